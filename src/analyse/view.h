@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_VIEW_H
+#define SD_ANALYSE_VIEW_H
+/* view: the answer to a question, in a shape a report can draw.
+ *
+ * Four shapes serve everything: table, tree (a table whose rows have parents),
+ * series, and graph (with the model).  A report draws shapes and knows no collector by
+ * name. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+enum sd_cell_kind {
+    SD_CELL_NONE,
+    SD_CELL_TEXT,
+    SD_CELL_COUNT,
+    SD_CELL_NS,
+    SD_CELL_BYTES,
+    SD_CELL_PERCENT,
+    SD_CELL_REAL
+};
+
+struct sd_cell {
+    enum sd_cell_kind kind; /* NONE is an empty cell */
+    int64_t number;         /* COUNT, NS, BYTES */
+    double real;            /* PERCENT (0..100 and more), REAL */
+    const char *text;
+};
+
+struct sd_column {
+    const char *name; /* heading, and key in CSV and JSON: "wall", "peak_rss" */
+    const char *meaning;
+    enum sd_cell_kind kind;
+    bool is_hidden_in_text; /* only in CSV and JSON */
+};
+
+struct sd_view_table {
+    const char *name;  /* key in JSON: "sections" */
+    const char *title; /* or NULL */
+    struct sd_column *columns;
+    size_t n_columns;
+    struct sd_cell *cells; /* row after row */
+    size_t n_rows;
+    int32_t
+        *parents; /* NULL: a flat table; else row number of each row's parent or -1 */
+    const char *note; /* "23 more rows", or NULL */
+};
+
+struct sd_curve_point {
+    double t, min, max, last;
+}; /* t in seconds */
+struct sd_curve {
+    const char *name;       /* "rss of 1234 python" */
+    enum sd_cell_kind kind; /* BYTES, PERCENT, COUNT */
+    bool is_total;          /* the tree's sum: drawn strongest */
+    struct sd_curve_point *points;
+    size_t n_points;
+};
+struct sd_band {
+    const char *name;
+    double from, to;
+    uint32_t depth;
+}; /* a section */
+struct sd_view_series {
+    const char *title;
+    struct sd_curve *curves;
+    size_t n_curves;
+    struct sd_band *bands;
+    size_t n_bands;
+    double from, to;     /* seconds */
+    double peak_t, peak; /* where the peak is; peak < 0: none */
+    const char *peak_label;
+};
+
+/* What one run gives: everything `sonde report` prints, in order. */
+struct sd_view {
+    struct sd_arena arena; /* owns all below */
+    struct sd_view_table *tables;
+    size_t n_tables;
+};
+void sd_view_release(struct sd_view *v);
+
+/* Sorts by the column called `key` (largest first, text upwards; "-key" the other way
+ * round) and keeps `limit` rows (0: all), saying in `note` how many are left out.  A
+ * tree sorts within parents and is not cut.  SD_EUSAGE with a sentence that lists the
+ * columns. */
+int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *key,
+                       size_t limit);
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_ASSERT_H
+#define SD_BASE_ASSERT_H
+/* assert: says what must be true if we made no mistake.
+ *
+ * Input is never asserted, it is checked.  What a broken assert does depends on
+ * whose process it is: the program and the tests abort; a guest (the extension,
+ * libsonde) sets a handler at start that stops the collectors and writes the
+ * sentence into the capture, and the assert then returns. */
+
+typedef void sd_assert_handler(const char *file, int line, const char *claim);
+
+/* NULL brings back the default, which prints the claim and aborts. */
+void sd_assert_set_handler(sd_assert_handler *handler);
+void sd_assert_broken(const char *file, int line, const char *claim);
+
+#define sd_assert(claim)                                                               \
+    do {                                                                               \
+        if (__builtin_expect(!(claim), 0))                                             \
+            sd_assert_broken(__FILE__, __LINE__, #claim);                              \
+    } while (0)
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_CRC_H
+#define SD_BASE_CRC_H
+/* crc: CRC-32C (Castagnoli), with the processor's own instruction where it has
+ * one.  Start with 0; feed on with the last result. */
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t sd_crc32c(uint32_t crc, const void *p, size_t n);
+#endif

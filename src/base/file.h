@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_FILE_H
+#define SD_BASE_FILE_H
+/* file: the few things done to files, with their sentences. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sd_map { /* a file as bytes; all zero is none */
+    const uint8_t *p;
+    size_t n;
+};
+
+/* Maps a regular file to read; an empty one gives n 0.  A directory, a missing or
+ * unreadable file fails with its sentence, which names the path. */
+int sd_map_file(struct sd_map *m, const char *path);
+void sd_map_release(struct sd_map *m);
+
+/* Creates `path` new, 0600, close-on-exec, not following a link at its end.
+ * Flags: with SD_CREATE_OVER an existing regular file is replaced. */
+enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1 };
+int sd_file_create(const char *path, enum sd_create_flags flags, int *fd);
+
+/* Writes all of it, through EINTR and short writes. */
+int sd_write_all(int fd, const void *p, size_t n);
+
+/* Reads a small file (a /proc file too) whole; ended by a 0 that is not in *n.
+ * The caller frees *p with sd_free.  Refuses more than `limit` bytes. */
+int sd_read_file(const char *path, size_t limit, char **p, size_t *n);
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_JSON_H
+#define SD_BASE_JSON_H
+/* json: writes JSON as it goes, no tree in memory.  Commas, quotes and escapes
+ * are its business; nesting is asserted.  Text that is not UTF-8 comes out with
+ * U+FFFD in place of each bad byte; '<' is written \u003c, so that the result
+ * may stand inside a <script>. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/out.h"
+
+enum { SD_JSON_DEPTH = 64 };
+
+struct sd_json {
+    struct sd_out *out; /* borrowed */
+    bool pretty;        /* two spaces per level */
+    int depth;
+    bool has_items[SD_JSON_DEPTH];
+    bool after_key;
+};
+
+void sd_json_init(struct sd_json *j, struct sd_out *out, bool pretty);
+void sd_json_object(struct sd_json *j); /* { */
+void sd_json_array(struct sd_json *j);  /* [ */
+void sd_json_end(struct sd_json *j);    /* closes the innermost */
+void sd_json_key(struct sd_json *j, const char *key);
+void sd_json_text(struct sd_json *j, const char *s, size_t n);
+void sd_json_string(struct sd_json *j, const char *s); /* NULL is null */
+void sd_json_int(struct sd_json *j, int64_t v);
+void sd_json_uint(struct sd_json *j, uint64_t v);
+void sd_json_real(struct sd_json *j, double v); /* not finite: null */
+void sd_json_bool(struct sd_json *j, bool v);
+void sd_json_null(struct sd_json *j);
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_TEST_H
+#define SD_BASE_TEST_H
+/* test: a unit test is a TEST beside the code it tests, a sentence about
+ * behaviour; it registers itself and nothing lists it.  cmocka runs them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+struct sd_test {
+    const char *name;
+    void (*run)(void **state);
+    struct sd_test *next;
+};
+void sd_test_add(struct sd_test *t);
+
+#define TEST(name)                                                                     \
+    static void test_##name(void **state);                                             \
+    static struct sd_test entry_##name = { #name, test_##name, NULL };                 \
+    __attribute__((constructor)) static void add_##name(void)                          \
+    {                                                                                  \
+        sd_test_add(&entry_##name);                                                    \
+    }                                                                                  \
+    static void test_##name(void **state __attribute__((unused)))
+
+#define CHECK(claim) _assert_true(!!(claim), #claim, __FILE__, __LINE__)
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_RECORD_H
+#define SD_CAPTURE_RECORD_H
+/* record: the smallest thing in a capture.  docs/format.md is the specification;
+ * this is the same in C.
+ *
+ * Little-endian, 8-byte aligned, length a multiple of 8.  Ids are numbered from 1
+ * within one chunk and defined in that chunk before use (0 is "none"), so every
+ * chunk can be read alone and a lost one blinds no other.  Integers only: times in
+ * ticks of the stream's clock, values under a declared metric. */
+#include <stdint.h>
+
+struct sd_record {
+    uint16_t len;  /* bytes, this header included */
+    uint8_t type;  /* enum sd_record_type */
+    uint8_t epoch; /* low byte of the chunk's seq: an old page is not taken for new */
+};
+
+enum sd_record_type {
+#define RECORD(name, value, type, meaning) SD_REC_##name = value,
+#include "capture/records.def"
+#undef RECORD
+};
+
+enum { SD_RECORD_MAX = 65528, SD_STRING_MAX = 65000 };
+
+/* On disk: values never change. */
+enum sd_site_kind {
+    SD_SITE_SECTION = 1,
+    SD_SITE_FUNCTION,
+    SD_SITE_LINE,
+    SD_SITE_TYPE,
+    SD_SITE_OPERATOR,
+    SD_SITE_LAYER
+};
+enum sd_track_kind {
+    SD_TRACK_PROCESS = 1,
+    SD_TRACK_THREAD,
+    SD_TRACK_TASK,
+    SD_TRACK_DEVICE
+};
+enum sd_unit { SD_UNIT_COUNT = 1, SD_UNIT_NANOSECONDS, SD_UNIT_BYTES };
+enum sd_adds {
+    SD_ADDS_SUM = 1, /* amounts: the whole is the sum of the parts */
+    SD_ADDS_LEVEL,   /* a state at a moment: summed over processes, never over time */
+    SD_ADDS_COUNTER, /* only rises: the amount is the last minus the first */
+    SD_ADDS_PEAK,    /* the whole is the largest of the parts */
+};
+enum sd_clock_kind { SD_CLOCK_MONOTONIC = 1, SD_CLOCK_TSC };
+enum sd_note_kind { SD_NOTE_INFO = 1, SD_NOTE_WARNING, SD_NOTE_LOSS };
+
+enum sd_span_flags {
+    SD_SPAN_RAISED = 1, /* left by an exception */
+    SD_SPAN_UNFINISHED =
+        2, /* never closed: ends where its stream ends (set by readers) */
+};
+
+#define SD_VALUE_NONE INT64_MIN /* could not be measured */
+
+struct sd_rec_string {
+    struct sd_record head;
+    uint32_t id;
+    uint32_t n; /* bytes of text that follow; the rest is padding */
+    uint32_t pad;
+    char text[];
+};
+
+struct sd_rec_site {
+    struct sd_record head;
+    uint32_t id;
+    uint16_t kind;   /* enum sd_site_kind */
+    uint16_t flags;  /* 0 */
+    uint32_t name;   /* string: "inner", not "outer:inner" */
+    uint32_t file;   /* string or 0 */
+    uint32_t line;   /* or 0 */
+    uint32_t parent; /* site or 0: the enclosing section; a signature's function */
+    uint32_t label;  /* string or 0: a signature */
+};
+
+struct sd_rec_track {
+    struct sd_record head;
+    uint32_t id;
+    uint16_t kind;   /* enum sd_track_kind */
+    uint16_t flags;  /* 0 */
+    uint32_t parent; /* track or 0: a thread's process, a process's parent */
+    uint64_t number; /* pid, tid, or a task's running number */
+    uint64_t start;  /* process or thread start time (clock ticks since boot): tells
+                        reused numbers apart */
+    uint32_t name;   /* string or 0 */
+    uint32_t pad;
+};
+
+struct sd_rec_metric {
+    struct sd_record head;
+    uint32_t id;
+    uint16_t unit;    /* enum sd_unit */
+    uint16_t adds;    /* enum sd_adds */
+    uint32_t name;    /* string */
+    uint32_t meaning; /* string or 0 */
+    uint32_t pad;
+};
+
+struct sd_rec_shape {
+    struct sd_record head;
+    uint32_t id;
+    uint32_t n;
+    uint32_t pad;
+    uint32_t metrics[]; /* n ids */
+};
+
+struct sd_rec_clock {
+    struct sd_record head;
+    uint32_t kind; /* enum sd_clock_kind */
+    uint64_t ticks;
+    uint64_t mono_ns;
+};
+
+struct sd_rec_meta {
+    struct sd_record head;
+    uint16_t key_n, value_n;
+    char text[]; /* key bytes, then value bytes */
+};
+
+struct sd_rec_note {
+    struct sd_record head;
+    uint16_t kind; /* enum sd_note_kind */
+    uint16_t n;
+    uint64_t time;
+    uint32_t track;
+    char text[];
+};
+
+struct sd_rec_open {
+    struct sd_record head;
+    uint32_t site;
+    uint32_t track;
+    uint32_t pad;
+    uint64_t span; /* unique in its process; slot << 40 | running number */
+    uint64_t time;
+};
+
+struct sd_rec_span {
+    struct sd_record head;
+    uint32_t site;
+    uint32_t track;
+    uint16_t shape;
+    uint16_t flags; /* enum sd_span_flags */
+    uint64_t span;  /* that of its OPEN, which may stand in another stream of the
+                       process; 0: none */
+    uint64_t from, to;
+    int64_t values[]; /* one per metric of the shape */
+};
+
+struct sd_rec_point {
+    struct sd_record head;
+    uint32_t shape;
+    uint32_t track;
+    uint32_t pad;
+    uint64_t time;
+    int64_t values[];
+};
+
+struct sd_rec_exit {
+    struct sd_record head;
+    uint32_t track;
+    uint64_t time;
+    int32_t status; /* exit status, or minus the signal; INT32_MIN: not known */
+    uint32_t pad;
+};
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_WRITER_H
+#define SD_CAPTURE_WRITER_H
+/* writer: a process's side of a capture: its live file, and the pool of slots in
+ * it that threads take at their first event and give back at their end.
+ *
+ * Any process may join a capture: it needs only the name of its live folder,
+ * which `sonde run` puts into SONDE_LIVE.  It never touches x.sonde itself. */
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "capture/log.h"
+
+struct sd_writer;
+
+/* Joins the capture whose live folder this is.  On success *out is the caller's. */
+int sd_writer_join(const char *live_dir, struct sd_writer **out);
+
+/* This thread's log, taken at its first call and given back when the thread ends.  NULL
+ * when none can be had (counted) or when this process is not the one that joined (after
+ * fork, until sd_writer_after_fork). */
+struct sd_log *sd_writer_log(struct sd_writer *w);
+
+/* In the child of a fork: leaves the parent's file alone and takes a new one. */
+int sd_writer_after_fork(struct sd_writer *w);
+
+/* The word that the owner of the memory mark folds into and `rss` reads (design:
+ * session.c). */
+_Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
+
+/* Says that this process is done.  Threads that still write lose nothing: their
+ * slots stay in the file. */
+void sd_writer_leave(struct sd_writer *w);
+#endif

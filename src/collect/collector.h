@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_COLLECTOR_H
+#define SD_COLLECT_COLLECTOR_H
+/* collector: the contract between a way of measuring and the rest of Sonde.
+ *
+ * A collector is a folder here plus a line in collectors.def.  Its about.c says
+ * what it is, as plain data, so that the command line, the extension, `sonde
+ * collectors` and the manual all read the same words.  The other files do the work. */
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/option.h"
+#include "capture/log.h"
+
+struct sd_writer;
+
+enum sd_collector_place { SD_OUTSIDE, SD_INSIDE, SD_PYTHON };
+
+struct sd_collector_about {
+    const char *name;
+    enum sd_collector_place place;
+    const char *replaces; /* "mprof run" */
+    const char *summary;  /* completes "this collector ..." */
+    const char *cost;     /* measured, with the bench that measured it */
+    const char *blind_to; /* what it cannot see: said before it misleads */
+    const struct sd_metric_about *metrics; /* ends with a NULL name */
+    const struct sd_option *options;       /* ends with a NULL name */
+};
+
+/* Where a collector runs, and on whom. */
+struct sd_collect {
+    struct sd_writer *writer; /* borrowed; outlives the collector */
+    pid_t root;               /* OUTSIDE: the process watched, with its descendants */
+    const struct sd_option_value *options; /* in the order of about->options */
+    uint64_t (*folded_peak)(
+        void *of, pid_t pid); /* the mark folded by that process's session, or 0 */
+    void *of;
+};
+
+struct sd_collector {
+    const struct sd_collector_about *about;
+    /* Starts measuring.  On failure nothing is left running and *state is NULL. */
+    int (*start)(const struct sd_collect *how, void **state);
+    /* Stops, writes what is left and frees `state`.  Accepts NULL. */
+    void (*stop)(void *state);
+};
+
+/* Every collector of this build, ended by NULL. */
+extern const struct sd_collector_about *const sd_abouts[];
+/* Those that run outside; the inside ones are session.c's business. */
+extern const struct sd_collector *const sd_outside_collectors[];
+
+const struct sd_collector_about *sd_about_find(const char *name); /* or NULL */
+#endif

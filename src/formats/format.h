@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_FORMATS_FORMAT_H
+#define SD_FORMATS_FORMAT_H
+/* format: a file that another program reads or wrote.  One .c each and a line in
+ * formats.def; each confesses what it cannot carry. */
+#include "base/out.h"
+#include "profile/events.h"
+
+struct sd_format {
+    const char *name;
+    const char *suffix; /* ".csv" */
+    const char *summary;
+    const char *loses; /* what it cannot carry */
+    /* Streams from the capture at `path`, of which `p` is the profile. */
+    int (*write)(const struct sd_profile *p, const char *path,
+                 const struct sd_filter *filter, struct sd_out *out);
+};
+extern const struct sd_format *const sd_formats[]; /* ended by NULL */
+const struct sd_format *
+sd_format_for(const char *path); /* by suffix, longest first; or NULL */
+const struct sd_format *sd_format_named(const char *name);
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_EVENTS_H
+#define SD_PROFILE_EVENTS_H
+/* events: every event of a capture, one after the other, in the profile's ids.
+ * A cursor: streams in their order, never all in memory. */
+#include "profile/profile.h"
+
+enum sd_event_kind { SD_EVENT_SPAN, SD_EVENT_POINT };
+
+struct sd_event { /* borrowed until the next */
+    enum sd_event_kind kind;
+    sd_track_id track;
+    sd_site_id site;         /* of a span */
+    uint64_t from_ns, to_ns; /* from the capture's zero; a point has both equal */
+    uint32_t flags;          /* enum sd_span_flags */
+    const sd_metric_id *metrics;
+    const int64_t *values;
+    uint32_t n_values;
+};
+
+struct sd_events;
+/* `p` must have been loaded from this path; it and `filter` are borrowed while open. */
+int sd_events_open(const struct sd_profile *p, const char *path,
+                   const struct sd_filter *filter, struct sd_events **out);
+int sd_events_next(struct sd_events *e,
+                   struct sd_event *out); /* 1, 0 at the end, < 0 */
+void sd_events_free(struct sd_events *e);
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_PROFILE_H
+#define SD_PROFILE_PROFILE_H
+/* profile: a capture as the reports see it.
+ *
+ * Names, sites, tracks and metrics of all streams, unified, and the aggregates
+ * over events; all in one arena.  Events themselves are never all held: totals are
+ * built while they stream by, and who wants each one walks them again (events.h).  So a
+ * capture of 1e8 events needs the memory of its different names.
+ *
+ * Metrics are data: nothing here knows what "rss" is. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "capture/reader.h"
+
+typedef struct {
+    uint32_t at;
+} sd_string_id;
+typedef struct {
+    uint32_t at;
+} sd_site_id;
+typedef struct {
+    uint32_t at;
+} sd_track_id;
+typedef struct {
+    uint32_t at;
+} sd_metric_id;
+#define SD_NO_SITE ((sd_site_id){ UINT32_MAX })
+#define SD_NO_TRACK ((sd_track_id){ UINT32_MAX })
+
+struct sd_site {
+    enum sd_site_kind kind;
+    const char *name; /* "inner" */
+    const char *path; /* "outer:inner": parents' names joined */
+    const char *file; /* or NULL */
+    uint32_t line;
+    sd_site_id parent;
+    const char *label; /* signature, or NULL */
+};
+
+struct sd_track {
+    enum sd_track_kind kind;
+    sd_track_id parent;
+    uint64_t number, start;
+    const char *name; /* or NULL */
+    uint64_t first_ns,
+        last_ns;    /* times of its first and last event, from the capture's zero */
+    int32_t status; /* of a process that said how it ended; SD_STATUS_UNKNOWN */
+};
+
+struct sd_metric {
+    const char *name;
+    enum sd_unit unit;
+    enum sd_adds adds;
+    const char *meaning;
+};
+
+/* What is known of one metric over many events. */
+struct sd_sum {
+    uint64_t n;    /* values seen; SD_VALUE_NONE does not count */
+    int64_t total; /* by the metric's `adds`: sum, last - first of a counter, largest */
+    int64_t min, max, first, last;
+};
+
+/* All spans of one site on one track. */
+struct sd_span_total {
+    sd_site_id site;
+    sd_track_id track;
+    uint64_t count, n_raised, n_unfinished;
+    uint64_t first_ns, last_ns; /* first begin, last end */
+    struct sd_sum wall;         /* of their lengths; total is the sum */
+    struct sd_sum *values;      /* n_metrics of the profile; n 0 where not measured */
+};
+
+/* One metric's readings on one track, thinned to a bounded number of buckets. */
+struct sd_series_bucket {
+    uint64_t from_ns, to_ns;
+    int64_t min, max, last;
+};
+struct sd_series {
+    sd_track_id track;
+    sd_metric_id metric;
+    struct sd_sum sum;
+    struct sd_series_bucket *buckets;
+    uint32_t n_buckets;
+    uint64_t bucket_ns; /* width now; doubles when they would pass SD_SERIES_BUCKETS */
+};
+enum { SD_SERIES_BUCKETS = 4096 };
+
+struct sd_note {
+    enum sd_note_kind kind;
+    uint64_t time_ns;
+    const char *text;
+    sd_track_id track;
+};
+struct sd_meta {
+    const char *key, *value;
+};
+
+/* Which events count.  All zero: all of them. */
+struct sd_filter {
+    uint64_t from_ns, to_ns; /* from the capture's zero; to 0: no end */
+    const char *track;       /* pid, "pid/tid", or part of a track's name; NULL: all */
+    const char *section; /* path of a section: only what happened while one was open on
+                            any track */
+    const char *match;   /* sites whose path matches this regular expression */
+};
+
+struct sd_profile {
+    struct sd_arena arena;
+    struct sd_intern strings;
+    struct sd_site *sites;
+    size_t n_sites, cap_sites;
+    struct sd_track *tracks;
+    size_t n_tracks, cap_tracks;
+    struct sd_metric *metrics;
+    size_t n_metrics, cap_metrics;
+    struct sd_span_total *spans;
+    size_t n_spans, cap_spans;
+    struct sd_series *series;
+    size_t n_series, cap_series;
+    struct sd_note *notes;
+    size_t n_notes, cap_notes;
+    struct sd_meta *metas;
+    size_t n_metas, cap_metas;
+    uint64_t zero_ns;      /* CLOCK_MONOTONIC at the capture's zero: subtracted from all
+                              times above */
+    uint64_t real_zero_ns; /* the same moment of CLOCK_REALTIME */
+    uint64_t end_ns;       /* last event */
+    struct sd_health health;
+    const char *complaint;          /* what is missing, or NULL */
+    struct sd_profile_index *index; /* profile.c's own */
+};
+
+/* On success *out is the caller's, to be freed with sd_profile_free. */
+int sd_profile_load(const char *path, const struct sd_filter *filter,
+                    struct sd_profile **out);
+int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
+                           struct sd_profile **out);
+/* Adds all of `from` into `into` (associative); times are aligned by CLOCK_REALTIME. */
+int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from);
+void sd_profile_free(struct sd_profile *p);
+
+const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
+/* The id, or at = UINT32_MAX. */
+sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name);
+/* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
+sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_REPORT_REPORT_H
+#define SD_REPORT_REPORT_H
+/* report: views for the eye.  Each writes to an sd_out and knows nothing of captures.
+ */
+#include <stdbool.h>
+
+#include "analyse/view.h"
+#include "base/json.h"
+#include "base/out.h"
+
+struct sd_text_style {
+    bool colour;
+    size_t width; /* columns of the terminal; 0: no limit */
+};
+
+void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
+                          const struct sd_text_style *style);
+void sd_report_table_csv(struct sd_out *out, const struct sd_view_table *t);
+/* "name": [ {column: value, ...}, ... ] inside an open object: raw integers (ns,
+ * bytes). */
+void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t);
+
+enum sd_picture { SD_PICTURE_SVG, SD_PICTURE_PNG, SD_PICTURE_JPEG, SD_PICTURE_PDF };
+/* By the suffix of a file name; false when it is none of them. */
+bool sd_picture_of(const char *path, enum sd_picture *kind);
+/* Draws the series through cairo, opened when first used.  SD_ELACKS names the package
+ * to install. */
+int sd_report_plot(struct sd_out *out, enum sd_picture kind,
+                   const struct sd_view_series *s, unsigned width, unsigned height);
+#endif
