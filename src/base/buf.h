@@ -6,6 +6,7 @@
  * It goes bad instead of failing each time: after the first allocation that
  * fails, later additions do nothing, so a writer adds a whole record and asks
  * once, at the end, whether all of it is there. */
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ void sd_buf_u64(struct sd_buf *b, uint64_t v);
 void sd_buf_text(struct sd_buf *b, const char *s);
 void sd_buf_printf(struct sd_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+void sd_buf_vprintf(struct sd_buf *b, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* The bytes as a C string, borrowed until the next change; "" when bad. */
 const char *sd_buf_string(struct sd_buf *b);
 void sd_buf_clear(struct sd_buf *b); /* keeps the memory, forgets the badness */

@@ -7,4 +7,6 @@
 #include <stdint.h>
 
 uint32_t sd_crc32c(uint32_t crc, const void *p, size_t n);
+/* The same without the instruction; for processors that lack it, and for tests. */
+uint32_t sd_crc32c_plain(uint32_t crc, const void *p, size_t n);
 #endif

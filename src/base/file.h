@@ -21,7 +21,7 @@ void sd_map_release(struct sd_map *m);
 enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1 };
 int sd_file_create(const char *path, enum sd_create_flags flags, int *fd);
 
-/* Writes all of it, through EINTR and short writes. */
+/* Writes all of it, through EINTR and short writes.  On failure errno is its own. */
 int sd_write_all(int fd, const void *p, size_t n);
 
 /* Reads a small file (a /proc file too) whole; ended by a 0 that is not in *n.

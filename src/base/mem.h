@@ -23,7 +23,8 @@ void *sd_grow_array(void *p, size_t *cap, size_t need, size_t size);
 int sd_no_memory(void);
 
 /* For tests: the nth allocation from now (1 = the next) fails; with `and_after`
- * all later ones too.  0 switches it off.  Returns how many were asked for
- * since the last call. */
+ * all later ones too.  0 switches it off.  Returns how many were asked for since
+ * the last call; they are counted only while it is on (SIZE_MAX counts and fails
+ * none), so that otherwise an allocation costs nothing more. */
 size_t sd_mem_fail_at(size_t nth, bool and_after);
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+/* Maps the open file `fd`.  The map is private and read-only, but a file that is cut
+ * short under it still raises SIGBUS when read past its new end; captures only grow. */
+static int map_fd(struct sd_map *m, int fd, const char *path)
+{
+    struct stat st;
+    void *p;
+
+    if (fstat(fd, &st) < 0)
+        return sd_fail_errno(errno, "cannot read %s", path);
+    if (S_ISDIR(st.st_mode))
+        return sd_fail(SD_EFORMAT, "%s is a directory, not a file", path);
+    if (!S_ISREG(st.st_mode))
+        return sd_fail(SD_EFORMAT, "%s is not a regular file", path);
+    if (st.st_size == 0) /* mmap refuses to map nothing */
+        return 0;
+    p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        return sd_fail_errno(errno, "cannot read %s", path);
+    *m = (struct sd_map){ p, (size_t)st.st_size };
+    return 0;
+}
+
+int sd_map_file(struct sd_map *m, const char *path)
+{
+    /* Without O_NONBLOCK opening a pipe would wait for its writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int rc;
+
+    *m = (struct sd_map){ 0 };
+    if (fd < 0)
+        return sd_fail_errno(errno, "cannot open %s", path);
+    rc = map_fd(m, fd, path);
+    close(fd);
+    return rc;
+}
+
+void sd_map_release(struct sd_map *m)
+{
+    if (m->p)
+        munmap((void *)(uintptr_t)m->p, m->n);
+    *m = (struct sd_map){ 0 };
+}
+
+static int fail_to_create(int err, const char *path)
+{
+    if (err == ENOENT || err == ENOTDIR)
+        return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist",
+                       path);
+    return sd_fail_errno(err, "cannot create %s", path);
+}
+
+static int fail_as_existing(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return sd_fail(SD_EEXISTS, "%s is a directory; name a file in it", path);
+    return sd_fail(SD_EEXISTS, "%s exists; give another name with -o, or --force",
+                   path);
+}
+
+static int create_new(const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return 0;
+    return errno == EEXIST ? fail_as_existing(path) : fail_to_create(errno, path);
+}
+
+/* A name for a new file in the directory of `path`; the caller frees it. */
+static char *name_beside(const char *path)
+{
+    static const char pattern[] = ".sonde-XXXXXX";
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    char *name = sd_alloc(n + sizeof pattern);
+
+    if (name) {
+        memcpy(name, path, n);
+        memcpy(name + n, pattern, sizeof pattern);
+    }
+    return name;
+}
+
+/* The new file is made under another name and renamed over the old one.  Either the
+ * rename succeeds or the old file stands untouched: removing it first would lose it
+ * whenever the new one then cannot be made (no space, no right to the directory),
+ * and truncating it would follow links and write into what others have open. */
+static int create_over(const char *path, int *fd)
+{
+    char *name = name_beside(path);
+    int rc = 0;
+
+    if (!name)
+        return sd_no_memory();
+    *fd = mkostemp(name, O_CLOEXEC); /* O_EXCL, 0600 */
+    if (*fd < 0) {
+        rc = fail_to_create(errno, path);
+    } else if (rename(name, path) < 0) {
+        rc = sd_fail_errno(errno, "cannot replace %s", path);
+        unlink(name);
+        close(*fd);
+        *fd = -1;
+    }
+    sd_free(name);
+    return rc;
+}
+
+int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
+{
+    struct stat st;
+
+    *fd = -1;
+    if (!(flags & SD_CREATE_OVER) || lstat(path, &st) < 0)
+        return create_new(path, fd);
+    if (!S_ISREG(st.st_mode))
+        return sd_fail(SD_EEXISTS,
+                       "%s is not a regular file and is not replaced; give another "
+                       "name with -o",
+                       path);
+    return create_over(path, fd);
+}
+
+/* Waits where someone set the descriptor non-blocking: a terminal is shared with
+ * programs that do.  False when waiting failed. */
+static bool wait_to_write(int fd)
+{
+    struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+    return poll(&p, 1, -1) >= 0 || errno == EINTR;
+}
+
+int sd_write_all(int fd, const void *p, size_t n)
+{
+    const uint8_t *at = p;
+
+    while (n > 0) {
+        ssize_t done = write(fd, at, n);
+
+        if (done > 0) {
+            at += done;
+            n -= (size_t)done;
+        } else if (done == 0) {
+            errno = EIO; /* no device says this; without it we might turn for ever */
+            return sd_fail_errno(errno, "cannot write");
+        } else if (errno != EINTR && !(errno == EAGAIN && wait_to_write(fd))) {
+            return sd_fail_errno(errno, "cannot write");
+        }
+    }
+    return 0;
+}
+
+/* Reads to the end, whatever size the file claims: files of /proc claim 0. */
+static int read_all(int fd, size_t limit, struct sd_buf *b)
+{
+    enum { STEP = 4096 };
+
+    for (;;) {
+        uint8_t *to = sd_buf_room(b, STEP + 1); /* one for the 0 */
+        ssize_t done;
+
+        if (!to)
+            return sd_no_memory();
+        done = read(fd, to, STEP);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return sd_fail_errno(errno, "cannot read");
+        if (done == 0)
+            return 0;
+        b->n += (size_t)done;
+        if (b->n > limit)
+            return sd_fail(SD_EFULL, "larger than %zu bytes", limit);
+    }
+}
+
+int sd_read_file(const char *path, size_t limit, char **p, size_t *n)
+{
+    struct sd_buf b = { 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int rc;
+
+    *p = NULL;
+    *n = 0;
+    if (fd < 0)
+        return sd_fail_errno(errno, "cannot open %s", path);
+    rc = read_all(fd, limit, &b);
+    close(fd);
+    if (rc < 0) {
+        sd_buf_release(&b);
+        return rc == SD_ENOMEM ? rc : sd_fail_in(rc, "%s", path);
+    }
+    b.p[b.n] = 0;
+    *p = (char *)b.p;
+    *n = b.n;
+    return 0;
+}
