@@ -2,7 +2,8 @@
 #ifndef SD_BASE_JSON_H
 #define SD_BASE_JSON_H
 /* json: writes JSON as it goes, no tree in memory.  Commas, quotes and escapes
- * are its business; nesting is asserted.  Text that is not UTF-8 comes out with
+ * are its business; nesting is asserted.  Several values at the top are one per
+ * line; the last line's end is the caller's.  Text that is not UTF-8 comes out with
  * U+FFFD in place of each bad byte; '<' is written \u003c, so that the result
  * may stand inside a <script>. */
 #include <stdbool.h>
@@ -17,6 +18,7 @@ struct sd_json {
     bool pretty;        /* two spaces per level */
     int depth;
     bool has_items[SD_JSON_DEPTH];
+    char closers[SD_JSON_DEPTH]; /* of each open level; [0] is the top, with none */
     bool after_key;
 };
 
