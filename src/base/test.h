@@ -5,6 +5,7 @@
  * behaviour; it registers itself and nothing lists it.  cmocka runs them. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -25,5 +26,19 @@ void sd_test_add(struct sd_test *t);
     }                                                                                  \
     static void test_##name(void **state __attribute__((unused)))
 
+/* A failing CHECK ends the test and says file, line and claim. */
 #define CHECK(claim) _assert_true(!!(claim), #claim, __FILE__, __LINE__)
+
+/* Runs what follows with its 1st allocation failing, then its 2nd, and so on until a
+ * run has none left to fail:
+ *
+ *     EACH_FAILURE (nth) {
+ *         rc = sd_thing_new(&thing);
+ *         CHECK(rc == 0 || rc == SD_ENOMEM);
+ *         sd_thing_free(thing);
+ *     }
+ *
+ * The last run succeeds, so leave neither by break nor by return. */
+#define EACH_FAILURE(nth) for (size_t nth = 1; sd_test_fails_at(nth); nth++)
+bool sd_test_fails_at(size_t nth);
 #endif
