@@ -1,27 +1,64 @@
 # SPDX-License-Identifier: MIT
 # The front door.  Every target first sets up the machine (tools/setup: a quick look
-# when nothing is missing) and then calls one script of tools/ or tests/.
+# when nothing is missing), builds, and then calls one script.
 #
 #   make           build everything, runnable in place: build/sonde, build/python
 #   make demo      profile an example, print its summary, draw its picture
-#   make test      every test                        make check   style, layers, warnings
-#   make truth     numbers against known truth       make fuzz    every reader, FUZZ_SECONDS each
+#   make test      every test; TESTS="truth faults" only those
+#   make check     layers, layout, warnings of two compilers
+#   make truth     numbers against known truth
+#   make fuzz      every reader, FUZZ_SECONDS=60 each
 #   make bench     against other tools, side by side
 #   make install   PREFIX=/usr/local, DESTDIR=
 #
-# BUILD=dir builds elsewhere; TINY=1 and SANITIZE=1 choose the build of that name.
+# BUILD=dir builds elsewhere; TINY=1, SANITIZE=1, WERROR=1 and CC=clang change how.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
-MESON_OPTIONS = $(if $(TINY),-Dtiny=true) $(if $(SANITIZE),-Dsanitize=true) $(if $(WERROR),-Dwerror=true)
-export BUILD
+TESTS ?=
+export BUILD ROOMS
+# `cc` is make's own idea of a compiler; only one that was asked for is passed on.
+ifneq ($(origin CC),default)
+export CC
+endif
+
+# CI installs all that any test can use, so that nothing is skipped for its lack.
+TEST_SETUP = $(if $(filter true,$(CI)),check,test)
+
+yes_no = $(if $($(1)),true,false)
+OPTIONS = -Dprefix=$(PREFIX) -Dtiny=$(call yes_no,TINY) -Dsanitize=$(call yes_no,SANITIZE) -Dwerror=$(call yes_no,WERROR)
 
 all:
 	@tools/setup build
-	@tools/build $(BUILD) $(MESON_OPTIONS)
+	@tools/build $(BUILD) $(OPTIONS)
+
+demo: all
+	@tools/demo
+
+test:
+	@tools/setup $(TEST_SETUP)
+	@tools/build $(BUILD) $(OPTIONS)
+	@tools/test $(TESTS)
+
+truth:
+	@$(MAKE) --no-print-directory test TESTS=truth
+
+check:
+	@tools/setup check
+	@tools/check $(BUILD)/check
+
+fuzz:
+	@tools/setup check
+	@tools/fuzz $(BUILD)/fuzz
+
+bench: all
+	@tools/bench $(BENCH)
+
+install: all
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
+.PHONY: all demo test truth check fuzz bench install clean
