@@ -13,7 +13,7 @@
 static uint64_t first_key(const void *p, size_t n)
 {
 #ifdef SD_TINY
-    return sd_hash(p, n, 0) & 15;
+    return (sd_hash(p, n, 0) & 255) << 32;
 #else
     return sd_hash(p, n, 0);
 #endif

@@ -37,18 +37,15 @@ static size_t after(const struct sd_table *t, size_t i)
     return (i + 1) & (t->n_slots - 1);
 }
 
-static struct sd_table_slot *zero_slot(const struct sd_table *t)
-{
-    return &t->slots[t->n_slots];
-}
-
-/* The slot that holds `key` (not 0), or the empty one where it would go.  Ends because
+/* The slot that holds `key`, or the empty one where it would go.  Ends because
  * a quarter of the slots is always empty. */
 static struct sd_table_slot *probe(const struct sd_table *t, uint64_t key)
 {
     size_t i = home(t, key);
 
-    sd_assert(key != 0 && t->n < t->n_slots);
+    sd_assert(t->n < t->n_slots);
+    if (key == 0)
+        return &t->slots[t->n_slots];
     while (t->slots[i].key != key && t->slots[i].key != 0)
         i = after(t, i);
     return &t->slots[i];
@@ -60,16 +57,17 @@ bool sd_table_get(const struct sd_table *t, uint64_t key, uint64_t *value)
 
     if (t->n == 0)
         return false;
-    s = key ? probe(t, key) : zero_slot(t);
+    s = probe(t, key);
     if (s->key == 0)
         return false;
     *value = s->value;
     return true;
 }
 
+/* Would one key more leave less than a quarter of the slots empty? */
 static bool is_full(const struct sd_table *t)
 {
-    return (t->n + 1) > t->n_slots - t->n_slots / 4;
+    return (t->n + 1) * 4 > t->n_slots * 3;
 }
 
 /* Moves everything into twice the slots; on failure the table is as it was. */
@@ -90,7 +88,7 @@ static int grow(struct sd_table *t)
             *probe(&bigger, t->slots[i].key) = t->slots[i];
     }
     if (t->slots)
-        *zero_slot(&bigger) = *zero_slot(t);
+        bigger.slots[bigger.n_slots] = t->slots[t->n_slots];
     sd_free(t->slots);
     *t = bigger;
     return 0;
@@ -98,15 +96,15 @@ static int grow(struct sd_table *t)
 
 int sd_table_put(struct sd_table *t, uint64_t key, uint64_t value)
 {
-    struct sd_table_slot *s;
+    struct sd_table_slot *s = t->slots ? probe(t, key) : NULL;
 
-    if (is_full(t)) {
+    if (!s || (s->key == 0 && is_full(t))) { /* replacing never needs to grow */
         int rc = grow(t);
 
         if (rc < 0)
             return rc;
+        s = probe(t, key);
     }
-    s = key ? probe(t, key) : zero_slot(t);
     if (s->key == 0) {
         s->key = key ? key : 1;
         t->n++;
@@ -139,7 +137,7 @@ bool sd_table_remove(struct sd_table *t, uint64_t key)
 
     if (t->n == 0)
         return false;
-    s = key ? probe(t, key) : zero_slot(t);
+    s = probe(t, key);
     if (s->key == 0)
         return false;
     if (key)
