@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# limit: 600
+# `make install` into a folder: the program runs from there, its manual is there, and a C
+# program finds libsonde through pkg-config.
+# shellcheck disable=SC2317  # functions are called through check
+set -u
+status=0
+root=$TMPDIR/root
+lib=$root/opt/sonde/lib
+
+check() { # check NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >check.log 2>&1; then
+        echo "ok $name"
+    else
+        status=1
+        echo "FAIL $name: $* failed"
+        tail -n 15 check.log | sed 's/^/    /'
+    fi
+}
+
+# A build of its own, so that the prefix of the build under test stays as it is.
+install_it() { make -C "$SONDE_SRC" BUILD="$TMPDIR/build" PREFIX=/opt/sonde DESTDIR="$root" install; }
+program_runs() { "$root/opt/sonde/bin/sonde" --version | grep -q '^sonde '; }
+package_is_found() {
+    echo 'from sonde import Profiler' >x.py
+    echo 'with Profiler()("work"): pass' >>x.py
+    "$root/opt/sonde/bin/sonde" run -o x.sonde x.py && "$root/opt/sonde/bin/sonde" report x.sonde | grep work
+}
+manual_is_there() { [ -s "$root/opt/sonde/share/man/man1/sonde.1" ] && [ -s "$root/opt/sonde/share/man/man1/sonde-run.1" ]; }
+completions_are_there() { bash -n "$root/opt/sonde/share/bash-completion/completions/sonde"; }
+
+cat >use.c <<'C'
+#include <sonde.h>
+#include <stdio.h>
+int main(void)
+{
+    sonde_section *s;
+
+    if (sonde_start("c.sonde") < 0) {
+        fprintf(stderr, "%s\n", sonde_error());
+        return 1;
+    }
+    s = sonde_section_begin("from-c", SONDE_TIME);
+    sonde_section_end(s);
+    return sonde_stop() < 0;
+}
+C
+flags() { PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root pkg-config "$@" sonde; }
+# shellcheck disable=SC2046  # flags are words
+links_shared() {
+    cc -Wall -Werror use.c $(flags --cflags --libs) -o use-shared && rm -f c.sonde && LD_LIBRARY_PATH=$lib ./use-shared &&
+        "$SONDE" report c.sonde | grep from-c
+}
+# shellcheck disable=SC2046
+links_static() {
+    cc -Wall -Werror use.c $(flags --cflags) "$lib/libsonde.a" $(flags --libs-only-l --static | sed 's/-lsonde//') -o use-static &&
+        rm -f c.sonde && ./use-static && "$SONDE" report c.sonde | grep from-c
+}
+exports_only_its_own() { ! nm -D --defined-only "$lib/libsonde.so" | grep -v ' sonde_'; }
+needs_libc_alone() { [ "$(readelf -d "$lib/libsonde.so" | grep -c NEEDED)" = 1 ] && readelf -d "$lib/libsonde.so" | grep -q 'NEEDED.*libc\.so\.6'; }
+is_hardened() { # position-independent, symbols bound at start and read-only after it
+    readelf -hW "$1" | grep -q 'Type: *DYN' && readelf -dW "$1" | grep -q 'NOW' && readelf -lW "$1" | grep -q GNU_RELRO &&
+        readelf -lW "$1" | grep GNU_STACK | grep -qv E
+}
+
+check make_install_succeeds install_it
+check installed_program_runs program_runs
+check installed_program_finds_its_package package_is_found
+check manual_is_installed manual_is_there
+check completions_are_installed completions_are_there
+check libsonde_links_through_pkg_config links_shared
+check libsonde_links_statically links_static
+check libsonde_exports_sonde_names_alone exports_only_its_own
+check libsonde_needs_libc_alone needs_libc_alone
+check program_is_hardened is_hardened "$root/opt/sonde/bin/sonde"
+check libsonde_is_hardened is_hardened "$lib/libsonde.so"
+exit $status
