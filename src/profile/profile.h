@@ -14,7 +14,9 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
+#include "profile/intervals.h"
 
 typedef struct {
     uint32_t at;
@@ -45,9 +47,11 @@ struct sd_track {
     enum sd_track_kind kind;
     sd_track_id parent;
     uint64_t number, start;
-    const char *name; /* or NULL */
-    uint64_t first_ns,
-        last_ns;    /* times of its first and last event, from the capture's zero */
+    const char *name; /* the latest it had, or NULL */
+    const char *host; /* of the capture it stands in, or NULL */
+    /* Times of its first and last event, from the capture's zero; first > last: none.
+     */
+    uint64_t first_ns, last_ns;
     int32_t status; /* of a process that said how it ended; SD_STATUS_UNKNOWN */
 };
 
@@ -60,8 +64,10 @@ struct sd_metric {
 
 /* What is known of one metric over many events. */
 struct sd_sum {
-    uint64_t n;    /* values seen; SD_VALUE_NONE does not count */
-    int64_t total; /* by the metric's `adds`: sum, last - first of a counter, largest */
+    uint64_t n; /* values seen; SD_VALUE_NONE does not count */
+    /* By the metric's `adds`: the sum (of levels too: total / n is their mean), last -
+     * first of a counter, the largest of peaks.  Saturates. */
+    int64_t total;
     int64_t min, max, first, last;
 };
 
@@ -73,19 +79,21 @@ struct sd_span_total {
     uint64_t first_ns, last_ns; /* first begin, last end */
     struct sd_sum wall;         /* of their lengths; total is the sum */
     struct sd_sum *values;      /* n_metrics of the profile; n 0 where not measured */
+    struct sd_intervals when;   /* its spans, thinned to SD_SPAN_INTERVALS */
 };
+enum { SD_SPAN_INTERVALS = 512 };
 
 /* One metric's readings on one track, thinned to a bounded number of buckets. */
 struct sd_series_bucket {
-    uint64_t from_ns, to_ns;
+    uint64_t from_ns, to_ns; /* of its first and last reading */
     int64_t min, max, last;
 };
 struct sd_series {
     sd_track_id track;
     sd_metric_id metric;
     struct sd_sum sum;
-    struct sd_series_bucket *buckets;
-    uint32_t n_buckets;
+    struct sd_series_bucket *buckets; /* owned; in order of time, none empty */
+    uint32_t n_buckets, cap_buckets;
     uint64_t bucket_ns; /* width now; doubles when they would pass SD_SERIES_BUCKETS */
 };
 enum { SD_SERIES_BUCKETS = 4096 };
@@ -100,13 +108,15 @@ struct sd_meta {
     const char *key, *value;
 };
 
-/* Which events count.  All zero: all of them. */
+/* Which events count.  All zero: all of them.  A span counts whole when any part of it
+ * lies inside. */
 struct sd_filter {
     uint64_t from_ns, to_ns; /* from the capture's zero; to 0: no end */
     const char *track;       /* pid, "pid/tid", or part of a track's name; NULL: all */
     const char *section; /* path of a section: only what happened while one was open on
                             any track */
-    const char *match;   /* sites whose path matches this regular expression */
+    const char *match;   /* spans whose path matches this POSIX extended regular
+                            expression; points all */
 };
 
 struct sd_profile {
@@ -130,9 +140,10 @@ struct sd_profile {
                               times above */
     uint64_t real_zero_ns; /* the same moment of CLOCK_REALTIME */
     uint64_t end_ns;       /* last event */
+    uint64_t n_span_events, n_point_events; /* that passed the filter */
     struct sd_health health;
     const char *complaint;          /* what is missing, or NULL */
-    struct sd_profile_index *index; /* profile.c's own */
+    struct sd_profile_index *index; /* define.h */
 };
 
 /* On success *out is the caller's, to be freed with sd_profile_free. */
@@ -145,8 +156,18 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from);
 void sd_profile_free(struct sd_profile *p);
 
 const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
-/* The id, or at = UINT32_MAX. */
-sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name);
+/* The id, or at = UINT32_MAX.  One name may be two metrics: `cpu` of a process is a
+ * counter, that of a section an amount. */
+sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name,
+                               enum sd_adds adds);
+/* What these spans say of the metric of this name, whatever it adds; NULL: not
+ * measured. */
+const struct sd_sum *sd_span_total_value(const struct sd_profile *p,
+                                         const struct sd_span_total *t,
+                                         const char *name);
+/* The readings of a metric on a track, whatever it adds; NULL: none. */
+const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_id t,
+                                          const char *name);
 /* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
 sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
 #endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/decode.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/define.h"
+#include "profile/series.h"
+
+enum { NONE = UINT32_MAX };
+
+int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile *grow,
+                    const struct sd_profile *p)
+{
+    *d = (struct sd_decoder){ .reader = r, .grow = grow, .p = p };
+    d->locals = sd_zalloc(SD_LOCAL_IDS * sizeof *d->locals);
+    return d->locals ? 0 : sd_no_memory();
+}
+
+void sd_decoder_rewind(struct sd_decoder *d)
+{
+    sd_reader_rewind(d->reader);
+    sd_opens_release(&d->opens);
+    d->has_chunk = d->is_draining = false;
+    d->n_streams = d->n_chunks = 0;
+    d->left_at = 0;
+}
+
+void sd_decoder_release(struct sd_decoder *d)
+{
+    sd_free(d->locals);
+    sd_free(d->stream_ends);
+    sd_clocks_release(&d->clocks);
+    sd_opens_release(&d->opens);
+    *d = (struct sd_decoder){ 0 };
+}
+
+/* --- Times */
+
+static uint64_t moment(const struct sd_decoder *d, uint64_t ticks)
+{
+    uint64_t ns = d->line ? sd_clock_line_ns(d->line, ticks) : ticks;
+
+    if (ns <= d->p->zero_ns)
+        return 0;
+    ns -= d->p->zero_ns;
+    return ns < SD_TIME_MAX ? ns : SD_TIME_MAX;
+}
+
+static void seen_until(struct sd_decoder *d, uint64_t ns)
+{
+    if (ns > d->stream_last_ns)
+        d->stream_last_ns = ns;
+}
+
+static int collect_pairs(struct sd_decoder *d, const struct sd_chunk_view *view)
+{
+    const struct sd_record *rec;
+    uint32_t at = 0;
+    int rc = 0;
+
+    while (rc == 0 && (rec = sd_chunk_next(view, &at))) {
+        const struct sd_rec_clock *c = (const void *)rec;
+
+        if (rec->type == SD_REC_CLOCK && c->kind != SD_CLOCK_MONOTONIC)
+            rc = sd_clocks_add(&d->clocks, view->stream, c->ticks, c->mono_ns);
+    }
+    return rc;
+}
+
+/* A stream with a clock of its own has turned up.  Its later pairs are needed for its
+ * first events, so all of them are collected in one walk over the capture, and the
+ * walk that was under way goes on where it was.  Happens once, before the stream's
+ * first event. */
+static int collect_clocks(struct sd_decoder *d)
+{
+    struct sd_chunk_view view;
+    int rc;
+
+    sd_reader_rewind(d->reader);
+    while ((rc = sd_reader_next(d->reader, &view)) == 1) {
+        rc = collect_pairs(d, &view);
+        if (rc < 0)
+            return rc;
+    }
+    sd_reader_rewind(d->reader);
+    for (uint64_t i = 0; i < d->n_chunks && rc >= 0; i++)
+        rc = sd_reader_next(d->reader, &d->view);
+    d->has_clocks = true;
+    return rc < 0 ? rc : 0;
+}
+
+static int take_clock(struct sd_decoder *d, const struct sd_rec_clock *c)
+{
+    int rc;
+
+    if (c->kind == SD_CLOCK_MONOTONIC || d->line)
+        return 0;
+    if (!d->has_clocks) {
+        rc = collect_clocks(d);
+        if (rc < 0)
+            return rc;
+    }
+    d->line = sd_clocks_line(&d->clocks, d->view.stream);
+    return 0;
+}
+
+/* --- Ids of the chunk */
+
+static struct sd_local *local(const struct sd_decoder *d, uint32_t id, unsigned kind)
+{
+    struct sd_local *l;
+
+    if (id == 0 || id >= SD_LOCAL_IDS)
+        return NULL;
+    l = &d->locals[id];
+    return l->chunk == d->chunk_no && l->kind == kind ? l : NULL;
+}
+
+static uint32_t local_id(const struct sd_decoder *d, uint32_t id, unsigned kind)
+{
+    const struct sd_local *l = local(d, id, kind);
+
+    return l ? l->id : NONE;
+}
+
+static void set_local(struct sd_decoder *d, uint32_t id, unsigned kind, uint32_t is)
+{
+    if (id == 0 || id >= SD_LOCAL_IDS || is == NONE)
+        return;
+    d->locals[id] = (struct sd_local){ d->chunk_no, kind, is, NONE };
+}
+
+/* A string's id, or that of "[lost name]" (always 0: define.c) when it dangles. */
+static uint32_t name_id(const struct sd_decoder *d, uint32_t id)
+{
+    uint32_t known = local_id(d, id, SD_REC_STRING);
+
+    return known == NONE ? 0 : known;
+}
+
+/* The same where 0 means that there is none. */
+static uint32_t optional_name(const struct sd_decoder *d, uint32_t id)
+{
+    return id == 0 ? NONE : name_id(d, id);
+}
+
+static int take_string(struct sd_decoder *d, const struct sd_rec_string *r)
+{
+    size_t room = r->head.len - offsetof(struct sd_rec_string, text);
+    size_t n = r->n < room ? r->n : room;
+    uint32_t id;
+    int rc = 0;
+
+    if (d->grow)
+        rc = sd_define_string(d->grow, r->text, n, &id);
+    else
+        id = sd_find_string(d->p, r->text, n);
+    if (rc == 0)
+        set_local(d, r->id, SD_REC_STRING, id);
+    return rc;
+}
+
+static int lost_site(const struct sd_decoder *d, uint32_t *id)
+{
+    if (d->grow)
+        return sd_define_lost_site(d->grow, id);
+    *id = sd_find_lost_site(d->p);
+    return 0;
+}
+
+static int lost_track(const struct sd_decoder *d, uint32_t *id)
+{
+    if (d->grow)
+        return sd_define_lost_track(d->grow, id);
+    *id = sd_find_lost_track(d->p);
+    return 0;
+}
+
+/* Kinds that a later version may add are shown as the nearest known one. */
+static uint32_t known_kind(uint32_t kind, uint32_t last, uint32_t otherwise)
+{
+    return kind >= 1 && kind <= last ? kind : otherwise;
+}
+
+static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
+{
+    struct sd_site_key key = {
+        .kind = known_kind(r->kind, SD_SITE_LAYER, SD_SITE_SECTION),
+        .name = name_id(d, r->name),
+        .file = optional_name(d, r->file),
+        .line = r->line,
+        .parent = local_id(d, r->parent, SD_REC_SITE),
+        .label = optional_name(d, r->label),
+    };
+    uint32_t id;
+    int rc = 0;
+
+    if (r->parent != 0 && key.parent == NONE)
+        rc = lost_site(d, &key.parent);
+    if (rc < 0)
+        return rc;
+    if (d->grow)
+        rc = sd_define_site(d->grow, &key, &id);
+    else
+        id = sd_find_site(d->p, &key);
+    if (rc == 0)
+        set_local(d, r->id, SD_REC_SITE, id);
+    return rc;
+}
+
+/* Ends are matched to begins within a process; a track without one is its own. */
+static void set_track(struct sd_decoder *d, uint32_t local_at, uint32_t id)
+{
+    struct sd_local *l;
+
+    set_local(d, local_at, SD_REC_TRACK, id);
+    l = local(d, local_at, SD_REC_TRACK);
+    if (!l)
+        return;
+    l->process = sd_profile_process_of(d->p, (sd_track_id){ id }).at;
+    if (l->process == NONE)
+        l->process = id;
+}
+
+static int take_track(struct sd_decoder *d, const struct sd_rec_track *r)
+{
+    struct sd_track_definition def = {
+        .key = { .kind = known_kind(r->kind, SD_TRACK_DEVICE, SD_TRACK_THREAD),
+                 .number = r->number,
+                 .start = r->start },
+        .parent = local_id(d, r->parent, SD_REC_TRACK),
+        .name = optional_name(d, r->name),
+        .time_ns = moment(d, d->view.t0),
+    };
+    uint32_t id;
+    int rc = 0;
+
+    if (d->grow)
+        rc = sd_define_track(d->grow, &def, &id);
+    else
+        id = sd_find_track(d->p, &def);
+    if (rc == 0)
+        set_track(d, r->id, id);
+    return rc;
+}
+
+static int take_metric(struct sd_decoder *d, const struct sd_rec_metric *r)
+{
+    struct sd_metric_key key = {
+        .name = name_id(d, r->name),
+        .unit = known_kind(r->unit, SD_UNIT_BYTES, SD_UNIT_COUNT),
+        .adds = known_kind(r->adds, SD_ADDS_PEAK, SD_ADDS_LEVEL),
+    };
+    uint32_t id;
+    int rc = 0;
+
+    if (d->grow)
+        rc = sd_define_metric(d->grow, &key, optional_name(d, r->meaning), &id);
+    else
+        id = sd_find_metric(d->p, &key);
+    if (rc == 0)
+        set_local(d, r->id, SD_REC_METRIC, id);
+    return rc;
+}
+
+/* A shape ends at the first metric that dangles: the values before it are still sure.
+ */
+static int take_shape(struct sd_decoder *d, const struct sd_rec_shape *r)
+{
+    size_t room = (r->head.len - offsetof(struct sd_rec_shape, metrics)) / 4;
+    uint32_t metrics[SD_METRICS_MAX], n = 0, id;
+    int rc = 0;
+
+    for (; n < r->n && n < room && n < SD_METRICS_MAX; n++) {
+        metrics[n] = local_id(d, r->metrics[n], SD_REC_METRIC);
+        if (metrics[n] == NONE)
+            break;
+    }
+    if (d->grow)
+        rc = sd_define_shape(d->grow, metrics, n, &id);
+    else
+        id = sd_find_shape(d->p, metrics, n);
+    if (rc == 0)
+        set_local(d, r->id, SD_REC_SHAPE, id);
+    return rc;
+}
+
+/* --- Facts */
+
+static int take_meta(struct sd_decoder *d, const struct sd_rec_meta *r)
+{
+    size_t room = r->head.len - offsetof(struct sd_rec_meta, text);
+
+    if (!d->grow || (size_t)r->key_n + r->value_n > room)
+        return 0;
+    return sd_profile_add_meta(d->grow, r->text, r->key_n, r->text + r->key_n,
+                               r->value_n);
+}
+
+static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
+{
+    size_t room = r->head.len - offsetof(struct sd_rec_note, text);
+    enum sd_note_kind kind =
+        (enum sd_note_kind)known_kind(r->kind, SD_NOTE_LOSS, SD_NOTE_INFO);
+
+    if (!d->grow)
+        return 0;
+    return sd_profile_add_note(d->grow, kind, moment(d, r->time),
+                               local_id(d, r->track, SD_REC_TRACK), r->text,
+                               r->n < room ? r->n : room);
+}
+
+static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
+{
+    uint32_t id = local_id(d, r->track, SD_REC_TRACK);
+    uint64_t ns = moment(d, r->time);
+    struct sd_track *t;
+
+    seen_until(d, ns);
+    if (!d->grow || id == NONE)
+        return;
+    t = &d->grow->tracks[id];
+    t->status = r->status;
+    t->last_ns = ns > t->last_ns ? ns : t->last_ns;
+}
+
+/* --- Events */
+
+static void set_values(const struct sd_decoder *d, struct sd_event *e, uint32_t shape,
+                       const int64_t *values, size_t room)
+{
+    uint32_t id = local_id(d, shape, SD_REC_SHAPE);
+
+    e->values = values;
+    e->metrics = id == NONE ? NULL : d->p->index->shapes_of[id].metrics;
+    e->n_values = id == NONE ? 0 : d->p->index->shapes_of[id].n;
+    if (e->n_values > room)
+        e->n_values = (uint32_t)room;
+}
+
+/* False: the profile does not know the ids, which happens only when a capture grew
+ * after the profile was loaded. */
+static bool is_known(const struct sd_event *e)
+{
+    return e->track.at != NONE && (e->kind == SD_EVENT_POINT || e->site.at != NONE);
+}
+
+/* The track of an event, and for spans the process it is matched in. */
+static int event_track(struct sd_decoder *d, uint32_t local_at, uint32_t *track,
+                       uint32_t *process)
+{
+    const struct sd_local *l = local(d, local_at, SD_REC_TRACK);
+    int rc;
+
+    if (l) {
+        *track = l->id;
+        *process = l->process;
+        return 0;
+    }
+    rc = lost_track(d, track);
+    *process = *track;
+    return rc;
+}
+
+static int event_site(struct sd_decoder *d, uint32_t local_at, uint32_t *site)
+{
+    *site = local_id(d, local_at, SD_REC_SITE);
+    return *site == NONE ? lost_site(d, site) : 0;
+}
+
+static int take_open(struct sd_decoder *d, const struct sd_rec_open *r)
+{
+    struct sd_open o = { .span = r->span, .stream = (uint32_t)d->n_streams };
+    int rc = event_track(d, r->track, &o.track, &o.process);
+
+    if (rc == 0)
+        rc = event_site(d, r->site, &o.site);
+    if (rc < 0)
+        return rc;
+    o.from_ns = moment(d, r->time);
+    seen_until(d, o.from_ns);
+    if (o.site == NONE || o.track == NONE)
+        return 0;
+    return sd_opens_begin(&d->opens, &o);
+}
+
+static int take_span(struct sd_decoder *d, const struct sd_rec_span *r,
+                     struct sd_event *e)
+{
+    size_t room = (r->head.len - offsetof(struct sd_rec_span, values)) / 8;
+    uint32_t process;
+    int rc = event_track(d, r->track, &e->track.at, &process);
+
+    if (rc == 0)
+        rc = event_site(d, r->site, &e->site.at);
+    if (rc == 0)
+        rc = sd_opens_end(&d->opens, process, r->span);
+    if (rc < 0)
+        return rc;
+    e->kind = SD_EVENT_SPAN;
+    e->from_ns = moment(d, r->from);
+    e->to_ns = moment(d, r->to);
+    if (e->to_ns < e->from_ns)
+        e->to_ns = e->from_ns;
+    e->flags = r->flags;
+    seen_until(d, e->to_ns);
+    set_values(d, e, r->shape, r->values, room);
+    return is_known(e);
+}
+
+static int take_point(struct sd_decoder *d, const struct sd_rec_point *r,
+                      struct sd_event *e)
+{
+    size_t room = (r->head.len - offsetof(struct sd_rec_point, values)) / 8;
+    uint32_t process;
+    int rc = event_track(d, r->track, &e->track.at, &process);
+
+    if (rc < 0)
+        return rc;
+    e->kind = SD_EVENT_POINT;
+    e->site = SD_NO_SITE;
+    e->from_ns = e->to_ns = moment(d, r->time);
+    e->flags = 0;
+    seen_until(d, e->to_ns);
+    set_values(d, e, r->shape, r->values, room);
+    return is_known(e);
+}
+
+/* 1: *e is filled; 0: it was no event. */
+static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_event *e)
+{
+    const void *r = rec;
+
+    switch (rec->type) {
+    case SD_REC_SPAN:
+        return take_span(d, r, e);
+    case SD_REC_OPEN:
+        return take_open(d, r);
+    case SD_REC_POINT:
+        return take_point(d, r, e);
+    case SD_REC_STRING:
+        return take_string(d, r);
+    case SD_REC_SITE:
+        return take_site(d, r);
+    case SD_REC_TRACK:
+        return take_track(d, r);
+    case SD_REC_METRIC:
+        return take_metric(d, r);
+    case SD_REC_SHAPE:
+        return take_shape(d, r);
+    case SD_REC_CLOCK:
+        return take_clock(d, r);
+    case SD_REC_META:
+        return take_meta(d, r);
+    case SD_REC_NOTE:
+        return take_note(d, r);
+    case SD_REC_EXIT:
+        take_exit(d, r);
+        return 0;
+    default:
+        return 0; /* of a later version: skipped, as the format promises */
+    }
+}
+
+/* --- Chunks and streams */
+
+static int end_stream(struct sd_decoder *d)
+{
+    uint64_t *ends =
+        sd_grow_array(d->stream_ends, &d->cap_streams, d->n_streams + 1, sizeof *ends);
+
+    if (!ends)
+        return sd_no_memory();
+    d->stream_ends = ends;
+    ends[d->n_streams++] = d->stream_last_ns;
+    return sd_opens_next_stream(&d->opens);
+}
+
+/* 1: a chunk; 0: there is none left. */
+static int next_chunk(struct sd_decoder *d)
+{
+    uint64_t stream = d->view.stream;
+    bool had = d->has_chunk;
+    int rc = sd_reader_next(d->reader, &d->view);
+
+    if (rc < 0)
+        return rc;
+    d->has_chunk = rc == 1;
+    d->n_chunks += d->has_chunk;
+    if (had && (!d->has_chunk || d->view.stream != stream)) {
+        int ended = end_stream(d);
+
+        if (ended < 0)
+            return ended;
+    }
+    if (!d->has_chunk)
+        return 0;
+    if (!had || d->view.stream != stream) {
+        d->stream_last_ns = 0;
+        d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;
+    }
+    d->at = 0;
+    d->chunk_no++;
+    return 1;
+}
+
+/* What began and never ended: it lasted at least until its stream's last word. */
+static int next_unfinished(struct sd_decoder *d, struct sd_event *e)
+{
+    struct sd_open left;
+
+    if (!sd_opens_left(&d->opens, &d->left_at, &left))
+        return 0;
+    *e = (struct sd_event){
+        .kind = SD_EVENT_SPAN,
+        .track = { left.track },
+        .site = { left.site },
+        .from_ns = left.from_ns,
+        .to_ns = d->stream_ends[left.stream],
+        .flags = SD_SPAN_UNFINISHED,
+    };
+    return 1;
+}
+
+int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
+{
+    const struct sd_record *rec;
+    int rc;
+
+    while (!d->is_draining) {
+        while (d->has_chunk && (rec = sd_chunk_next(&d->view, &d->at))) {
+            rc = take(d, rec, e);
+            if (rc != 0)
+                return rc;
+        }
+        rc = next_chunk(d);
+        if (rc < 0)
+            return rc;
+        d->is_draining = rc == 0;
+    }
+    return next_unfinished(d, e);
+}

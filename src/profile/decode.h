@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_DECODE_H
+#define SD_PROFILE_DECODE_H
+/* decode: from the records of chunks, in ids of each chunk, to events in ids of the
+ * profile.
+ *
+ * One small table holds what the present chunk has defined; it is emptied by counting
+ * chunks, not by clearing.  Ids are foreign: one that was never defined, or as
+ * something else, shows as "[lost name]".
+ *
+ * The same code fills a profile (`grow`) and walks the events of one that is already
+ * there, which it then leaves as it is. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/reader.h"
+#include "profile/clocks.h"
+#include "profile/events.h"
+#include "profile/opens.h"
+#include "profile/profile.h"
+
+enum { SD_LOCAL_IDS = 1 << 16 }; /* a chunk has room for far fewer definitions */
+
+struct sd_local {     /* what an id means in the present chunk */
+    uint32_t chunk;   /* valid when it is the decoder's count */
+    uint32_t kind;    /* enum sd_record_type */
+    uint32_t id;      /* the profile's */
+    uint32_t process; /* of a track */
+};
+
+struct sd_decoder {
+    struct sd_reader *reader;   /* borrowed */
+    struct sd_profile *grow;    /* borrowed; NULL: the profile stays as it is */
+    const struct sd_profile *p; /* borrowed */
+    struct sd_local *locals;    /* owned; SD_LOCAL_IDS */
+    uint32_t chunk_no;
+    struct sd_chunk_view view;
+    uint32_t at; /* in the view */
+    bool has_chunk, is_draining;
+    uint64_t n_chunks;                /* taken from the reader since the start */
+    const struct sd_clock_line *line; /* of the stream, or NULL */
+    struct sd_clocks clocks;
+    bool has_clocks; /* all pairs were collected before */
+    uint64_t stream_last_ns;
+    uint64_t *stream_ends; /* owned; last time of each stream read so far */
+    size_t n_streams, cap_streams;
+    struct sd_opens opens;
+    size_t left_at; /* in opens, while draining */
+};
+
+/* `grow` may be NULL; `p` is then what it finds ids in. */
+int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile *grow,
+                    const struct sd_profile *p);
+/* hot: 1: *e is the next event; 0: the end; < 0: failure.  Unfinished spans come
+ * last.  Notes, metas and exits go into `grow` on the way. */
+int sd_decoder_next(struct sd_decoder *d, struct sd_event *e);
+/* Starts again from the first chunk. */
+void sd_decoder_rewind(struct sd_decoder *d);
+void sd_decoder_release(struct sd_decoder *d);
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_DEFINE_H
+#define SD_PROFILE_DEFINE_H
+/* define: one id in the profile for everything that many chunks define again.
+ *
+ * Equal content is the same thing, so each kind is interned by a small key of numbers
+ * that already are ids of the profile; the place in the interning table is the id.
+ * Parents are ids of what is there already, so no chain of parents can be a ring.
+ *
+ * A file may lie about how much there is to remember.  Beyond SD_PROFILE_LIMIT_BYTES
+ * new names all become "[too many names]", and the profile says so. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "profile/profile.h"
+
+enum {
+    SD_PROFILE_LIMIT_BYTES = 512 << 20,
+    SD_METRICS_MAX = 256,
+    SD_PATH_MAX = 4096,  /* bytes; a longer path keeps its end */
+    SD_TASKS_MAX = 4096, /* further tasks are booked on their thread */
+    SD_NOTES_MAX = 1024,
+    SD_METAS_MAX = 1024,
+    SD_TRACK_DEPTH = 64, /* of parents */
+};
+
+struct sd_shape {
+    const sd_metric_id *metrics; /* in the arena */
+    uint32_t n;
+};
+
+struct sd_profile_index {
+    struct sd_intern sites, tracks, metrics, shapes;
+    struct sd_shape *shapes_of; /* owned; by shape id */
+    size_t cap_shapes;
+    uint64_t *named_at; /* owned; by track id: when the name it has was given */
+    size_t cap_named;
+    struct sd_table totals; /* site << 32 | track: place in spans */
+    struct sd_table series; /* track << 32 | metric: place in series */
+    /* The values of all span totals, row after row, `stride` each: one block, because
+     * metrics keep turning up while totals are there already. */
+    struct sd_sum *sums; /* owned */
+    size_t stride, n_rows;
+    size_t n_tasks;
+    bool has_hosts;       /* track keys hold hosts too: after a merge */
+    uint64_t n_refused;   /* definitions that were one too many */
+    uint64_t n_unpaired;  /* opens and ends that could not be matched: table full */
+    uint64_t n_notes_cut; /* notes beyond SD_NOTES_MAX */
+};
+
+#define SD_LOST_NAME "[lost name]"
+#define SD_TOO_MANY "[too many names]"
+
+/* What a definition says, in ids of the profile. */
+struct sd_site_key {
+    uint32_t kind, name, file, line, parent, label; /* UINT32_MAX: none */
+};
+struct sd_track_key {
+    uint32_t kind;
+    uint32_t owner; /* track: the process of a thread or task; UINT32_MAX: none */
+    uint64_t number, start;
+    uint32_t host; /* string, once profiles of several hosts meet */
+    uint32_t pad;
+};
+struct sd_metric_key {
+    uint32_t name, unit, adds;
+};
+
+struct sd_profile *sd_profile_new(void); /* or NULL, with its sentence */
+
+/* Each puts the id into *id: the one there is, or a new one.  0 or SD_ENOMEM. */
+int sd_define_string(struct sd_profile *p, const void *s, size_t n, uint32_t *id);
+int sd_define_site(struct sd_profile *p, const struct sd_site_key *key, uint32_t *id);
+int sd_define_metric(struct sd_profile *p, const struct sd_metric_key *key,
+                     uint32_t meaning, uint32_t *id);
+int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
+                    uint32_t *id);
+/* `parent` is a track or UINT32_MAX; `name` a string or UINT32_MAX; the name with the
+ * latest time stays. */
+struct sd_track_definition {
+    struct sd_track_key key; /* its owner is filled in here */
+    uint32_t parent, name;
+    uint64_t time_ns;
+};
+int sd_define_track(struct sd_profile *p, const struct sd_track_definition *d,
+                    uint32_t *id);
+int sd_define_lost_site(struct sd_profile *p, uint32_t *id);
+int sd_define_lost_track(struct sd_profile *p, uint32_t *id);
+
+/* The same without changing the profile; UINT32_MAX: not there. */
+uint32_t sd_find_string(const struct sd_profile *p, const void *s, size_t n);
+uint32_t sd_find_site(const struct sd_profile *p, const struct sd_site_key *key);
+uint32_t sd_find_metric(const struct sd_profile *p, const struct sd_metric_key *key);
+uint32_t sd_find_shape(const struct sd_profile *p, const uint32_t *metrics, uint32_t n);
+uint32_t sd_find_track(const struct sd_profile *p, const struct sd_track_definition *d);
+uint32_t sd_find_lost_site(const struct sd_profile *p);
+uint32_t sd_find_lost_track(const struct sd_profile *p);
+
+/* The aggregates of one site on one track, or one metric on one track; made when new.
+ * *at is its place; SIZE_MAX for readings there is no room for. */
+int sd_profile_total(struct sd_profile *p, uint32_t site, uint32_t track, size_t *at);
+int sd_profile_readings(struct sd_profile *p, uint32_t track, uint32_t metric,
+                        size_t *at);
+/* Points `values` of all totals at their rows: after the last change. */
+void sd_profile_settle(struct sd_profile *p);
+/* How many buckets a series may have now: fewer when there are very many series. */
+uint32_t sd_profile_bucket_limit(const struct sd_profile *p);
+uint32_t sd_profile_interval_limit(const struct sd_profile *p);
+
+int sd_profile_add_note(struct sd_profile *p, enum sd_note_kind kind, uint64_t time_ns,
+                        uint32_t track, const char *text, size_t n);
+int sd_profile_add_meta(struct sd_profile *p, const char *key, size_t key_n,
+                        const char *value, size_t value_n);
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/filter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NOT_ASKED, PASSES, FAILS };
+
+int sd_screen_init(struct sd_screen *s, const struct sd_filter *filter)
+{
+    char why[128];
+    int rc;
+
+    *s = (struct sd_screen){ .filter = filter };
+    if (!filter)
+        return 0;
+    s->has_section = filter->section != NULL;
+    if (!filter->match)
+        return 0;
+    rc = regcomp(&s->match, filter->match, REG_EXTENDED | REG_NOSUB);
+    if (rc != 0) {
+        regerror(rc, &s->match, why, sizeof why);
+        return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", filter->match,
+                       why);
+    }
+    s->has_match = true;
+    return 0;
+}
+
+int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
+                      const struct sd_event *e)
+{
+    struct sd_interval i = { e->from_ns, e->to_ns, 1 };
+
+    if (e->kind != SD_EVENT_SPAN ||
+        strcmp(p->sites[e->site.at].path, s->filter->section) != 0)
+        return 0;
+    s->saw_section = true;
+    return sd_intervals_add(&s->open, SD_SCREEN_INTERVALS, i);
+}
+
+/* --- Tracks */
+
+/* "1234" is a process and all in it; "1234/1235" one thread, or one task. */
+static bool is_number_of(const struct sd_profile *p, sd_track_id t, const char *wanted)
+{
+    sd_track_id process = sd_profile_process_of(p, t);
+    char text[48];
+
+    if (process.at == UINT32_MAX)
+        return false;
+    snprintf(text, sizeof text, "%" PRIu64, p->tracks[process.at].number);
+    if (strcmp(text, wanted) == 0)
+        return true;
+    snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64, p->tracks[process.at].number,
+             p->tracks[t.at].number);
+    return strcmp(text, wanted) == 0;
+}
+
+static bool is_named(const struct sd_profile *p, sd_track_id t, const char *wanted)
+{
+    sd_track_id process = sd_profile_process_of(p, t);
+    const char *name = p->tracks[t.at].name;
+
+    if (name && strstr(name, wanted))
+        return true;
+    name = process.at == UINT32_MAX ? NULL : p->tracks[process.at].name;
+    return name && strstr(name, wanted);
+}
+
+/* --- Remembering */
+
+static int remember(uint8_t **answers, size_t *n, size_t need)
+{
+    size_t cap = *n;
+    uint8_t *grown;
+
+    if (need < *n)
+        return 0;
+    grown = sd_grow_array(*answers, &cap, need + 1, 1);
+    if (!grown)
+        return sd_no_memory();
+    memset(grown + *n, NOT_ASKED, cap - *n);
+    *answers = grown;
+    *n = cap;
+    return 0;
+}
+
+static int track_passes(struct sd_screen *s, const struct sd_profile *p, sd_track_id t)
+{
+    const char *wanted = s->filter->track;
+    int rc = remember(&s->tracks, &s->n_tracks, t.at);
+
+    if (rc < 0)
+        return rc;
+    if (s->tracks[t.at] == NOT_ASKED)
+        s->tracks[t.at] =
+            is_number_of(p, t, wanted) || is_named(p, t, wanted) ? PASSES : FAILS;
+    s->saw_track |= s->tracks[t.at] == PASSES;
+    return s->tracks[t.at] == PASSES;
+}
+
+static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_id id)
+{
+    int rc = remember(&s->sites, &s->n_sites, id.at);
+
+    if (rc < 0)
+        return rc;
+    if (s->sites[id.at] == NOT_ASKED)
+        s->sites[id.at] =
+            regexec(&s->match, p->sites[id.at].path, 0, NULL, 0) == 0 ? PASSES : FAILS;
+    return s->sites[id.at] == PASSES;
+}
+
+int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
+                     const struct sd_event *e)
+{
+    const struct sd_filter *f = s->filter;
+    int rc = 1;
+
+    if (!f)
+        return 1;
+    if (e->to_ns < f->from_ns || (f->to_ns && e->from_ns > f->to_ns))
+        return 0;
+    if (s->has_section && !sd_intervals_touch(&s->open, e->from_ns, e->to_ns))
+        return 0;
+    if (f->track)
+        rc = track_passes(s, p, e->track);
+    if (rc == 1 && s->has_match && e->kind == SD_EVENT_SPAN)
+        rc = site_passes(s, p, e->site);
+    return rc;
+}
+
+/* A few names of what there is, so that the next try can be right. */
+static void list_sections(const struct sd_profile *p, struct sd_buf *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_sites; i++) {
+        if (p->sites[i].kind != SD_SITE_SECTION || n++ >= 5)
+            continue;
+        sd_buf_text(b, b->n ? ", " : "");
+        sd_text_escape(b, p->sites[i].path, strlen(p->sites[i].path));
+    }
+    if (n > 5)
+        sd_buf_printf(b, " and %zu more", n - 5);
+}
+
+int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p)
+{
+    struct sd_buf known = { 0 };
+    int rc = 0;
+
+    if (!s->filter)
+        return 0;
+    if (s->has_section && !s->saw_section) {
+        list_sections(p, &known);
+        rc = known.n ? sd_fail(SD_EUSAGE, "no section '%s' was recorded; there are %s",
+                               s->filter->section, sd_buf_string(&known))
+                     : sd_fail(SD_EUSAGE, "no section '%s' was recorded, nor any other",
+                               s->filter->section);
+        sd_buf_release(&known);
+    } else if (s->filter->track && !s->saw_track) {
+        rc = sd_fail(SD_EUSAGE,
+                     "no process or thread is '%s'; `sonde info` lists what there is",
+                     s->filter->track);
+    }
+    return rc;
+}
+
+void sd_screen_release(struct sd_screen *s)
+{
+    if (s->has_match)
+        regfree(&s->match);
+    sd_intervals_release(&s->open);
+    sd_free(s->sites);
+    sd_free(s->tracks);
+    *s = (struct sd_screen){ 0 };
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_FILTER_H
+#define SD_PROFILE_FILTER_H
+/* filter: a struct sd_filter made ready to be asked for each event.
+ *
+ * What a filter says of a site or a track is worked out once and remembered.  A
+ * section's moments must be known before the first event is judged, so they are
+ * collected in a pass of their own (sd_screen_section). */
+#include <regex.h>
+#include <stdbool.h>
+
+#include "profile/events.h"
+#include "profile/intervals.h"
+#include "profile/profile.h"
+
+enum { SD_SCREEN_INTERVALS = 1 << 16 };
+
+struct sd_screen {
+    const struct sd_filter *filter; /* borrowed; NULL: everything passes */
+    bool has_match;
+    regex_t match;
+    struct sd_intervals open; /* when the section was open */
+    bool has_section;
+    bool saw_section; /* a site of that path is known */
+    bool saw_track;   /* a track that passes is known */
+    uint8_t *sites;   /* owned; by site: 0 not asked yet, 1 passes, 2 does not */
+    size_t n_sites;
+    uint8_t *tracks; /* owned; the same by track */
+    size_t n_tracks;
+};
+
+/* SD_EUSAGE with a sentence when the regular expression is none. */
+int sd_screen_init(struct sd_screen *s, const struct sd_filter *filter);
+/* Takes notice of a span, in the pass before the one that judges. */
+int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
+                      const struct sd_event *e);
+/* 1: it counts; 0: it does not; < 0: SD_ENOMEM. */
+int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
+                     const struct sd_event *e);
+/* After the last event: SD_EUSAGE when section or track name nothing there is. */
+int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p);
+void sd_screen_release(struct sd_screen *s);
+#endif

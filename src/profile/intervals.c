@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/intervals.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Merges each interval into the one before it when the gap allows. */
+static void close_gaps(struct sd_intervals *s)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 1; i < s->n; i++) {
+        struct sd_interval *last = &s->items[kept];
+        const struct sd_interval *next = &s->items[i];
+
+        if (next->from_ns <= last->to_ns || next->from_ns - last->to_ns <= s->gap_ns) {
+            last->to_ns = last->to_ns > next->to_ns ? last->to_ns : next->to_ns;
+            last->n += next->n;
+        } else {
+            s->items[++kept] = *next;
+        }
+    }
+    s->n = s->n ? kept + 1 : 0;
+}
+
+/* The gap doubles, so this happens at most 64 times in the life of a set. */
+static void make_room(struct sd_intervals *s, uint32_t limit)
+{
+    uint32_t want = limit - limit / 4;
+
+    while (s->n > want && s->gap_ns < UINT64_MAX / 2) {
+        s->gap_ns = s->gap_ns ? s->gap_ns * 2 : 1024;
+        close_gaps(s);
+    }
+}
+
+static int grow(struct sd_intervals *s)
+{
+    size_t cap = s->cap;
+    struct sd_interval *items;
+
+    if (s->n < s->cap)
+        return 0;
+    items = sd_grow_array(s->items, &cap, (size_t)s->n + 1, sizeof *items);
+    if (!items)
+        return sd_no_memory();
+    s->items = items;
+    s->cap = (uint32_t)cap;
+    return 0;
+}
+
+/* The first interval that does not end before `from`, gap included. */
+static uint32_t first_near(const struct sd_intervals *s, uint64_t from)
+{
+    uint32_t low = 0, high = s->n;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        uint64_t end = s->items[mid].to_ns;
+
+        if (end < from && from - end > s->gap_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int insert(struct sd_intervals *s, uint32_t at, struct sd_interval i)
+{
+    int rc = grow(s);
+
+    if (rc < 0)
+        return rc;
+    memmove(s->items + at + 1, s->items + at, (s->n - at) * sizeof *s->items);
+    s->items[at] = i;
+    s->n++;
+    return 0;
+}
+
+int sd_intervals_add(struct sd_intervals *s, uint32_t limit, struct sd_interval i)
+{
+    uint32_t at, end;
+
+    if (i.to_ns < i.from_ns)
+        i.to_ns = i.from_ns;
+    if (s->n >= limit)
+        make_room(s, limit);
+    at = first_near(s, i.from_ns);
+    for (end = at; end < s->n; end++) {
+        const struct sd_interval *next = &s->items[end];
+
+        if (next->from_ns > i.to_ns && next->from_ns - i.to_ns > s->gap_ns)
+            break;
+        i.from_ns = i.from_ns < next->from_ns ? i.from_ns : next->from_ns;
+        i.to_ns = i.to_ns > next->to_ns ? i.to_ns : next->to_ns;
+        i.n += next->n;
+    }
+    if (end == at)
+        return insert(s, at, i);
+    s->items[at] = i;
+    memmove(s->items + at + 1, s->items + end, (s->n - end) * sizeof *s->items);
+    s->n -= end - at - 1;
+    return 0;
+}
+
+bool sd_intervals_touch(const struct sd_intervals *s, uint64_t from_ns, uint64_t to_ns)
+{
+    uint32_t low = 0, high = s->n;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (s->items[mid].to_ns < from_ns)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < s->n && s->items[low].from_ns <= to_ns;
+}
+
+void sd_intervals_release(struct sd_intervals *s)
+{
+    sd_free(s->items);
+    *s = (struct sd_intervals){ 0 };
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/decode.h"
+#include "profile/define.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+
+/* A site's spans are nearly always on the track they were on before. */
+struct memo {
+    uint32_t track;
+    uint32_t total;
+};
+
+struct loader {
+    struct sd_profile *p;
+    struct sd_decoder decoder;
+    struct sd_screen screen;
+    struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
+    size_t n_memos;
+};
+
+static int grow_memos(struct loader *l, uint32_t site)
+{
+    size_t cap = l->n_memos;
+    struct memo *memos;
+
+    if (site < l->n_memos)
+        return 0;
+    memos = sd_grow_array(l->memos, &cap, (size_t)site + 1, sizeof *memos);
+    if (!memos)
+        return sd_no_memory();
+    memset(memos + l->n_memos, 0xff, (cap - l->n_memos) * sizeof *memos);
+    l->memos = memos;
+    l->n_memos = cap;
+    return 0;
+}
+
+static int total_of(struct loader *l, const struct sd_event *e, size_t *at)
+{
+    int rc = grow_memos(l, e->site.at);
+    struct memo *memo;
+
+    if (rc < 0)
+        return rc;
+    memo = &l->memos[e->site.at];
+    if (memo->track != e->track.at) {
+        rc = sd_profile_total(l->p, e->site.at, e->track.at, at);
+        if (rc < 0)
+            return rc;
+        *memo = (struct memo){ e->track.at, (uint32_t)*at };
+    }
+    *at = memo->total;
+    return 0;
+}
+
+static void add_values(struct sd_profile *p, size_t row, const struct sd_event *e)
+{
+    struct sd_sum *sums = p->index->sums + row * p->index->stride;
+
+    for (uint32_t i = 0; i < e->n_values; i++)
+        if (e->values[i] != SD_VALUE_NONE)
+            sd_sum_add(&sums[e->metrics[i].at], p->metrics[e->metrics[i].at].adds,
+                       e->values[i]);
+}
+
+static int add_span(struct loader *l, const struct sd_event *e)
+{
+    struct sd_profile *p = l->p;
+    struct sd_span_total *t;
+    size_t at;
+    int rc = total_of(l, e, &at);
+
+    if (rc < 0)
+        return rc;
+    t = &p->spans[at];
+    t->count++;
+    t->n_raised += (e->flags & SD_SPAN_RAISED) != 0;
+    t->n_unfinished += (e->flags & SD_SPAN_UNFINISHED) != 0;
+    t->first_ns = e->from_ns < t->first_ns ? e->from_ns : t->first_ns;
+    t->last_ns = e->to_ns > t->last_ns ? e->to_ns : t->last_ns;
+    sd_sum_add(&t->wall, SD_ADDS_SUM, (int64_t)(e->to_ns - e->from_ns));
+    add_values(p, at, e);
+    p->n_span_events++;
+    return sd_intervals_add(&t->when, sd_profile_interval_limit(p),
+                            (struct sd_interval){ e->from_ns, e->to_ns, 1 });
+}
+
+static int add_point(struct loader *l, const struct sd_event *e)
+{
+    struct sd_profile *p = l->p;
+    int rc = 0;
+
+    p->n_point_events++;
+    for (uint32_t i = 0; i < e->n_values && rc == 0; i++) {
+        uint32_t metric = e->metrics[i].at;
+        size_t at;
+
+        if (e->values[i] == SD_VALUE_NONE)
+            continue;
+        rc = sd_profile_readings(p, e->track.at, metric, &at);
+        if (rc == 0 && at != SIZE_MAX)
+            rc = sd_series_add(&p->series[at], p->metrics[metric].adds, p->real_zero_ns,
+                               sd_profile_bucket_limit(p), e->to_ns, e->values[i]);
+    }
+    return rc;
+}
+
+static int add_event(struct loader *l, const struct sd_event *e)
+{
+    struct sd_track *t = &l->p->tracks[e->track.at];
+
+    t->first_ns = e->from_ns < t->first_ns ? e->from_ns : t->first_ns;
+    t->last_ns = e->to_ns > t->last_ns ? e->to_ns : t->last_ns;
+    l->p->end_ns = e->to_ns > l->p->end_ns ? e->to_ns : l->p->end_ns;
+    return e->kind == SD_EVENT_SPAN ? add_span(l, e) : add_point(l, e);
+}
+
+/* The pass that a section filter needs before the real one.  It defines all names
+ * already; that the real one then finds them does no harm. */
+static int note_sections(struct loader *l)
+{
+    struct sd_event e;
+    int rc;
+
+    while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
+        rc = sd_screen_section(&l->screen, l->p, &e);
+        if (rc < 0)
+            return rc;
+    }
+    sd_decoder_rewind(&l->decoder);
+    l->p->n_notes = 0; /* they come again */
+    return rc;
+}
+
+static int add_events(struct loader *l)
+{
+    struct sd_event e;
+    int rc;
+
+    while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
+        rc = sd_screen_passes(&l->screen, l->p, &e);
+        if (rc == 1)
+            rc = add_event(l, &e);
+        if (rc < 0)
+            return rc;
+    }
+    return rc;
+}
+
+/* What had to be left out is said where users look for it: among the notes. */
+static int say_limits(struct loader *l)
+{
+    const struct sd_profile_index *ix = l->p->index;
+    char text[200];
+    int n = 0;
+
+    if (ix->n_refused > 0)
+        n = snprintf(text, sizeof text,
+                     "%" PRIu64 " definitions did not fit into memory; their events "
+                     "are under \"" SD_TOO_MANY "\" or left out",
+                     ix->n_refused);
+    else if (l->decoder.opens.n_refused > 0)
+        n = snprintf(text, sizeof text,
+                     "%" PRIu64 " unfinished sections are not shown: too many were "
+                     "open at once",
+                     l->decoder.opens.n_refused);
+    else if (ix->n_notes_cut > 0)
+        n = snprintf(text, sizeof text, "%" PRIu64 " more notes", ix->n_notes_cut);
+    if (n == 0)
+        return 0;
+    l->p->n_notes -= l->p->n_notes == SD_NOTES_MAX; /* the last one makes room */
+    return sd_profile_add_note(l->p, SD_NOTE_LOSS, l->p->end_ns, UINT32_MAX, text,
+                               (size_t)n);
+}
+
+static int take_complaint(struct sd_profile *p, const struct sd_reader *r)
+{
+    const char *complaint = sd_reader_complaint(r);
+
+    p->health = *sd_reader_health(r);
+    if (!complaint)
+        return 0;
+    p->complaint = sd_arena_string(&p->arena, complaint, strlen(complaint));
+    return p->complaint ? 0 : sd_no_memory();
+}
+
+static int finish(struct loader *l, struct sd_reader *r)
+{
+    struct sd_profile *p = l->p;
+    const char *host = sd_profile_meta(p, "host");
+    int rc = sd_screen_check(&l->screen, p);
+
+    if (rc == 0)
+        rc = say_limits(l);
+    if (rc == 0)
+        rc = take_complaint(p, r);
+    for (size_t i = 0; i < p->n_tracks; i++)
+        p->tracks[i].host = host;
+    for (size_t i = 0; i < p->n_series; i++)
+        sd_series_settle(&p->series[i]);
+    sd_profile_settle(p);
+    return rc;
+}
+
+static int load(struct loader *l, struct sd_reader *r)
+{
+    int rc = sd_decoder_init(&l->decoder, r, l->p, l->p);
+
+    if (rc == 0 && l->screen.has_section)
+        rc = note_sections(l);
+    if (rc == 0)
+        rc = add_events(l);
+    return rc < 0 ? rc : finish(l, r);
+}
+
+static uint64_t bounded(uint64_t ns) { return ns < SD_TIME_MAX ? ns : SD_TIME_MAX; }
+
+int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
+                           struct sd_profile **out)
+{
+    struct loader l = { 0 };
+    int rc;
+
+    *out = NULL;
+    rc = sd_screen_init(&l.screen, filter);
+    if (rc < 0)
+        goto out;
+    l.p = sd_profile_new();
+    if (!l.p) {
+        rc = SD_ENOMEM;
+        goto out;
+    }
+    l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
+    l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
+    sd_reader_rewind(r);
+    rc = load(&l, r);
+    if (rc < 0)
+        goto out;
+    *out = l.p;
+    l.p = NULL;
+out:
+    sd_profile_free(l.p);
+    sd_decoder_release(&l.decoder);
+    sd_screen_release(&l.screen);
+    sd_free(l.memos);
+    return rc;
+}
+
+int sd_profile_load(const char *path, const struct sd_filter *filter,
+                    struct sd_profile **out)
+{
+    struct sd_reader *r = NULL;
+    int rc;
+
+    *out = NULL;
+    rc = sd_reader_open(path, &r);
+    if (rc == 0)
+        rc = sd_profile_load_reader(r, filter, out);
+    sd_reader_free(r);
+    return rc;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/define.h"
+#include "profile/profile.h"
+#include "profile/series.h"
+
+/* What the ids of `from` are in `into`. */
+struct ids {
+    uint32_t *sites, *tracks, *metrics;
+    uint64_t later_ns; /* added to the times of `from` */
+};
+
+static int map_text(struct sd_profile *into, const char *s, uint32_t *id)
+{
+    *id = UINT32_MAX;
+    return s ? sd_define_string(into, s, strlen(s), id) : 0;
+}
+
+/* --- Hosts: a pid means something on one machine only. */
+
+static uint32_t host_id(struct sd_profile *p, const char *host, int *rc)
+{
+    uint32_t id = 0;
+
+    if (*rc == 0)
+        *rc = sd_define_string(p, host ? host : "", host ? strlen(host) : 0, &id);
+    return id;
+}
+
+/* Makes the tracks of a freshly loaded profile known under their host too.  They stay
+ * in the same order, hence keep their ids. */
+static int bring_hosts(struct sd_profile *p)
+{
+    struct sd_intern fresh = { .arena = &p->arena };
+    int rc = 0;
+
+    if (p->index->has_hosts)
+        return 0;
+    for (size_t i = 0; i < p->n_tracks && rc == 0; i++) {
+        struct sd_track_key key;
+        uint32_t id;
+
+        memcpy(&key, p->index->tracks.items[i].p, sizeof key);
+        key.host = host_id(p, p->tracks[i].host, &rc);
+        if (rc == 0)
+            rc = sd_intern(&fresh, &key, sizeof key, &id);
+    }
+    if (rc < 0) {
+        sd_intern_release(&fresh);
+        return rc;
+    }
+    sd_intern_release(&p->index->tracks);
+    p->index->tracks = fresh;
+    p->index->has_hosts = true;
+    return 0;
+}
+
+/* --- Times */
+
+static void delay(struct sd_profile *p, uint64_t by_ns)
+{
+    for (size_t i = 0; i < p->n_tracks; i++) {
+        if (p->tracks[i].first_ns != UINT64_MAX)
+            p->tracks[i].first_ns += by_ns;
+        p->tracks[i].last_ns += p->tracks[i].last_ns ? by_ns : 0;
+        p->index->named_at[i] += by_ns;
+    }
+    for (size_t i = 0; i < p->n_spans; i++) {
+        struct sd_span_total *t = &p->spans[i];
+
+        t->first_ns += by_ns;
+        t->last_ns += by_ns;
+        for (uint32_t k = 0; k < t->when.n; k++) {
+            t->when.items[k].from_ns += by_ns;
+            t->when.items[k].to_ns += by_ns;
+        }
+    }
+    for (size_t i = 0; i < p->n_series; i++)
+        for (uint32_t k = 0; k < p->series[i].n_buckets; k++) {
+            p->series[i].buckets[k].from_ns += by_ns;
+            p->series[i].buckets[k].to_ns += by_ns;
+        }
+    for (size_t i = 0; i < p->n_notes; i++)
+        p->notes[i].time_ns += by_ns;
+    p->end_ns += by_ns;
+}
+
+/* The earlier zero of the two becomes that of both. */
+static uint64_t align(struct sd_profile *into, const struct sd_profile *from)
+{
+    uint64_t by_ns;
+
+    if (from->real_zero_ns >= into->real_zero_ns)
+        return from->real_zero_ns - into->real_zero_ns;
+    by_ns = into->real_zero_ns - from->real_zero_ns;
+    delay(into, by_ns);
+    into->real_zero_ns = from->real_zero_ns;
+    into->zero_ns = from->zero_ns;
+    return 0;
+}
+
+/* --- Definitions */
+
+static int map_site(struct sd_profile *into, const struct sd_profile *from, size_t i,
+                    struct ids *ids)
+{
+    const struct sd_site *s = &from->sites[i];
+    struct sd_site_key key = { .kind = s->kind, .line = s->line };
+    int rc = map_text(into, s->name, &key.name);
+
+    if (rc == 0)
+        rc = map_text(into, s->file, &key.file);
+    if (rc == 0)
+        rc = map_text(into, s->label, &key.label);
+    key.parent = s->parent.at == UINT32_MAX ? UINT32_MAX : ids->sites[s->parent.at];
+    return rc < 0 ? rc : sd_define_site(into, &key, &ids->sites[i]);
+}
+
+/* A process's parent may have a higher id than itself, so processes are defined
+ * without one first; threads always come after their process. */
+static int map_track(struct sd_profile *into, const struct sd_profile *from, size_t i,
+                     struct ids *ids)
+{
+    const struct sd_track *t = &from->tracks[i];
+    struct sd_track_definition d = {
+        .key = { .kind = t->kind, .number = t->number, .start = t->start },
+        .parent = UINT32_MAX,
+        .time_ns = from->index->named_at[i] + ids->later_ns,
+    };
+    int rc = map_text(into, t->name, &d.name);
+
+    d.key.host = host_id(into, t->host, &rc);
+    if (t->parent.at != UINT32_MAX && ids->tracks[t->parent.at] != UINT32_MAX)
+        d.parent = ids->tracks[t->parent.at];
+    return rc < 0 ? rc : sd_define_track(into, &d, &ids->tracks[i]);
+}
+
+static void merge_track(struct sd_track *into, const struct sd_track *from,
+                        uint64_t later_ns)
+{
+    if (from->first_ns != UINT64_MAX && from->first_ns + later_ns < into->first_ns)
+        into->first_ns = from->first_ns + later_ns;
+    if (from->last_ns && from->last_ns + later_ns > into->last_ns)
+        into->last_ns = from->last_ns + later_ns;
+    if (into->status == SD_STATUS_UNKNOWN)
+        into->status = from->status;
+}
+
+static int map_metric(struct sd_profile *into, const struct sd_metric *m, uint32_t *id)
+{
+    struct sd_metric_key key = { .unit = m->unit, .adds = m->adds };
+    uint32_t meaning;
+    int rc = map_text(into, m->name, &key.name);
+
+    if (rc == 0)
+        rc = map_text(into, m->meaning, &meaning);
+    return rc < 0 ? rc : sd_define_metric(into, &key, meaning, id);
+}
+
+static int map_definitions(struct sd_profile *into, const struct sd_profile *from,
+                           struct ids *ids)
+{
+    int rc = 0;
+
+    memset(ids->tracks, 0xff, from->n_tracks * sizeof *ids->tracks);
+    for (size_t i = 0; i < from->n_sites && rc == 0; i++)
+        rc = map_site(into, from, i, ids);
+    for (size_t i = 0; i < from->n_metrics && rc == 0; i++)
+        rc = map_metric(into, &from->metrics[i], &ids->metrics[i]);
+    for (size_t i = 0; i < from->n_tracks && rc == 0; i++)
+        rc = map_track(into, from, i, ids);
+    for (size_t i = 0; i < from->n_tracks && rc == 0; i++)
+        rc = map_track(into, from, i, ids); /* now with every parent */
+    for (size_t i = 0; i < from->n_tracks && rc == 0; i++)
+        merge_track(&into->tracks[ids->tracks[i]], &from->tracks[i], ids->later_ns);
+    return rc;
+}
+
+/* --- Aggregates */
+
+static void merge_values(struct sd_profile *into, size_t row,
+                         const struct sd_profile *from, const struct sd_span_total *f,
+                         const struct ids *ids)
+{
+    struct sd_sum *sums = into->index->sums + row * into->index->stride;
+
+    for (size_t i = 0; i < from->n_metrics; i++)
+        if (f->values[i].n > 0 && ids->metrics[i] != UINT32_MAX)
+            sd_sum_merge(&sums[ids->metrics[i]], &f->values[i], from->metrics[i].adds);
+}
+
+static int merge_intervals(struct sd_intervals *into, const struct sd_intervals *from,
+                           uint32_t limit, uint64_t later_ns)
+{
+    int rc = 0;
+
+    if (into->gap_ns < from->gap_ns)
+        into->gap_ns = from->gap_ns;
+    for (uint32_t i = 0; i < from->n && rc == 0; i++) {
+        struct sd_interval one = from->items[i];
+
+        one.from_ns += later_ns;
+        one.to_ns += later_ns;
+        rc = sd_intervals_add(into, limit, one);
+    }
+    return rc;
+}
+
+static int merge_total(struct sd_profile *into, const struct sd_profile *from,
+                       const struct sd_span_total *f, const struct ids *ids)
+{
+    struct sd_span_total *t;
+    size_t at;
+    int rc =
+        sd_profile_total(into, ids->sites[f->site.at], ids->tracks[f->track.at], &at);
+
+    if (rc < 0)
+        return rc;
+    t = &into->spans[at];
+    t->count += f->count;
+    t->n_raised += f->n_raised;
+    t->n_unfinished += f->n_unfinished;
+    if (f->first_ns + ids->later_ns < t->first_ns)
+        t->first_ns = f->first_ns + ids->later_ns;
+    if (f->last_ns + ids->later_ns > t->last_ns)
+        t->last_ns = f->last_ns + ids->later_ns;
+    sd_sum_merge(&t->wall, &f->wall, SD_ADDS_SUM);
+    merge_values(into, at, from, f, ids);
+    return merge_intervals(&t->when, &f->when, sd_profile_interval_limit(into),
+                           ids->later_ns);
+}
+
+static int merge_series(struct sd_profile *into, const struct sd_series *f,
+                        const struct ids *ids)
+{
+    size_t at;
+    int rc;
+
+    if (ids->metrics[f->metric.at] == UINT32_MAX)
+        return 0;
+    rc = sd_profile_readings(into, ids->tracks[f->track.at], ids->metrics[f->metric.at],
+                             &at);
+    if (rc < 0 || at == SIZE_MAX)
+        return rc;
+    return sd_series_merge(&into->series[at], f,
+                           into->metrics[ids->metrics[f->metric.at]].adds,
+                           into->real_zero_ns, ids->later_ns);
+}
+
+static int merge_facts(struct sd_profile *into, const struct sd_profile *from,
+                       const struct ids *ids)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->n_notes && rc == 0; i++) {
+        const struct sd_note *n = &from->notes[i];
+        uint32_t track =
+            n->track.at == UINT32_MAX ? UINT32_MAX : ids->tracks[n->track.at];
+
+        rc = sd_profile_add_note(into, n->kind, n->time_ns + ids->later_ns, track,
+                                 n->text, strlen(n->text));
+    }
+    for (size_t i = 0; i < from->n_metas && rc == 0; i++)
+        rc = sd_profile_add_meta(into, from->metas[i].key, strlen(from->metas[i].key),
+                                 from->metas[i].value, strlen(from->metas[i].value));
+    return rc;
+}
+
+static void merge_health(struct sd_health *into, const struct sd_health *from)
+{
+    into->is_ended &= from->is_ended;
+    into->has_live |= from->has_live;
+    into->is_running |= from->is_running;
+    into->is_cut |= from->is_cut;
+    if (into->status == 0 || into->status == SD_STATUS_UNKNOWN)
+        into->status = from->status != 0 ? from->status : into->status;
+    into->chunks += from->chunks;
+    into->events += from->events;
+    into->live_events += from->live_events;
+    into->lost_events += from->lost_events;
+    into->bad_chunks += from->bad_chunks;
+    into->bad_bytes += from->bad_bytes;
+    into->missing_chunks += from->missing_chunks;
+    into->file_bytes += from->file_bytes;
+    into->raw_bytes += from->raw_bytes;
+    if (from->created_real_ns < into->created_real_ns) {
+        into->created_real_ns = from->created_real_ns;
+        into->created_mono_ns = from->created_mono_ns;
+    }
+}
+
+static int merge_complaint(struct sd_profile *into, const struct sd_profile *from)
+{
+    if (!from->complaint)
+        return 0;
+    into->complaint =
+        into->complaint
+            ? sd_arena_printf(&into->arena, "%s; %s", into->complaint, from->complaint)
+            : sd_arena_string(&into->arena, from->complaint, strlen(from->complaint));
+    return into->complaint ? 0 : sd_no_memory();
+}
+
+static int merge_all(struct sd_profile *into, const struct sd_profile *from,
+                     struct ids *ids)
+{
+    int rc = map_definitions(into, from, ids);
+
+    for (size_t i = 0; i < from->n_spans && rc == 0; i++)
+        rc = merge_total(into, from, &from->spans[i], ids);
+    for (size_t i = 0; i < from->n_series && rc == 0; i++)
+        rc = merge_series(into, &from->series[i], ids);
+    if (rc == 0)
+        rc = merge_facts(into, from, ids);
+    if (rc == 0)
+        rc = merge_complaint(into, from);
+    return rc;
+}
+
+int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
+{
+    struct ids ids = { 0 };
+    int rc;
+
+    ids.sites = sd_alloc((from->n_sites + 1) * sizeof *ids.sites);
+    ids.tracks = sd_alloc((from->n_tracks + 1) * sizeof *ids.tracks);
+    ids.metrics = sd_alloc((from->n_metrics + 1) * sizeof *ids.metrics);
+    rc = ids.sites && ids.tracks && ids.metrics ? 0 : sd_no_memory();
+    if (rc == 0)
+        rc = bring_hosts(into);
+    if (rc == 0) {
+        ids.later_ns = align(into, from);
+        rc = merge_all(into, from, &ids);
+    }
+    if (rc == 0) {
+        uint64_t end_ns = from->end_ns + ids.later_ns;
+
+        into->end_ns = end_ns > into->end_ns ? end_ns : into->end_ns;
+        into->n_span_events += from->n_span_events;
+        into->n_point_events += from->n_point_events;
+        merge_health(&into->health, &from->health);
+    }
+    sd_profile_settle(into);
+    sd_free(ids.sites);
+    sd_free(ids.tracks);
+    sd_free(ids.metrics);
+    return rc;
+}

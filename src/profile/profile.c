@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/profile.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/define.h"
+#include "profile/series.h"
+
+static void free_index(struct sd_profile_index *ix)
+{
+    if (!ix)
+        return;
+    sd_intern_release(&ix->sites);
+    sd_intern_release(&ix->tracks);
+    sd_intern_release(&ix->metrics);
+    sd_intern_release(&ix->shapes);
+    sd_free(ix->shapes_of);
+    sd_free(ix->named_at);
+    sd_free(ix->sums);
+    sd_table_release(&ix->totals);
+    sd_table_release(&ix->series);
+    sd_free(ix);
+}
+
+void sd_profile_free(struct sd_profile *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n_spans; i++)
+        sd_intervals_release(&p->spans[i].when);
+    for (size_t i = 0; i < p->n_series; i++)
+        sd_series_release(&p->series[i]);
+    sd_free(p->sites);
+    sd_free(p->tracks);
+    sd_free(p->metrics);
+    sd_free(p->spans);
+    sd_free(p->series);
+    sd_free(p->notes);
+    sd_free(p->metas);
+    free_index(p->index);
+    sd_intern_release(&p->strings);
+    sd_arena_release(&p->arena);
+    sd_free(p);
+}
+
+const char *sd_profile_meta(const struct sd_profile *p, const char *key)
+{
+    for (size_t i = 0; i < p->n_metas; i++)
+        if (strcmp(p->metas[i].key, key) == 0)
+            return p->metas[i].value;
+    return NULL;
+}
+
+sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name,
+                               enum sd_adds adds)
+{
+    for (uint32_t i = 0; i < p->n_metrics; i++)
+        if (p->metrics[i].adds == adds && strcmp(p->metrics[i].name, name) == 0)
+            return (sd_metric_id){ i };
+    return (sd_metric_id){ UINT32_MAX };
+}
+
+const struct sd_sum *sd_span_total_value(const struct sd_profile *p,
+                                         const struct sd_span_total *t,
+                                         const char *name)
+{
+    for (size_t i = 0; i < p->n_metrics; i++)
+        if (t->values[i].n > 0 && strcmp(p->metrics[i].name, name) == 0)
+            return &t->values[i];
+    return NULL;
+}
+
+const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_id t,
+                                          const char *name)
+{
+    uint64_t at;
+
+    for (uint32_t i = 0; i < p->n_metrics; i++)
+        if (strcmp(p->metrics[i].name, name) == 0 &&
+            sd_table_get(&p->index->series, (uint64_t)t.at << 32 | i, &at))
+            return &p->series[at];
+    return NULL;
+}
