@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,34 +272,30 @@ char *sd_text_count(char out[SD_TEXT_MAX], int64_t n)
     return out;
 }
 
-/* printf writes the decimal point of the locale, which may be any character: what
- * belongs to no number is it. */
-static void point_by_point(char *s)
+static void shortest(char out[SD_TEXT_MAX], double v)
 {
-    size_t outside = strspn(s, "+-0123456789");
-    size_t n = strcspn(s + outside, "e0123456789");
-
-    if (n == 0)
-        return;
-    s[outside] = '.';
-    memmove(s + outside + 1, s + outside + n, strlen(s + outside + n) + 1);
-}
-
-char *sd_text_real(char out[SD_TEXT_MAX], double v)
-{
-    if (!__builtin_isfinite(v)) {
-        snprintf(out, SD_TEXT_MAX, "%s",
-                 __builtin_isnan(v) ? "nan"
-                 : v < 0            ? "-inf"
-                                    : "inf");
-        return out;
-    }
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, SD_TEXT_MAX, "%.*g", digits, v);
-        if (strtod(out, NULL) == v) /* in the same locale: before the point is ours */
+        if (strtod(out, NULL) == v)
             break;
     }
-    point_by_point(out);
+}
+
+/* printf and strtod take the decimal point from the locale, so this thread, and it
+ * alone, steps out of it for the moment. */
+char *sd_text_real(char out[SD_TEXT_MAX], double v)
+{
+    locale_t plain, before;
+
+    if (!__builtin_isfinite(v)) {
+        strcpy(out, __builtin_isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+        return out;
+    }
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* takes no memory */
+    before = uselocale(plain);
+    shortest(out, v);
+    uselocale(before);
+    freelocale(plain);
     return out;
 }
 
