@@ -41,6 +41,9 @@ struct sd_collector {
     const struct sd_collector_about *about;
     /* Starts measuring.  On failure nothing is left running and *state is NULL. */
     int (*start)(const struct sd_collect *how, void **state);
+    /* The watched process has ended, or nearly so, and is not waited for yet (waitid
+     * with WNOWAIT): the moment for a last reading.  May be NULL. */
+    void (*at_end)(void *state);
     /* Stops, writes what is left and frees `state`.  Accepts NULL. */
     void (*stop)(void *state);
 };

@@ -4,13 +4,16 @@
 /* session: what a process has only one of.
  *
  * The writer into the capture, if there is one; and the high-water mark of memory,
- * which the kernel keeps once per process.  A section that asks for its peak resets
- * that mark; so before each reset the old mark is folded into every open region and
- * into the process's own peak, and each region's peak comes out true however they nest
- * or overlap in threads.  Later collectors hang what else is single on it: the
- * monitoring tool id, the eval-frame hook. */
+ * which the kernel keeps once per process (peak.h).  Later collectors hang what else
+ * is single on it: the monitoring tool id, the eval-frame hook.
+ *
+ * Over fork: no lock of ours is held by a thread that the child does not have.  The
+ * child takes a live file of its own at its first event; sections open at the fork stay
+ * the parent's, and the child's copies of them are not written. */
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "collect/peak.h"
 
 struct sd_writer;
 struct sd_log;
@@ -23,19 +26,34 @@ void sd_session_join_from_env(void);
 int sd_session_join(const char *live_dir);
 void sd_session_leave(void);
 bool sd_session_has_capture(void);
-/* This thread's log into the capture, or NULL. */
+/* hot: this thread's log into the capture, or NULL. */
 struct sd_log *sd_session_log(void);
 
-/* A region of time whose memory peak is asked for.  The caller owns the struct; it
- * is linked into the session between open and close. */
-struct sd_peak_region {
-    struct sd_peak_region *prev, *next;
-    int64_t peak_bytes; /* largest folded so far */
+/* For those who live in someone else's process (libsonde, the extension), once at load:
+ * a broken assert then stops the measuring and says so in the capture, instead of
+ * ending a program that is not ours. */
+void sd_session_be_guest(void);
+
+/* Forks between the process that loaded us and this one.  What was begun under another
+ * number was begun by an ancestor. */
+unsigned sd_session_forks(void);
+/* Sets up what must happen around fork; whoever keeps state calls it before the first.
+ */
+void sd_session_watch_forks(void);
+/* Where the process's folded memory peak is read from outside (peak.c), or NULL. */
+_Atomic uint64_t *sd_session_peak_word(void);
+
+/* A thread of this process, as a track needs it. */
+struct sd_thread {
+    uint32_t tid;
+    uint64_t start_ticks; /* clock ticks since boot; 0: not known */
 };
-void sd_peak_open(struct sd_peak_region *r);
-/* The largest RSS of the process while the region was open, or -1 where the mark cannot
- * be reset. */
-int64_t sd_peak_close(struct sd_peak_region *r);
-/* The process's own peak, resets notwithstanding. */
-int64_t sd_peak_of_process(void);
+/* hot: the calling one. */
+struct sd_thread sd_thread_self(void);
+
+enum { SD_ROOM_THREAD = 1024 }; /* room for sd_session_define_thread */
+uint64_t sd_thread_key(uint32_t tid);
+/* Defines the thread's track, and that of its process, in this chunk; inside room only.
+ * Returns its id, which is known under sd_thread_key from now on. */
+uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t);
 #endif

@@ -7,10 +7,18 @@
  * A kept-open descriptor is four times cheaper than opening, but inside a target
  * it is not safe for ever: programs close ranges of descriptors and fork.  So
  * each descriptor remembers its device and inode and the pid it was opened in, is
- * checked before use (fstat, 0.2 us) and opened again when it is no longer ours. */
+ * checked before use (fstat, 0.2 us) and opened again when it is no longer ours.
+ *
+ * One reader of our own process serves all its threads at once: a thread that finds
+ * another one at opening reads through a descriptor of its own instead of waiting, so
+ * there is no lock here that a fork could leave held.  A reader of another process
+ * belongs to one thread. */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "process/stat.h"
 
 enum sd_usage_what {
     SD_USAGE_MEMORY = 1, /* rss, vms: /proc/PID/statm */
@@ -18,42 +26,47 @@ enum sd_usage_what {
         2, /* read, written (all bytes passed to read and write): /proc/PID/io */
     SD_USAGE_NETWORK = 4, /* received, sent in its network namespace, loopback included:
                              /proc/PID/net/dev */
-    SD_USAGE_CPU = 8,     /* cpu, threads: /proc/PID/stat */
+    SD_USAGE_CPU = 8,     /* cpu, threads: its CPU clock and /proc/PID/stat */
     SD_USAGE_PEAK = 16,   /* peak: VmHWM */
     SD_USAGE_PSS = 32,    /* pss: smaps_rollup; up to 45 ms at 2 GB */
 };
 
-struct sd_usage { /* SD_VALUE_NONE-like: -1 where it could not be read */
+struct sd_usage { /* -1 where it was not asked for or could not be read */
     int64_t rss_bytes, vms_bytes;
-    int64_t read_bytes, written_bytes;
+    int64_t read_bytes, written_bytes; /* our own own-process readings left out */
     int64_t received_bytes, sent_bytes;
     int64_t cpu_ns, n_threads;
     int64_t peak_bytes;
     int64_t pss_bytes;
+    uint64_t start_ticks; /* with CPU: start time of the process; 0: not read */
+    char name[16];        /* with CPU: its comm */
 };
 
-struct sd_kept_fd {
-    int fd;
-    pid_t opened_by;
-    uint64_t dev, ino;
-}; /* usage.c's own */
+struct sd_kept_fd {              /* usage.c's own */
+    _Atomic int fd;              /* -1: none; stored last */
+    _Atomic int32_t opened_by;   /* pid */
+    _Atomic uint64_t dev, ino;   /* of what was opened */
+    _Atomic int32_t opening_pid; /* the process whose thread is at opening it, or 0 */
+};
 
 struct sd_usage_reader {
     pid_t pid; /* 0: this process, whichever it is after a fork */
     struct sd_kept_fd statm, io, net, stat, status, clear_refs, smaps;
+    /* Of our own process only, and begun again in the child of a fork: */
+    _Atomic int32_t counted_in; /* the pid that the fields below speak of */
+    _Atomic uint64_t own_read,
+        own_written;              /* bytes our own readings added to its I/O */
+    _Atomic int64_t rusage_floor; /* ru_maxrss above this is the true mark (usage.c) */
 };
 
 /* pid 0 is our own.  Opens nothing yet; released equals fresh. */
 void sd_usage_init(struct sd_usage_reader *r, pid_t pid);
 /* Fills what `what` asks for (enum sd_usage_what bits), the rest -1.  SD_EGONE, without
- * a sentence, when the process is no more.  No allocation; errno is kept. */
+ * a sentence, when the process is no more; one that has ended but is not waited for
+ * still tells CPU and I/O.  No allocation; errno is kept. */
 int sd_usage_read(struct sd_usage_reader *r, unsigned what, struct sd_usage *out);
 /* Sets the kernel's high-water mark back to what is resident now.  Own process only.
  * SD_EACCESS, without a sentence, where the kernel does not allow it. */
 int sd_usage_reset_peak(struct sd_usage_reader *r);
 void sd_usage_release(struct sd_usage_reader *r);
-
-/* Start time of a process in clock ticks since boot (0: no such process). */
-uint64_t sd_process_start_time(pid_t pid);
-uint64_t sd_thread_start_time(pid_t pid, pid_t tid);
 #endif

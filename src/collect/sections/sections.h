@@ -6,7 +6,10 @@
  * The caller owns a struct sd_section from begin to end (on its stack, or in a
  * Python object) and reads the results from it; when a capture is joined, a copy goes
  * there: OPEN at begin, SPAN at end.  Nesting is the caller's too (`parent`), because
- * only it knows whether it follows threads, tasks or generators. */
+ * only it knows whether it follows threads, tasks or generators.
+ *
+ * The cost of reading falls outside of what is read: at begin the dearest readings come
+ * first and the clock last, at end the other way round. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +32,8 @@ struct sd_reading {
     uint64_t wall_ns;
     uint64_t thread_cpu_ns, process_cpu_ns; /* 0 unless measured */
     int64_t rss_bytes, vms_bytes;           /* -1 unless measured */
-    int64_t read_bytes, written_bytes, received_bytes, sent_bytes, pss_bytes;
+    int64_t read_bytes, written_bytes, received_bytes, sent_bytes;
+    int64_t pss_bytes; /* at the end only: it costs up to milliseconds */
 };
 
 struct sd_section_name { /* one per different path; lives as long as its user needs it
@@ -37,7 +41,8 @@ struct sd_section_name { /* one per different path; lives as long as its user ne
     const struct sd_section_name *parent;
     const char *name; /* own part of the path, not ended by a 0 */
     uint32_t n;
-    uint64_t key; /* hash of the whole path: sd_section_name_init */
+    uint32_t depth; /* of the path: 1 without a parent */
+    uint64_t key;   /* hash of the whole path: sd_section_name_init */
 };
 void sd_section_name_init(struct sd_section_name *name,
                           const struct sd_section_name *parent, const char *s,
@@ -46,8 +51,14 @@ void sd_section_name_init(struct sd_section_name *name,
 struct sd_section {
     const struct sd_section_name *name; /* borrowed until end */
     unsigned measure;
+    unsigned
+        forks;     /* sd_session_forks() at begin: the child of a fork writes no span */
     uint64_t span; /* its number in the capture, or 0 */
     uint64_t task; /* 0, or the number of the asyncio task it runs in */
+    struct sd_thread thread; /* that began it; tid 0: nobody needed to know */
+    bool is_recorded;        /* a capture was joined at begin: a span goes there */
+    bool is_moved; /* ended on another thread, or in the child of a fork: CPU times are
+                      not those of the section, and end equals start */
     struct sd_reading start, end;
     int64_t peak_bytes; /* -1 unless measured */
     struct sd_peak_region region;
@@ -61,4 +72,9 @@ void sd_section_end(struct sd_section *s, bool raised);
 
 /* A mark at one moment, seen in the time series: a span of no length. */
 void sd_section_mark(const struct sd_section_name *name);
+
+/* "time,memory" (or "time+memory") to bits of enum sd_section_measure ("all", "cpu",
+ * "process" too). SD_EUSAGE with a sentence that names the word and lists those there
+ * are. */
+int sd_section_measure_parse(const char *words, unsigned *measure);
 #endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/peak.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/assert.h"
+#include "capture/writer.h"
+#include "collect/session.h"
+#include "process/usage.h"
+
+#define NO_FD                                                                          \
+    {                                                                                  \
+        .fd = -1                                                                       \
+    }
+
+static struct {
+    pthread_mutex_t lock;        /* over the list and over each read-fold-reset */
+    struct sd_peak_region *open; /* every open region of this process */
+    int64_t process_bytes;       /* largest mark ever folded */
+    bool cannot_reset;           /* the kernel refused once: it always will */
+    struct sd_usage_reader usage;
+} peak = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .usage = { .statm = NO_FD,
+               .io = NO_FD,
+               .net = NO_FD,
+               .stat = NO_FD,
+               .status = NO_FD,
+               .clear_refs = NO_FD,
+               .smaps = NO_FD,
+               .rusage_floor = INT64_MAX },
+};
+
+struct sd_usage_reader *sd_own_usage(void) { return &peak.usage; }
+
+static int64_t read_mark(void)
+{
+    struct sd_usage u;
+
+    sd_usage_read(&peak.usage, SD_USAGE_PEAK, &u);
+    return u.peak_bytes;
+}
+
+static void raise_to(int64_t *bytes, int64_t mark)
+{
+    if (mark > *bytes)
+        *bytes = mark;
+}
+
+/* Puts the process's peak where `rss`, outside, reads it. */
+static void publish(void)
+{
+    _Atomic uint64_t *word = sd_session_peak_word();
+
+    if (word && peak.process_bytes > 0)
+        atomic_store_explicit(word, (uint64_t)peak.process_bytes, memory_order_relaxed);
+}
+
+static void fold(int64_t mark)
+{
+    struct sd_peak_region *r;
+
+    raise_to(&peak.process_bytes, mark);
+    for (r = peak.open; r; r = r->next)
+        raise_to(&r->peak_bytes, mark);
+    publish();
+}
+
+/* What rises and falls between the read and the reset is seen by nobody: two system
+ * calls, under a microsecond. */
+static bool start_again(void)
+{
+    int64_t mark = read_mark();
+
+    if (mark < 0 || peak.cannot_reset)
+        return false;
+    fold(mark);
+    if (sd_usage_reset_peak(&peak.usage) < 0)
+        peak.cannot_reset = true;
+    return !peak.cannot_reset;
+}
+
+static void link_in(struct sd_peak_region *r)
+{
+    r->prev = NULL;
+    r->next = peak.open;
+    if (r->next)
+        r->next->prev = r;
+    peak.open = r;
+}
+
+static void unlink_from(struct sd_peak_region *r)
+{
+    sd_assert(r->prev ? r->prev->next == r : peak.open == r);
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        peak.open = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    r->prev = r->next = NULL;
+}
+
+/* Reading and writing are places where a thread may be cancelled; a thread that
+ * vanished with the lock would stop all others. */
+static int lock(void)
+{
+    int cancel_state;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    pthread_mutex_lock(&peak.lock);
+    return cancel_state;
+}
+
+static void unlock(int cancel_state)
+{
+    pthread_mutex_unlock(&peak.lock);
+    pthread_setcancelstate(cancel_state, NULL);
+}
+
+void sd_peak_open(struct sd_peak_region *r)
+{
+    int cancel_state;
+
+    sd_session_watch_forks();
+    cancel_state = lock();
+    r->forks = sd_session_forks();
+    r->peak_bytes = start_again() ? 0 : -1;
+    link_in(r);
+    unlock(cancel_state);
+}
+
+int64_t sd_peak_close(struct sd_peak_region *r)
+{
+    int cancel_state;
+
+    if (r->forks != sd_session_forks())
+        return r->peak_bytes = -1;
+    cancel_state = lock();
+    if (r->peak_bytes >= 0)
+        raise_to(&r->peak_bytes, read_mark());
+    unlink_from(r);
+    unlock(cancel_state);
+    return r->peak_bytes;
+}
+
+int64_t sd_peak_of_process(void)
+{
+    int cancel_state = lock();
+    int64_t bytes;
+
+    raise_to(&peak.process_bytes, read_mark());
+    bytes = peak.process_bytes;
+    unlock(cancel_state);
+    return bytes > 0 ? bytes : -1;
+}
+
+void sd_peak_before_fork(void) { pthread_mutex_lock(&peak.lock); }
+
+/* The child's list starts empty: the regions in it lie on stacks of threads that it
+ * does not have.  Its own mark starts at what it inherited. */
+void sd_peak_after_fork(bool is_child)
+{
+    if (is_child) {
+        peak.open = NULL;
+        peak.process_bytes = 0;
+    }
+    pthread_mutex_unlock(&peak.lock);
+}

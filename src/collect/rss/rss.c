@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* rss: a thread of the parent that reads every process of the tree at fixed times.
+ *
+ * Deadlines are absolute, so a late reading does not shift those after it; readings
+ * whose time had passed altogether are left out and counted. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/writer.h"
+#include "collect/rss/watch.h"
+#include "collect/rss/metrics.h"
+
+extern const struct sd_collector_about sd_about_rss;
+extern const struct sd_collector sd_collector_rss;
+
+struct rss {
+    struct sd_collect how; /* a copy; what it points to outlives us */
+    uint64_t every_ns;
+    struct sd_watch watch; /* the thread's, once it runs */
+    pthread_t thread;
+    pthread_mutex_t lock; /* over the three below */
+    pthread_cond_t changed;
+    bool must_stop;
+    unsigned n_asked, n_answered;    /* readings at once, for at_end and stop */
+    uint64_t n_readings, n_left_out; /* the thread's */
+};
+
+/* --- The thread ------------------------------------------------------------------ */
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+                              .tv_nsec = (long)(ns % 1000000000u) };
+}
+
+/* Until the deadline, or until somebody asks.  False: stop. */
+static bool wait_until(struct rss *s, uint64_t deadline_ns, unsigned *asked)
+{
+    struct timespec at = timespec_of(deadline_ns);
+    bool goes_on;
+    int rc = 0;
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->must_stop && s->n_asked == s->n_answered && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&s->changed, &s->lock, &at);
+    goes_on = !s->must_stop;
+    *asked = s->n_asked;
+    pthread_mutex_unlock(&s->lock);
+    return goes_on;
+}
+
+static void answer(struct rss *s, unsigned asked)
+{
+    pthread_mutex_lock(&s->lock);
+    s->n_answered = asked;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void read_all(struct rss *s)
+{
+    struct sd_log *l = sd_writer_log(s->how.writer);
+
+    s->n_readings++;
+    if (l)
+        sd_watch_read(&s->watch, l);
+}
+
+/* The next multiple of the interval that is still to come. */
+static uint64_t next_deadline(struct rss *s, uint64_t last_ns)
+{
+    uint64_t now = sd_clock_ns();
+    uint64_t next = last_ns + s->every_ns;
+
+    if (now > next) {
+        uint64_t n = (now - next) / s->every_ns;
+
+        s->n_left_out += n;
+        next += n * s->every_ns;
+    }
+    return next;
+}
+
+static void say_what_it_cost(struct rss *s)
+{
+    struct sd_log *l = sd_writer_log(s->how.writer);
+    char text[160];
+
+    if (!l)
+        return;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)s->n_readings);
+    sd_log_meta(l, "rss.readings", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)sd_clock_thread_cpu_ns());
+    sd_log_meta(l, "rss.cpu_ns", text);
+    if (!s->n_left_out)
+        return;
+    snprintf(text, sizeof text,
+             "%llu of %llu readings of rss were left out: the machine was too busy to "
+             "make them in time",
+             (unsigned long long)s->n_left_out,
+             (unsigned long long)(s->n_left_out + s->n_readings));
+    sd_log_note(l, SD_NOTE_INFO, text);
+}
+
+static void *run(void *state)
+{
+    struct rss *s = state;
+    uint64_t deadline = s->watch.started_ns;
+    unsigned asked = 0;
+    unsigned answered = 0;
+    struct sd_log *l;
+
+    do {
+        read_all(s);
+        if (asked != answered) {
+            l = sd_writer_log(s->how.writer);
+            if (l)
+                sd_watch_read_end(&s->watch, l);
+            answer(s, asked);
+            answered = asked;
+        }
+        deadline = next_deadline(s, deadline);
+    } while (wait_until(s, deadline, &asked));
+    read_all(s);
+    say_what_it_cost(s);
+    sd_watch_release(&s->watch);
+    return NULL;
+}
+
+/* --- Start and stop -------------------------------------------------------------- */
+
+/* Signals are for the threads of cli. */
+static int start_thread(struct rss *s)
+{
+    sigset_t all, old;
+    int err;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    err = pthread_create(&s->thread, NULL, run, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return err ? sd_fail_errno(err, "cannot start the thread of rss") : 0;
+}
+
+static void init_waiting(struct rss *s)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static void free_state(struct rss *s)
+{
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    sd_free(s);
+}
+
+static int start(const struct sd_collect *how, void **state)
+{
+    uint64_t every_ns = how->options[SD_RSS_EVERY].number;
+    struct rss *s;
+    int rc;
+
+    *state = NULL;
+    if (every_ns == 0)
+        return sd_fail(SD_EUSAGE, "the interval of rss cannot be zero");
+    s = sd_zalloc(sizeof *s);
+    if (!s)
+        return sd_no_memory();
+    s->how = *how;
+    s->every_ns = every_ns;
+    init_waiting(s);
+    rc = sd_watch_init(&s->watch, &s->how);
+    if (rc == 0)
+        rc = start_thread(s);
+    if (rc < 0) {
+        sd_watch_release(&s->watch);
+        free_state(s);
+        return rc;
+    }
+    *state = s;
+    return 0;
+}
+
+static void at_end(void *state)
+{
+    struct rss *s = state;
+    unsigned mine;
+
+    pthread_mutex_lock(&s->lock);
+    mine = ++s->n_asked;
+    pthread_cond_broadcast(&s->changed);
+    while (s->n_answered < mine)
+        pthread_cond_wait(&s->changed, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void stop(void *state)
+{
+    struct rss *s = state;
+
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->must_stop = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    free_state(s);
+}
+
+const struct sd_collector sd_collector_rss = {
+    .about = &sd_about_rss,
+    .start = start,
+    .at_end = at_end,
+    .stop = stop,
+};

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/rss/watch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "collect/rss/metrics.h"
+
+enum {
+    ANCESTORS_MAX = 32,  /* parents' tracks defined with a process's own */
+    NAMESPACES_MAX = 64, /* whose network is read; processes of more are not */
+    TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_PROCESS_NAME),
+};
+#define PSS_EVERY_NS 1000000000u
+_Static_assert((ANCESTORS_MAX + 1) * TRACK_ROOM + SD_ROOM_SHAPE + 512 <= 16384,
+               "all definitions of one reading fit into a small slot");
+
+struct sd_watched {
+    struct sd_usage_reader reader;
+    bool is_kept;        /* its descriptors stay open between readings */
+    bool has_begun;      /* its first point is written */
+    bool reads_network;  /* for all processes of its namespace */
+    uint64_t network_ns; /* inode of its network namespace, or 0 */
+    int64_t peak_bytes;  /* largest seen */
+};
+
+/* --- Tracks ---------------------------------------------------------------------- */
+
+/* A process that execs keeps its pid and start time and changes its name: then its
+ * track is defined again. */
+static uint64_t track_key(const struct sd_tree_member *m)
+{
+    const uint64_t id[2] = { (uint64_t)m->pid, m->start_ticks };
+
+    return sd_hash(m->name, strlen(m->name), sd_hash(id, sizeof id, 0x727373u));
+}
+
+static uint32_t define_one(struct sd_log *l, const struct sd_tree_member *m,
+                           uint32_t parent)
+{
+    size_t n = strlen(m->name);
+    uint64_t name_key = sd_hash(m->name, n, 0x6e616d65u);
+    uint32_t name = sd_log_known(l, name_key);
+
+    if (!name)
+        name = sd_log_define_string(l, name_key, m->name, n);
+    return sd_log_define_track(l, track_key(m), SD_TRACK_PROCESS, parent,
+                               (uint64_t)m->pid, m->start_ticks, name);
+}
+
+static uint32_t define_track(struct sd_log *l, const struct sd_tree *t, size_t at)
+{
+    size_t unknown[ANCESTORS_MAX];
+    uint32_t id = 0;
+    int n = 0;
+
+    for (; at != SIZE_MAX && n < ANCESTORS_MAX; at = t->members[at].parent) {
+        id = sd_log_known(l, track_key(&t->members[at]));
+        if (id)
+            break;
+        unknown[n++] = at;
+    }
+    while (n > 0)
+        id = define_one(l, &t->members[unknown[--n]], id);
+    return id;
+}
+
+/* --- Points ---------------------------------------------------------------------- */
+
+static uint64_t mask_of(const struct sd_watch *w)
+{
+    uint64_t all = ((uint64_t)1 << SD_RSS_N_METRICS) - 1;
+
+    return w->reads_pss ? all : all & ~((uint64_t)1 << SD_RSS_PSS);
+}
+
+static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
+                        uint64_t time, const int64_t values[SD_RSS_N_METRICS])
+{
+    uint64_t mask = mask_of(w);
+    uint64_t shape_key = sd_hash(&mask, sizeof mask, 0x7273732e7368u);
+    size_t n = (size_t)__builtin_popcountll(mask);
+    struct sd_rec_point *e;
+    size_t len = sizeof *e + n * sizeof e->values[0];
+    uint32_t shape, track;
+
+    if (!sd_log_room(l, len + SD_ROOM_SHAPE + (ANCESTORS_MAX + 1) * TRACK_ROOM))
+        return;
+    shape = sd_log_known(l, shape_key);
+    if (!shape)
+        shape = sd_log_define_shape(l, shape_key, sd_rss_metrics, mask);
+    track = sd_log_known(l, track_key(&w->tree.members[at]));
+    if (!track)
+        track = define_track(l, &w->tree, at);
+    e = sd_log_put(l, SD_REC_POINT, len);
+    e->shape = shape;
+    e->track = track;
+    e->pad = 0;
+    e->time = time;
+    /* pss is the last metric, so the values of the others are the first n. */
+    memcpy(e->values, values, n * sizeof e->values[0]);
+    sd_log_commit(l, 1, time);
+}
+
+static int64_t known(int64_t v) { return v < 0 ? SD_VALUE_NONE : v; }
+
+static void fill(int64_t v[SD_RSS_N_METRICS], const struct sd_usage *u)
+{
+    v[SD_RSS_RSS] = known(u->rss_bytes);
+    v[SD_RSS_VMS] = known(u->vms_bytes);
+    v[SD_RSS_CPU] = known(u->cpu_ns);
+    v[SD_RSS_THREADS] = known(u->n_threads);
+    v[SD_RSS_READ] = known(u->read_bytes);
+    v[SD_RSS_WRITTEN] = known(u->written_bytes);
+    v[SD_RSS_RECEIVED] = known(u->received_bytes);
+    v[SD_RSS_SENT] = known(u->sent_bytes);
+    v[SD_RSS_PEAK_RSS] = known(u->peak_bytes);
+    v[SD_RSS_PSS] = known(u->pss_bytes);
+}
+
+/* A process born while we watch has used all that it ever used under our eyes, also
+ * before its first reading: its counters begin at 0, when it began. */
+static void write_birth(const struct sd_watch *w, struct sd_log *l, size_t at,
+                        uint64_t now)
+{
+    uint64_t born = sd_process_start_ns(w->tree.members[at].start_ticks);
+    int64_t v[SD_RSS_N_METRICS];
+    int i;
+
+    if (at == 0)
+        return; /* the root may be older than we are */
+    for (i = 0; i < SD_RSS_N_METRICS; i++)
+        v[i] = SD_VALUE_NONE;
+    v[SD_RSS_CPU] = v[SD_RSS_READ] = v[SD_RSS_WRITTEN] = 0;
+    born = born < w->started_ns ? w->started_ns : born;
+    write_point(w, l, at, born > now ? now : born, v);
+}
+
+/* --- One process ----------------------------------------------------------------- */
+
+static uint64_t network_of(pid_t pid)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static struct sd_watched *watched(struct sd_watch *w, size_t at)
+{
+    struct sd_tree_member *m = &w->tree.members[at];
+    struct sd_watched *p = m->of_user;
+
+    if (p)
+        return p;
+    p = sd_zalloc(sizeof *p);
+    if (!p)
+        return NULL; /* not read this time */
+    sd_usage_init(&p->reader, m->pid);
+    p->network_ns = network_of(m->pid);
+    p->is_kept = w->n_kept < SD_WATCH_KEPT_MAX;
+    w->n_kept += p->is_kept;
+    w->has_changed = true;
+    m->of_user = p;
+    return p;
+}
+
+static void let_go(struct sd_watch *w, size_t at)
+{
+    struct sd_watched *p = w->tree.members[at].of_user;
+
+    sd_tree_set_gone(&w->tree, at);
+    w->tree.members[at].of_user = NULL;
+    if (!p)
+        return;
+    w->n_kept -= p->is_kept;
+    w->has_changed = true;
+    sd_usage_release(&p->reader);
+    sd_free(p);
+}
+
+/* The larger of the kernel's mark and what the process's own sections folded away
+ * before they set that mark back. */
+static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p, int64_t mark)
+{
+    const struct sd_collect *how = w->how;
+    uint64_t folded = how->folded_peak ? how->folded_peak(how->of, p->reader.pid) : 0;
+
+    if (mark > p->peak_bytes)
+        p->peak_bytes = mark;
+    if (folded <= INT64_MAX && (int64_t)folded > p->peak_bytes)
+        p->peak_bytes = (int64_t)folded;
+    return p->peak_bytes > 0 ? p->peak_bytes : -1;
+}
+
+static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
+                        uint64_t now)
+{
+    unsigned what = SD_USAGE_MEMORY | SD_USAGE_CPU | SD_USAGE_IO | SD_USAGE_PEAK;
+
+    if (p->reads_network)
+        what |= SD_USAGE_NETWORK;
+    if (w->reads_pss && now >= w->next_pss_ns)
+        what |= SD_USAGE_PSS;
+    return what;
+}
+
+/* False when it has ended, or the pid is another's by now. */
+static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t now)
+{
+    struct sd_tree_member *m = &w->tree.members[at];
+    struct sd_watched *p = m->of_user;
+    int64_t values[SD_RSS_N_METRICS];
+    struct sd_usage u;
+    int rc = sd_usage_read(&p->reader, what_of(w, p, now), &u);
+
+    if (!p->is_kept)
+        sd_usage_release(&p->reader);
+    if (rc < 0 || (u.start_ticks && u.start_ticks != m->start_ticks))
+        return false;
+    if (u.name[0])
+        memcpy(m->name, u.name, sizeof u.name);
+    u.peak_bytes = peak_of(w, p, u.peak_bytes);
+    if (!p->has_begun)
+        write_birth(w, l, at, now);
+    p->has_begun = true;
+    fill(values, &u);
+    write_point(w, l, at, sd_clock_ns(), values);
+    return true;
+}
+
+/* --- All of them ----------------------------------------------------------------- */
+
+/* Network counters are one namespace's, not one process's: the first process of each
+ * namespace reads them for all, so that sums over processes come out right. */
+static void share_out_network(struct sd_watch *w)
+{
+    uint64_t seen[NAMESPACES_MAX];
+    size_t n = 0;
+    size_t i, k;
+
+    for (i = 0; i < w->tree.n; i++) {
+        struct sd_watched *p = w->tree.members[i].of_user;
+
+        if (!p)
+            continue;
+        for (k = 0; k < n && seen[k] != p->network_ns; k++)
+            ;
+        p->reads_network = k == n && n < NAMESPACES_MAX;
+        if (p->reads_network)
+            seen[n++] = p->network_ns;
+    }
+    w->has_changed = false;
+}
+
+int sd_watch_init(struct sd_watch *w, const struct sd_collect *how)
+{
+    struct rusage own;
+
+    memset(w, 0, sizeof *w);
+    w->how = how;
+    w->follows_children = how->options[SD_RSS_CHILDREN].number != 0;
+    w->reads_pss = how->options[SD_RSS_WITH_PSS].number != 0;
+    w->started_ns = sd_clock_ns();
+    if (getrusage(RUSAGE_SELF, &own) == 0)
+        w->own_floor_bytes = own.ru_maxrss * 1024;
+    return sd_tree_init(&w->tree, how->root);
+}
+
+bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
+{
+    uint64_t now = sd_clock_ns();
+    size_t i;
+
+    if (w->follows_children)
+        sd_tree_look(&w->tree); /* out of memory: tried again at the next reading */
+    for (i = 0; i < w->tree.n; i++)
+        if (!w->tree.members[i].is_gone)
+            watched(w, i);
+    if (w->has_changed)
+        share_out_network(w);
+    for (i = 0; i < w->tree.n; i++)
+        if (!w->tree.members[i].is_gone && w->tree.members[i].of_user &&
+            !read_one(w, l, i, now))
+            let_go(w, i);
+    if (now >= w->next_pss_ns)
+        w->next_pss_ns = now + PSS_EVERY_NS;
+    return w->tree.n_gone < w->tree.n;
+}
+
+/* waitid as the kernel has it: libc's leaves out the last argument. */
+static bool ended_with(pid_t pid, struct rusage *out)
+{
+    siginfo_t info = { .si_pid = 0 };
+
+    return syscall(SYS_waitid, P_PID, pid, &info, WEXITED | WNOWAIT | WNOHANG, out) ==
+               0 &&
+           info.si_pid == pid;
+}
+
+/* The mark may have risen after the last reading.  The kernel hands the largest memory
+ * of an ended process to its parent; that counts its own ended children too, so it is
+ * only believed when there were none, and when it is more than what the process had
+ * from us before exec. */
+void sd_watch_read_end(struct sd_watch *w, struct sd_log *l)
+{
+    struct sd_watched *root = w->tree.n ? w->tree.members[0].of_user : NULL;
+    int64_t v[SD_RSS_N_METRICS];
+    struct rusage use;
+    int64_t bytes;
+    int i;
+
+    if (!root || w->tree.n > 1 || !ended_with(w->how->root, &use))
+        return;
+    bytes = (int64_t)use.ru_maxrss * 1024;
+    if (bytes <= w->own_floor_bytes || bytes <= root->peak_bytes)
+        return;
+    for (i = 0; i < SD_RSS_N_METRICS; i++)
+        v[i] = SD_VALUE_NONE;
+    v[SD_RSS_PEAK_RSS] = root->peak_bytes = bytes;
+    write_point(w, l, 0, sd_clock_ns(), v);
+}
+
+void sd_watch_release(struct sd_watch *w)
+{
+    size_t i;
+
+    for (i = 0; i < w->tree.n; i++)
+        if (!w->tree.members[i].is_gone)
+            let_go(w, i);
+    sd_assert(w->n_kept == 0);
+    sd_tree_release(&w->tree);
+}

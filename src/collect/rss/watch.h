@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_RSS_WATCH_H
+#define SD_COLLECT_RSS_WATCH_H
+/* watch: the processes that rss reads, and one reading of all of them.
+ *
+ * Each process has its kept-open descriptors, up to KEPT_MAX processes; more are opened
+ * for each reading, so that a program with thousands of children does not use up our
+ * descriptors.  A process that ended keeps its last reading in the capture: what it
+ * used stays used. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/collector.h"
+#include "process/tree.h"
+#include "process/usage.h"
+
+enum { SD_WATCH_KEPT_MAX = 64 };
+
+struct sd_watched; /* one process: watch.c's own */
+
+struct sd_watch {
+    const struct sd_collect *how; /* borrowed */
+    struct sd_tree tree;          /* each member's of_user is a struct sd_watched */
+    bool follows_children, reads_pss;
+    size_t n_kept;           /* processes with kept-open descriptors */
+    bool has_changed;        /* somebody came or went: who reads the network? */
+    uint64_t next_pss_ns;    /* CLOCK_MONOTONIC */
+    uint64_t started_ns;     /* the same, of the first reading */
+    int64_t own_floor_bytes; /* our own largest memory when the program was started */
+};
+
+int sd_watch_init(struct sd_watch *w, const struct sd_collect *how);
+/* Reads every process once into this thread's log; false when none is left. */
+bool sd_watch_read(struct sd_watch *w, struct sd_log *l);
+/* After the last reading: the peak of a root that ended but is not waited for yet, as
+ * the kernel keeps it for its parent. */
+void sd_watch_read_end(struct sd_watch *w, struct sd_log *l);
+void sd_watch_release(struct sd_watch *w);
+#endif

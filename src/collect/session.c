@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/table.h"
+#include "capture/writer.h"
+#include "process/stat.h"
+
+struct identity { /* what a process's track says */
+    pid_t pid;    /* 0: not known */
+    uint64_t start_ticks;
+    char name[SD_PROCESS_NAME];
+};
+
+/* The one mutable global (beside peak.c's mark): a process has one session. */
+static struct {
+    pthread_mutex_t lock; /* over joining, leaving and the first event after a fork */
+    _Atomic(struct sd_writer *) writer;    /* this process's, ready; or NULL */
+    _Atomic(struct sd_writer *) inherited; /* after fork, until the first event */
+    _Atomic unsigned n_forks;
+    _Atomic bool is_stopped; /* an assert broke: nothing more is written */
+    _Atomic bool has_asked_env;
+    _Atomic bool watches_forks;
+    struct identity self, parent; /* parent: only one that is in the capture too */
+} session = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Small, and never first touched inside a signal handler's or allocator's hook by way
+ * of malloc: initial-exec keeps it in the block each thread has from its start. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
+    unsigned known_in; /* sd_session_forks() + 1 when it was filled */
+    struct sd_thread self;
+} thread;
+
+/* --- Fork ------------------------------------------------------------------------ */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&session.lock);
+    sd_peak_before_fork();
+}
+
+static void after_fork_in_parent(void)
+{
+    sd_peak_after_fork(false);
+    pthread_mutex_unlock(&session.lock);
+}
+
+/* Nothing is opened here: most children only exec. */
+static void after_fork_in_child(void)
+{
+    struct sd_writer *w = atomic_exchange(&session.writer, NULL);
+
+    atomic_fetch_add(&session.n_forks, 1);
+    if (w) {
+        atomic_store(&session.inherited, w);
+        session.parent = session.self;
+    }
+    sd_peak_after_fork(true);
+    pthread_mutex_unlock(&session.lock);
+}
+
+void sd_session_watch_forks(void)
+{
+    bool expected = false;
+
+    if (atomic_load_explicit(&session.watches_forks, memory_order_acquire))
+        return;
+    if (atomic_compare_exchange_strong(&session.watches_forks, &expected, true))
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+unsigned sd_session_forks(void)
+{
+    return atomic_load_explicit(&session.n_forks, memory_order_relaxed);
+}
+
+/* --- Joining --------------------------------------------------------------------- */
+
+static void identify(void)
+{
+    struct sd_process_stat st;
+
+    memset(&session.self, 0, sizeof session.self);
+    session.self.pid = getpid();
+    if (sd_process_stat(0, &st) < 0)
+        return;
+    session.self.start_ticks = st.start_ticks;
+    memcpy(session.self.name, st.name, sizeof session.self.name);
+}
+
+static int join_locked(const char *live_dir)
+{
+    struct sd_writer *w;
+    int rc;
+
+    if (atomic_load(&session.writer) || atomic_load(&session.inherited))
+        return sd_fail(SD_EEXISTS, "this process is being recorded already");
+    rc = sd_writer_join(live_dir, &w);
+    if (rc < 0)
+        return rc;
+    identify();
+    memset(&session.parent, 0, sizeof session.parent);
+    atomic_store(&session.is_stopped, false);
+    atomic_store_explicit(&session.writer, w, memory_order_release);
+    return 0;
+}
+
+int sd_session_join(const char *live_dir)
+{
+    int rc;
+
+    sd_session_watch_forks();
+    pthread_mutex_lock(&session.lock);
+    rc = join_locked(live_dir);
+    pthread_mutex_unlock(&session.lock);
+    return rc;
+}
+
+/* A capture that cannot be joined is no reason to trouble the program: it runs on,
+ * and the parent sees that nobody came. */
+void sd_session_join_from_env(void)
+{
+    const char *dir;
+    int saved = errno;
+
+    if (atomic_exchange_explicit(&session.has_asked_env, true, memory_order_acq_rel))
+        return;
+    dir = secure_getenv("SONDE_LIVE");
+    if (dir && *dir)
+        sd_session_join(dir);
+    errno = saved;
+}
+
+void sd_session_leave(void)
+{
+    struct sd_writer *w;
+
+    pthread_mutex_lock(&session.lock);
+    w = atomic_exchange(&session.writer, NULL);
+    atomic_store(&session.inherited, NULL);
+    pthread_mutex_unlock(&session.lock);
+    if (w)
+        sd_writer_leave(w);
+}
+
+bool sd_session_has_capture(void)
+{
+    return (atomic_load_explicit(&session.writer, memory_order_relaxed) ||
+            atomic_load_explicit(&session.inherited, memory_order_relaxed)) &&
+           !atomic_load_explicit(&session.is_stopped, memory_order_relaxed);
+}
+
+/* The child's first event after a fork: its own live file. */
+static struct sd_writer *take_over(void)
+{
+    struct sd_writer *w;
+    int saved = errno;
+
+    pthread_mutex_lock(&session.lock);
+    w = atomic_exchange(&session.inherited, NULL);
+    if (!w) {
+        w = atomic_load(&session.writer); /* another thread was first */
+    } else if (sd_writer_after_fork(w) < 0) {
+        w = NULL;
+    } else {
+        identify();
+        atomic_store_explicit(&session.writer, w, memory_order_release);
+    }
+    pthread_mutex_unlock(&session.lock);
+    errno = saved;
+    return w;
+}
+
+struct sd_log *sd_session_log(void)
+{
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+
+    if (!w) {
+        if (!atomic_load_explicit(&session.inherited, memory_order_acquire))
+            return NULL;
+        w = take_over();
+    }
+    if (!w || atomic_load_explicit(&session.is_stopped, memory_order_relaxed))
+        return NULL;
+    return sd_writer_log(w);
+}
+
+_Atomic uint64_t *sd_session_peak_word(void)
+{
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+
+    return w ? sd_writer_peak_bytes(w) : NULL;
+}
+
+/* --- A guest's manners ----------------------------------------------------------- */
+
+static void stop_measuring(const char *file, int line, const char *claim)
+{
+    char text[512];
+    struct sd_log *l;
+
+    if (atomic_load(&session.is_stopped))
+        return;
+    l = sd_session_log();
+    atomic_store(&session.is_stopped, true);
+    if (!l)
+        return;
+    snprintf(text, sizeof text,
+             "measuring stopped in process %d: a check of Sonde's own failed, which is "
+             "a fault in Sonde (%s:%d: %s)",
+             (int)getpid(), file, line, claim);
+    sd_log_note(l, SD_NOTE_LOSS, text);
+}
+
+void sd_session_be_guest(void) { sd_assert_set_handler(stop_measuring); }
+
+/* --- Tracks ---------------------------------------------------------------------- */
+
+struct sd_thread sd_thread_self(void)
+{
+    unsigned now = sd_session_forks() + 1;
+
+    if (__builtin_expect(thread.known_in != now, 0)) {
+        thread.self.tid = (uint32_t)syscall(SYS_gettid);
+        thread.self.start_ticks =
+            sd_thread_start_time(getpid(), (pid_t)thread.self.tid);
+        thread.known_in = now;
+    }
+    return thread.self;
+}
+
+static uint64_t track_key(uint64_t kind, uint64_t number)
+{
+    return sd_hash(&number, sizeof number, 0x747261636b00u + kind);
+}
+
+uint64_t sd_thread_key(uint32_t tid) { return track_key(SD_TRACK_THREAD, tid); }
+
+static uint32_t define_name(struct sd_log *l, const char *name)
+{
+    size_t n = strlen(name);
+    uint64_t key = sd_hash(name, n, 0x6e616d65u);
+    uint32_t id = n ? sd_log_known(l, key) : 0;
+
+    return n && !id ? sd_log_define_string(l, key, name, n) : id;
+}
+
+static uint32_t define_process(struct sd_log *l, const struct identity *p,
+                               uint32_t parent)
+{
+    uint64_t key = track_key(SD_TRACK_PROCESS, (uint64_t)p->pid);
+    uint32_t id = sd_log_known(l, key);
+
+    if (!id)
+        id = sd_log_define_track(l, key, SD_TRACK_PROCESS, parent, (uint64_t)p->pid,
+                                 p->start_ticks, define_name(l, p->name));
+    return id;
+}
+
+uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t)
+{
+    char name[SD_PROCESS_NAME] = "";
+    uint32_t parent = session.parent.pid ? define_process(l, &session.parent, 0) : 0;
+    uint32_t process = define_process(l, &session.self, parent);
+
+    /* The name of another thread would have to be asked for by a handle that may be
+     * stale; its own logs tell it. */
+    if (t->tid == sd_thread_self().tid)
+        pthread_getname_np(pthread_self(), name, sizeof name);
+    return sd_log_define_track(l, sd_thread_key(t->tid), SD_TRACK_THREAD, process,
+                               t->tid, t->start_ticks, define_name(l, name));
+}

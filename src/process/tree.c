@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum {
+    THREADS_MAX = 65536, /* of one process, looked through for children */
+    CHILDREN_READ = 4096,
+};
+
+/* The last pid that was given out, or -1: "0.20 0.18 0.12 1/80 11206". */
+static int64_t last_pid(struct sd_tree *t)
+{
+    char line[128];
+    ssize_t n;
+    char *at;
+
+    if (t->loadavg < 0)
+        return -1;
+    n = pread(t->loadavg, line, sizeof line - 1, 0);
+    if (n <= 0)
+        return -1;
+    line[n] = 0;
+    at = strrchr(line, ' ');
+    return at ? strtoll(at, NULL, 10) : -1;
+}
+
+static bool is_member(const struct sd_tree *t, pid_t pid, uint64_t start_ticks)
+{
+    size_t i;
+
+    for (i = 0; i < t->n; i++)
+        if (t->members[i].pid == pid && t->members[i].start_ticks == start_ticks)
+            return true;
+    return false;
+}
+
+static int add(struct sd_tree *t, pid_t pid, size_t parent,
+               const struct sd_process_stat *st)
+{
+    struct sd_tree_member *grown;
+
+    if (t->n == SD_TREE_MAX)
+        return 0;
+    grown = sd_grow_array(t->members, &t->cap, t->n + 1, sizeof *grown);
+    if (!grown)
+        return sd_no_memory();
+    t->members = grown;
+    t->members[t->n] = (struct sd_tree_member){ .pid = pid,
+                                                .start_ticks = st->start_ticks,
+                                                .parent = parent };
+    memcpy(t->members[t->n].name, st->name, sizeof st->name);
+    t->n++;
+    return 0;
+}
+
+/* A pid read from a list may have ended, and even be another's, by now: its own stat
+ * says whose child it is. */
+static int add_child(struct sd_tree *t, size_t parent, pid_t pid)
+{
+    struct sd_process_stat st;
+
+    if (sd_process_stat(pid, &st) < 0 || st.parent != t->members[parent].pid ||
+        is_member(t, pid, st.start_ticks))
+        return 0;
+    return add(t, pid, parent, &st);
+}
+
+/* Pids in a buffer, separated by blanks; a number cut at the end of the buffer is left
+ * for the next read.  Returns the bytes used, or < 0. */
+static ssize_t add_listed(struct sd_tree *t, size_t parent, const char *p, size_t n)
+{
+    size_t used = 0;
+    size_t at = 0;
+    pid_t pid = 0;
+    int rc;
+
+    for (; at < n; at++) {
+        if (p[at] >= '0' && p[at] <= '9') {
+            pid = pid * 10 + (p[at] - '0');
+            continue;
+        }
+        rc = pid ? add_child(t, parent, pid) : 0;
+        if (rc < 0)
+            return rc;
+        pid = 0;
+        used = at + 1;
+    }
+    return (ssize_t)used;
+}
+
+/* Children belong to the thread that made them. */
+static int add_children_of_thread(struct sd_tree *t, size_t parent, int task_dir,
+                                  const char *tid)
+{
+    char path[64];
+    char buf[CHILDREN_READ];
+    off_t offset = 0;
+    ssize_t n, used = 0;
+    int fd;
+
+    snprintf(path, sizeof path, "%.20s/children", tid);
+    fd = openat(task_dir, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    while ((n = pread(fd, buf, sizeof buf, offset)) > 0) {
+        used = add_listed(t, parent, buf, (size_t)n);
+        if (used <= 0)
+            break;
+        offset += used;
+    }
+    close(fd);
+    return used < 0 ? (int)used : 0;
+}
+
+/* The listing goes by pid: the start time, asked after opening, tells whether it is
+ * still the member's. */
+static DIR *open_threads(const struct sd_tree_member *m)
+{
+    char path[64];
+    DIR *d;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)m->pid);
+    d = opendir(path);
+    if (d && sd_process_start_time(m->pid) != m->start_ticks) {
+        closedir(d);
+        return NULL;
+    }
+    return d;
+}
+
+static int add_children(struct sd_tree *t, size_t parent)
+{
+    DIR *d = open_threads(&t->members[parent]);
+    const struct dirent *e;
+    int n = 0;
+    int rc = 0;
+
+    if (!d)
+        return 0; /* it has ended, or memory is short: seen again next time */
+    while (rc == 0 && n++ < THREADS_MAX && (e = readdir(d)))
+        if (e->d_name[0] != '.')
+            rc = add_children_of_thread(t, parent, dirfd(d), e->d_name);
+    closedir(d);
+    return rc;
+}
+
+int sd_tree_init(struct sd_tree *t, pid_t root)
+{
+    struct sd_process_stat st;
+
+    memset(t, 0, sizeof *t);
+    t->loadavg = -1;
+    if (sd_process_stat(root, &st) < 0)
+        return sd_fail(SD_EGONE, "there is no process %d", (int)root);
+    t->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    t->last_pid = -1;
+    return add(t, root, SIZE_MAX, &st);
+}
+
+int sd_tree_look(struct sd_tree *t)
+{
+    /* Before the look: what is born during it is seen by this one or the next. */
+    int64_t last = last_pid(t);
+    int saved = errno;
+    int rc = 0;
+    size_t i;
+
+    if (last >= 0 && last == t->last_pid && t->n_skipped < SD_TREE_SKIPS) {
+        t->n_skipped++;
+        return 0;
+    }
+    for (i = 0; rc == 0 && i < t->n; i++) /* n grows: grandchildren in the same look */
+        if (!t->members[i].is_gone)
+            rc = add_children(t, i);
+    t->last_pid = rc == 0 ? last : -1;
+    t->n_skipped = 0;
+    errno = saved;
+    return rc;
+}
+
+void sd_tree_set_gone(struct sd_tree *t, size_t member)
+{
+    sd_assert(member < t->n);
+    t->n_gone += !t->members[member].is_gone;
+    t->members[member].is_gone = true;
+}
+
+void sd_tree_release(struct sd_tree *t)
+{
+    if (t->loadavg >= 0)
+        close(t->loadavg);
+    sd_free(t->members);
+    memset(t, 0, sizeof *t);
+    t->loadavg = -1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROCESS_TREE_H
+#define SD_PROCESS_TREE_H
+/* tree: a process and all its descendants, looked up again at every reading.
+ *
+ * A descendant once seen stays a member until it ends, also when its parent died and it
+ * has been given to another one.  One that was born and orphaned between two looks is
+ * not found.  Members are told apart by pid and start time, so a reused pid is never
+ * taken for the old process.
+ *
+ * Looking is cheap where nothing changed: /proc/loadavg tells the last pid given out,
+ * and while it stays the same no process was born (0.7 us instead of an open, a
+ * directory listing and a close per process and thread). */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "process/stat.h"
+
+struct sd_tree_member {
+    pid_t pid;
+    uint64_t start_ticks;
+    size_t parent; /* index of a member; SIZE_MAX: the root's */
+    bool is_gone;  /* ended; stays in the list so that indexes stay good */
+    char name[SD_PROCESS_NAME];
+    void *of_user; /* whatever the owner of the tree hangs on it */
+};
+
+struct sd_tree {
+    struct sd_tree_member *members; /* owned; the root first, parents before children */
+    size_t n, cap;
+    size_t n_gone;
+    int loadavg;        /* kept-open descriptor, or -1 */
+    int64_t last_pid;   /* as /proc/loadavg said at the last look */
+    unsigned n_skipped; /* looks skipped since */
+};
+
+enum {
+    SD_TREE_MAX = 65536, /* members, the ended ones included; more are not followed */
+    SD_TREE_SKIPS = 9,   /* a full look is made at least every tenth time */
+};
+
+/* SD_EGONE when there is no such process. */
+int sd_tree_init(struct sd_tree *t, pid_t root);
+/* Finds new descendants.  Whether a member has ended is for the caller to notice (its
+ * readings fail) and to say. */
+int sd_tree_look(struct sd_tree *t);
+void sd_tree_set_gone(struct sd_tree *t, size_t member);
+void sd_tree_release(struct sd_tree *t);
+#endif
