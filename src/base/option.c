@@ -21,8 +21,26 @@ size_t sd_options_count(const struct sd_option *options)
 
 /* ---- one value -------------------------------------------------------------- */
 
-/* What an option takes, for sentences; "" when it takes nothing. */
-static const char *takes(const struct sd_option *o)
+enum { TAKES_MAX = 160 };
+
+/* "auto|on|off" as a person says it: "auto, on or off". */
+static void say_choices(char out[TAKES_MAX], const char *choices)
+{
+    size_t at = 0;
+
+    while (*choices && at < TAKES_MAX - 1) {
+        size_t len = strcspn(choices, "|");
+        const char *next = choices + len + (choices[len] == '|');
+        const char *joint = !*next ? "" : strchr(next, '|') ? ", " : " or ";
+
+        at += (size_t)snprintf(out + at, TAKES_MAX - at, "%.*s%s", (int)len, choices,
+                               joint);
+        choices = next;
+    }
+}
+
+/* What an option takes, for sentences. */
+static const char *takes(const struct sd_option *o, char out[TAKES_MAX])
 {
     switch (o->kind) {
     case SD_NUMBER:
@@ -32,10 +50,13 @@ static const char *takes(const struct sd_option *o)
     case SD_SIZE:
         return "a size such as 64MiB";
     case SD_CHOICE:
-        return o->argument;
+        say_choices(out, o->argument);
+        return out;
     case SD_TEXT:
     case SD_OPTIONAL:
-        return o->argument ? o->argument : "a text";
+        snprintf(out, TAKES_MAX, "an argument (%s)",
+                 o->argument ? o->argument : "TEXT");
+        return out;
     case SD_FLAG:
         return "yes or no";
     }
@@ -99,9 +120,11 @@ static int read_value(const struct sd_option *o, const char *shown, const char *
                       struct sd_option_value *value)
 {
     uint64_t number = 0;
+    char words[TAKES_MAX];
 
     if (!read_number(o, typed, &number))
-        return sd_fail(SD_EUSAGE, "%s takes %s, not \"%s\"", shown, takes(o), typed);
+        return sd_fail(SD_EUSAGE, "%s takes %s, not \"%s\"", shown, takes(o, words),
+                       typed);
     *value = (struct sd_option_value){ number, typed, true };
     return 0;
 }
@@ -301,8 +324,10 @@ struct parse {
 static int read_next(struct parse *p, const struct sd_option *o, const char *shown,
                      struct sd_option_value *value)
 {
+    char words[TAKES_MAX];
+
     if (p->at >= p->argc)
-        return sd_fail(SD_EUSAGE, "%s needs %s", shown, takes(o));
+        return sd_fail(SD_EUSAGE, "%s needs %s", shown, takes(o, words));
     return read_value(o, shown, p->argv[p->at++], value);
 }
 
