@@ -2,27 +2,57 @@
 #ifndef SD_CLI_VERB_H
 #define SD_CLI_VERB_H
 /* verb: what can be said after `sonde`.  One file each and a line in verbs.def;
- * every collector is a verb too, without a file of its own (run.c).  The table is
- * all that help, man pages and completions read. */
+ * every collector is a verb too, without a file of its own (run.c does its work).
+ * The table is all that help, man pages and completions read. */
 #include "base/option.h"
+#include "collect/collector.h"
+
+struct sd_command;
+
+enum sd_verb_group { SD_GROUP_RECORD, SD_GROUP_READ, SD_GROUP_LEARN };
 
 struct sd_verb {
     const char *name;
-    const char *summary;  /* completes "sonde NAME ..." in the list of verbs */
+    enum sd_verb_group group;
+    const char *summary;  /* completes "sonde NAME" in the list of verbs */
     const char *usage;    /* "[OPTION…] FILE" */
     const char *about;    /* a paragraph or two */
-    const char *examples; /* lines of commands, each with a few words */
+    const char *examples; /* lines "command  # what it does" */
     const struct sd_option *options;
-    enum sd_parse_flags parse;
-    /* words: what is left of the command line.  Returns the exit status. */
-    int (*run)(const struct sd_verb *verb, const struct sd_option_value *values,
-               int n_words, char **words);
+    bool takes_program; /* the words are a program and its arguments: the first one
+                           ends the options; collectors' options are understood too */
+    const struct sd_collector_about *collector; /* of a verb that is one, else NULL */
+    int (*run)(const struct sd_command *c);     /* returns the exit status */
 };
-extern const struct sd_verb *const sd_verbs[]; /* ended by NULL */
 
-/* Prints "sonde: <sentence>" on stderr and returns the exit status: 2 for what was
- * typed wrong, else 1. */
-int sd_cli_fail(int rc);
-void sd_cli_say(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2))); /* stderr, "sonde: " before it */
+/* A command line, understood. */
+struct sd_command {
+    const struct sd_verb *verb;
+    const struct sd_option_value *values;        /* in the order of verb->options */
+    const struct sd_option_value *common;        /* in the order of enum sd_common */
+    const struct sd_option_value *of_collectors; /* table after table of sd_abouts */
+    char **words; /* what is left; of a program: "-m", "-c", "--" or the script first */
+    int n_words;
+};
+
+/* What may be said to every verb. */
+enum sd_common { SD_COMMON_HELP, SD_COMMON_COLOR, SD_COMMON_QUIET, SD_COMMON_VERBOSE };
+extern const struct sd_option sd_common_options[];
+
+/* The ith verb, collectors last; false behind the end.  *out borrows from the
+ * tables. */
+bool sd_verb_at(size_t i, struct sd_verb *out);
+/* SD_EUSAGE with a sentence that names the nearest verb. */
+int sd_verb_find(const char *name, struct sd_verb *out);
+
+/* Every option table of a verb, in the order of their values: its own, the common
+ * ones, the collectors'.  Returns how many. */
+enum { SD_TABLES_MAX = 24 };
+size_t sd_verb_tables(const struct sd_verb *v,
+                      struct sd_option_table tables[SD_TABLES_MAX]);
+
+/* The values of one collector's options. */
+const struct sd_option_value *
+sd_command_options_of(const struct sd_command *c,
+                      const struct sd_collector_about *about);
 #endif

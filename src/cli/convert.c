@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* convert: a capture in another program's format. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/export.h"
+#include "cli/say.h"
+#include "formats/format.h"
+
+enum { OPT_FORMAT, OPT_FORCE, OPT_LIST };
+static const struct sd_option options[] = {
+    [OPT_FORMAT] = { "format", SD_TEXT, NULL,
+                     "the format to write, when the suffix of OUT does not say it", 'f',
+                     "NAME" },
+    [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT when it is there already", 0,
+                    NULL },
+    [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',
+                   NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+static int list(void)
+{
+    struct sd_out out;
+
+    sd_out_to_fd(&out, 1);
+    for (size_t i = 0; sd_formats[i]; i++)
+        sd_out_printf(&out, "%-8s %-8s %s; loses %s\n", sd_formats[i]->name,
+                      sd_formats[i]->suffix, sd_formats[i]->summary,
+                      sd_formats[i]->loses);
+    sd_out_text(&out, "(also .svg .png .jpeg .pdf: memory over time, as a picture)\n");
+    return sd_finish_stdout(&out, 0);
+}
+
+static int run(const struct sd_command *c)
+{
+    const char *format = c->values[OPT_FORMAT].text;
+    enum sd_create_flags create =
+        c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
+    int rc;
+
+    if (c->values[OPT_LIST].number)
+        return list();
+    if (c->n_words != 2)
+        return sd_say_failure(sd_fail(
+            SD_EUSAGE, "convert wants two files: sonde convert train.sonde train.csv"));
+    if (strcmp(c->words[1], "-") == 0 && !format)
+        return sd_say_failure(sd_fail(
+            SD_EUSAGE, "which format? sonde convert %s - --format csv", c->words[0]));
+    rc = sd_export(c->words[0], c->words[1], format, create);
+    return rc < 0 ? sd_say_failure(rc) : 0;
+}
+
+const struct sd_verb sd_verb_convert = {
+    .name = "convert",
+    .group = SD_GROUP_READ,
+    .summary = "writes a capture in another format",
+    .usage = "[OPTION...] IN OUT",
+    .about = "Writes the capture IN as OUT, in the format that OUT's suffix names. "
+             "OUT \"-\" is stdout, and then --format is needed. What a format cannot "
+             "carry is listed by --list.",
+    .examples = "sonde convert train.sonde train.csv\n"
+                "sonde convert train.sonde - --format json | jq .\n"
+                "sonde convert --list\n",
+    .options = options,
+    .run = run,
+};

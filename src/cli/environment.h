@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_ENVIRONMENT_H
+#define SD_CLI_ENVIRONMENT_H
+/* environment: the program's own, and what tells it that it is recorded.
+ *
+ * It differs from ours by SONDE_LIVE, SONDE_WITH and PYTHONPATH, and by nothing
+ * else. */
+#include "base/arena.h"
+
+/* `bootstrap` NULL leaves PYTHONPATH as it is.  NULL when out of memory. */
+char **sd_environment_for(struct sd_arena *a, char *const *ours, const char *live_dir,
+                          const char *with, const char *bootstrap);
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/facts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "analyse/analyse.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/redact.h"
+#include "sonde.h"
+
+/* What does not fit into one META record is cut. */
+enum { VALUE_MAX = 16 * 1024 };
+
+static int put_command(struct sd_capture *capture, char *const *argv)
+{
+    struct sd_buf line = { 0 };
+    int rc;
+
+    sd_redact_command(&line, argv);
+    if (line.n > VALUE_MAX)
+        line.n = VALUE_MAX;
+    rc = line.bad ? sd_no_memory()
+                  : sd_capture_meta(capture, "command", sd_buf_string(&line));
+    sd_buf_release(&line);
+    return rc;
+}
+
+static int put_names(struct sd_capture *capture, const struct sd_chosen *chosen)
+{
+    struct sd_buf names = { 0 };
+    int rc;
+
+    sd_chosen_names(chosen, &names);
+    rc = names.bad ? sd_no_memory()
+                   : sd_capture_meta(capture, "collectors", sd_buf_string(&names));
+    sd_buf_release(&names);
+    return rc;
+}
+
+int sd_facts_put_before(struct sd_capture *capture, const struct sd_target *target,
+                        const struct sd_chosen *chosen)
+{
+    char cwd[PATH_MAX], host[256] = "";
+    int rc = put_command(capture, target->argv);
+
+    if (rc == 0)
+        rc = put_names(capture, chosen);
+    if (rc == 0 && getcwd(cwd, sizeof cwd))
+        rc = sd_capture_meta(capture, "cwd", cwd);
+    if (rc == 0 && gethostname(host, sizeof host - 1) == 0)
+        rc = sd_capture_meta(capture, "host", host);
+    if (rc == 0 && target->is_python)
+        rc = sd_capture_meta(capture, "python", target->path);
+    if (rc == 0)
+        rc = sd_capture_meta(capture, "sonde.version", SONDE_VERSION);
+    return rc;
+}
+
+static void put_number(struct sd_log *log, const char *key, int64_t value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    sd_log_meta(log, key, text);
+}
+
+static int64_t ns_of(const struct timeval *t)
+{
+    return (int64_t)t->tv_sec * 1000000000 + (int64_t)t->tv_usec * 1000;
+}
+
+void sd_facts_put_after(struct sd_log *log, const struct sd_child *child)
+{
+    put_number(log, "run.wall_ns", (int64_t)(child->ended_ns - child->started_ns));
+    put_number(log, "run.cpu_ns",
+               ns_of(&child->usage.ru_utime) + ns_of(&child->usage.ru_stime));
+    put_number(log, "run.maxrss_bytes", (int64_t)child->usage.ru_maxrss * 1024);
+    put_number(log, "run.status", child->status);
+}
+
+static int64_t number_of(const struct sd_profile *p, const char *key)
+{
+    const char *text = sd_profile_meta(p, key);
+
+    return text ? strtoll(text, NULL, 10) : -1;
+}
+
+void sd_facts_of(const struct sd_profile *p, struct sd_facts *out)
+{
+    struct sd_summary s = { 0 };
+    int64_t wall = number_of(p, "run.wall_ns"), cpu = number_of(p, "run.cpu_ns");
+    int64_t largest = number_of(p, "run.maxrss_bytes");
+
+    sd_analyse_summary(p, &s);
+    *out = (struct sd_facts){
+        .wall_ns = wall >= 0 ? (uint64_t)wall : s.wall_ns,
+        .cpu_ns = cpu >= 0 ? (uint64_t)cpu : s.cpu_ns,
+        .peak_bytes = s.peak_bytes > largest ? s.peak_bytes : largest,
+        .n_processes = s.n_processes ? s.n_processes : 1,
+        .n_threads = s.n_threads,
+        .n_points = s.n_points,
+        .n_spans = s.n_spans,
+    };
+    /* Children nobody waited for are not in the kernel's account. */
+    if (s.cpu_ns > out->cpu_ns)
+        out->cpu_ns = s.cpu_ns;
+}

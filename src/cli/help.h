@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_HELP_H
+#define SD_CLI_HELP_H
+/* help: what the tables of verbs, options and collectors say, for reading.  man.c and
+ * completions.c read the same tables for other readers. */
+#include "base/buf.h"
+#include "cli/verb.h"
+
+/* Each prints on stdout and returns the exit status. */
+int sd_print_overview(void);
+int sd_print_help(const struct sd_verb *verb);
+
+extern const char *const sd_group_titles[]; /* by enum sd_verb_group */
+
+/* "Options", "Options of rss", "Options of every verb". */
+void sd_table_title(struct sd_buf *to, const struct sd_verb *verb,
+                    const struct sd_option_table *table);
+/* The long name as typed, without dashes: "rss-every", or "every" under `sonde rss`. */
+void sd_option_long_name(struct sd_buf *to, const struct sd_option_table *table,
+                         const struct sd_option *option);
+/* "-o, --output FILE" */
+void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
+                        const struct sd_option *option);
+/* What the option means, with its fallback: "how often to read (10ms)". */
+void sd_option_explained(struct sd_buf *to, const struct sd_option *option);
+/* A verb's paragraphs; a collector's are made of what it says about itself. */
+void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb);
+/* "train.py" examples of a collector, or the verb's own. */
+void sd_verb_example_lines(struct sd_buf *to, const struct sd_verb *verb);
+#endif

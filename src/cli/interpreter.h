@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_INTERPRETER_H
+#define SD_CLI_INTERPRETER_H
+/* interpreter: which Python runs the program, and whether we can go inside it. */
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+/* `named` (--python), else the active virtual environment's, else python3 or python on
+ * PATH.  SD_EABSENT with a sentence when there is none. */
+int sd_interpreter_find(struct sd_arena *a, const char *named, const char **path);
+
+/* Does this command name a Python?  By its name only: python, python3.11, pypy3. */
+bool sd_interpreter_is_python(const char *command);
+
+/* Is the extension there that fits this interpreter?  Starts it once to ask (some 15
+ * ms).  SD_ELACKS with a sentence that says what to do. */
+int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *package);
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_LOAD_H
+#define SD_CLI_LOAD_H
+/* load: captures named on the command line, as one profile. */
+#include "cli/verb.h"
+#include "profile/profile.h"
+
+/* Loads all of them, merged.  Says on stderr, in one sentence each, what a damaged one
+ * lacks; that is no failure. */
+int sd_load(const struct sd_command *c, size_t n, char *const *files,
+            const struct sd_filter *filter, struct sd_profile **out);
+#endif

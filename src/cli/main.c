@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* main: finds the verb, reads its options, and lets it work. */
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/help.h"
+#include "cli/program_words.h"
+#include "cli/say.h"
+#include "cli/verb.h"
+#include "sonde.h"
+
+static const struct sd_option first_options[] = {
+    { "version", SD_FLAG, NULL, "print the version", 'V', NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+/* A standard descriptor that was closed stays closed for the program we start, but
+ * must not become one of our own files: each is held by /dev/null until exec. */
+static void hold_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static int print_version(void)
+{
+    struct sd_out out;
+
+    sd_out_to_fd(&out, STDOUT_FILENO);
+    sd_out_text(&out, "sonde " SONDE_VERSION "\n");
+    return sd_finish_stdout(&out, 0);
+}
+
+static size_t count_values(const struct sd_option_table *tables, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += sd_options_count(tables[i].options);
+    return count;
+}
+
+/* What was said before the verb holds for it as well. */
+static void inherit_common(struct sd_option_value *to, const struct sd_option_value *of)
+{
+    for (size_t i = 0; sd_common_options[i].name; i++)
+        if (of[i].is_given && !to[i].is_given)
+            to[i] = of[i];
+}
+
+/* argv[0] is the verb's own name. */
+static int run_verb(const struct sd_verb *verb, const struct sd_option_value *before,
+                    int argc, char **argv)
+{
+    struct sd_option_table tables[SD_TABLES_MAX];
+    size_t n_tables = sd_verb_tables(verb, tables);
+    size_t n_own = sd_options_count(verb->options);
+    struct sd_option_value *values;
+    struct sd_command c = { .verb = verb };
+    int rc, status;
+
+    values = sd_zalloc((count_values(tables, n_tables) + 1) * sizeof *values);
+    if (!values)
+        return sd_say_failure(sd_no_memory());
+    if (verb->takes_program)
+        rc = sd_parse_before_program(tables, n_tables, argc, argv, values, &c.words,
+                                     &c.n_words);
+    else {
+        rc = sd_options_parse(tables, n_tables, SD_PARSE_MIXED, argc, argv, values,
+                              &c.n_words);
+        c.words = argv + 1;
+    }
+    c.values = values;
+    c.common = values + n_own;
+    c.of_collectors = values + n_own + sd_options_count(sd_common_options);
+    inherit_common(values + n_own, before);
+    if (rc == 0 && c.common[SD_COMMON_HELP].number)
+        status = sd_print_help(verb);
+    else
+        status = rc < 0 ? sd_say_failure(rc) : verb->run(&c);
+    sd_free(values);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const struct sd_option_table tables[] = { { sd_common_options, NULL, false },
+                                              { first_options, NULL, false } };
+    struct sd_option_value values[8];
+    struct sd_verb verb;
+    int n_words, rc;
+
+    hold_standard_descriptors();
+    setlocale(LC_CTYPE, "");
+    rc = sd_options_parse(tables, 2, SD_PARSE_STOP_AT_WORD, argc, argv, values,
+                          &n_words);
+    if (rc < 0)
+        return sd_say_failure(rc);
+    if (values[SD_COMMON_VERBOSE + 1].number)
+        return print_version();
+    if (n_words == 0)
+        return sd_print_overview();
+    rc = sd_verb_find(argv[1], &verb);
+    if (rc < 0)
+        return sd_say_failure(rc);
+    if (values[SD_COMMON_HELP].number)
+        return sd_print_help(&verb);
+    return run_verb(&verb, values, n_words, argv + 1);
+}

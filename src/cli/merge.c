@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* merge: one report of several captures, such as the ranks of one training run. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/export.h"
+#include "cli/load.h"
+#include "cli/path.h"
+#include "cli/say.h"
+#include "cli/tables.h"
+
+enum { OPT_OUTPUT, OPT_FORCE };
+static const struct sd_option options[] = {
+    [OPT_OUTPUT] = { "output", SD_TEXT, NULL, "write to FILE: .json or .csv", 'o',
+                     "FILE" },
+    [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite FILE when it is there already",
+                    0, NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+static int check(const struct sd_command *c)
+{
+    const char *to = c->values[OPT_OUTPUT].text;
+
+    if (!to || c->n_words == 0)
+        return sd_fail(SD_EUSAGE, "merge wants captures and a name for the result: "
+                                  "sonde merge rank*.sonde -o all.json");
+    if (sd_path_has_suffix(to, ".json") || sd_path_has_suffix(to, ".csv"))
+        return 0;
+    return sd_fail(SD_EUSAGE,
+                   "a merged capture is written as .json or .csv, not %s; "
+                   "`sonde report` merges the captures it is given",
+                   to);
+}
+
+static int write_merged(const struct sd_command *c, const struct sd_profile *p)
+{
+    const char *to = c->values[OPT_OUTPUT].text;
+    const struct sd_tables_wish all = { 0 };
+    struct sd_export_file file;
+    struct sd_view view = { 0 };
+    int rc = sd_export_open(
+        &file, to, c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+
+    if (rc < 0)
+        return rc;
+    rc = sd_tables_of(p, &all, &view);
+    if (rc == 0 && sd_path_has_suffix(to, ".json"))
+        sd_tables_json(&file.out, p, &view, c->words, (size_t)c->n_words);
+    else if (rc == 0)
+        sd_tables_csv(&file.out, &view);
+    sd_view_release(&view);
+    return sd_export_close(&file, rc);
+}
+
+static int run(const struct sd_command *c)
+{
+    struct sd_profile *p = NULL;
+    int rc = check(c);
+
+    if (rc == 0)
+        rc = sd_load(c, (size_t)c->n_words, c->words, NULL, &p);
+    if (rc == 0)
+        rc = write_merged(c, p);
+    sd_profile_free(p);
+    return rc < 0 ? sd_say_failure(rc) : 0;
+}
+
+const struct sd_verb sd_verb_merge = {
+    .name = "merge",
+    .group = SD_GROUP_READ,
+    .summary = "makes one report of several captures",
+    .usage = "FILE... -o OUT",
+    .about = "Reads several captures, such as the ranks of one run, and writes their "
+             "sections, processes and readings as one JSON object or one CSV table. "
+             "Clocks of different machines are aligned by their time of day. Merging "
+             "into a new .sonde file is not done yet; `sonde report A B C` prints the "
+             "merged tables.",
+    .examples = "sonde merge rank0.sonde rank1.sonde -o all.json\n"
+                "sonde report rank0.sonde rank1.sonde    # the same, to read\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/naming.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cli/export.h"
+#include "cli/path.h"
+
+enum { LAST_NUMBER = 100000 };
+
+/* A file name of a module or a command: no directories, nothing hidden. */
+static const char *safe(struct sd_arena *a, const char *name)
+{
+    char *copy = sd_arena_string(a, name, strlen(name));
+
+    for (char *c = copy; c && *c; c++)
+        if (*c == '/')
+            *c = '-';
+    if (copy && (*copy == '.' || *copy == '\0' || *copy == '-'))
+        return sd_arena_printf(a, "run%s", copy);
+    return copy;
+}
+
+/* A capture is its file and the live folder beside it: both names must be free. */
+static bool is_free(struct sd_arena *a, const char *capture)
+{
+    const char *live = sd_arena_printf(a, "%s.live", capture);
+
+    return live && !sd_path_exists(capture) && !sd_path_exists(live);
+}
+
+int sd_naming_next(struct sd_arena *a, const char *name, struct sd_naming *in_out)
+{
+    name = safe(a, name);
+    for (int i = 1; i < LAST_NUMBER; i++) {
+        in_out->capture = i == 1 ? sd_arena_printf(a, "%s.sonde", name)
+                                 : sd_arena_printf(a, "%s-%d.sonde", name, i);
+        if (!in_out->capture)
+            return sd_no_memory();
+        if (is_free(a, in_out->capture))
+            return 0;
+    }
+    return sd_fail(SD_EEXISTS,
+                   "%s.sonde and all numbers after it are taken; choose a "
+                   "name with -o",
+                   name);
+}
+
+static bool has_suffix_at_all(const char *path)
+{
+    const char *dot = strrchr(sd_path_base(path), '.');
+
+    return dot && dot != sd_path_base(path);
+}
+
+int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
+                     enum sd_create_flags create, struct sd_naming *out)
+{
+    int rc;
+
+    *out = (struct sd_naming){ .is_chosen = output != NULL };
+    if (!output)
+        return sd_naming_next(a, name, out);
+    if (!*output)
+        return sd_fail(SD_EUSAGE, "-o wants the name of a file");
+    if (sd_path_is_dir(output))
+        return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", output);
+    if (create == SD_CREATE_NEW && sd_path_exists(output))
+        return sd_fail(SD_EEXISTS,
+                       "%s is there already; choose another name, or --force to "
+                       "overwrite it",
+                       output);
+    out->capture = output;
+    if (sd_path_has_suffix(output, ".sonde") || !has_suffix_at_all(output))
+        return 0;
+    rc = sd_export_check(output);
+    if (rc < 0)
+        return rc;
+    out->export = output;
+    out->capture = sd_arena_printf(a, "%s.sonde", output);
+    return out->capture ? 0 : sd_no_memory();
+}

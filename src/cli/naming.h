@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_NAMING_H
+#define SD_CLI_NAMING_H
+/* naming: where a run is recorded to, and what is made of it afterwards. */
+#include "base/arena.h"
+#include "base/file.h"
+
+struct sd_naming {
+    const char *capture; /* the .sonde file */
+    const char *export;  /* NULL, or the file -o asked for, made from the capture */
+    bool is_chosen;      /* by -o: an existing file is refused, not stepped around */
+};
+
+/* With `output` NULL: "<name>.sonde" in the current directory, or the first of
+ * "<name>-2.sonde", … that is free. */
+int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
+                     enum sd_create_flags create, struct sd_naming *out);
+/* The next free name after this one: another run took it in the meantime. */
+int sd_naming_next(struct sd_arena *a, const char *name, struct sd_naming *in_out);
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/tables.h"
+
+#include <string.h>
+
+#include "analyse/analyse.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/facts.h"
+
+static int fill(const struct sd_profile *p, bool is_tree, struct sd_view *v)
+{
+    int rc = is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
+
+    if (rc == 0)
+        rc = sd_analyse_processes(p, v);
+    if (rc == 0)
+        rc = sd_analyse_series(p, v);
+    return rc;
+}
+
+static void drop_empty(struct sd_view *v)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < v->n_tables; i++)
+        if (v->tables[i].n_rows)
+            v->tables[kept++] = v->tables[i];
+    v->n_tables = kept;
+}
+
+static int keep_named(struct sd_view *v, const char *name)
+{
+    for (size_t i = 0; i < v->n_tables; i++)
+        if (strcmp(v->tables[i].name, name) == 0) {
+            v->tables[0] = v->tables[i];
+            v->n_tables = 1;
+            return 0;
+        }
+    return sd_fail(SD_EUSAGE,
+                   "there is no table \"%s\"; there are sections, processes "
+                   "and series",
+                   name);
+}
+
+static bool has_column(const struct sd_view_table *t, const char *key)
+{
+    if (*key == '-')
+        key++;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strcmp(t->columns[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+/* A column sorts every table that has it; the others keep their order.  One that none
+ * has is refused in the words of the first table. */
+static int sort(struct sd_view *v, const char *key, size_t limit)
+{
+    bool is_known = !key;
+    int rc = 0;
+
+    for (size_t i = 0; key && i < v->n_tables; i++)
+        is_known |= has_column(&v->tables[i], key);
+    for (size_t i = 0; i < v->n_tables && rc == 0; i++) {
+        struct sd_view_table *t = &v->tables[i];
+        bool uses_key = key && (!is_known || has_column(t, key));
+
+        rc = sd_view_table_sort(v, t, uses_key ? key : NULL, limit);
+    }
+    return rc;
+}
+
+int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                 struct sd_view *v)
+{
+    int rc = fill(p, wish->is_tree, v);
+
+    if (rc == 0 && wish->table)
+        rc = keep_named(v, wish->table);
+    if (rc < 0)
+        return rc;
+    drop_empty(v);
+    return sort(v, wish->sort, wish->limit);
+}
+
+void sd_tables_text(struct sd_out *out, const struct sd_view *v,
+                    const struct sd_text_style *style)
+{
+    for (size_t i = 0; i < v->n_tables; i++) {
+        sd_out_text(out, i ? "\n" : "");
+        sd_report_table_text(out, &v->tables[i], style);
+    }
+}
+
+void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
+{
+    if (v->n_tables)
+        sd_report_table_csv(out, &v->tables[0]);
+}
+
+static void put_summary(struct sd_json *j, const struct sd_profile *p)
+{
+    struct sd_facts f;
+
+    sd_facts_of(p, &f);
+    sd_json_key(j, "summary");
+    sd_json_object(j);
+    sd_json_key(j, "wall_ns");
+    sd_json_uint(j, f.wall_ns);
+    sd_json_key(j, "cpu_ns");
+    sd_json_uint(j, f.cpu_ns);
+    sd_json_key(j, "peak_rss_bytes");
+    if (f.peak_bytes < 0)
+        sd_json_null(j);
+    else
+        sd_json_int(j, f.peak_bytes);
+    sd_json_key(j, "processes");
+    sd_json_uint(j, f.n_processes);
+    sd_json_key(j, "threads");
+    sd_json_uint(j, f.n_threads);
+    sd_json_key(j, "points");
+    sd_json_uint(j, f.n_points);
+    sd_json_key(j, "spans");
+    sd_json_uint(j, f.n_spans);
+    sd_json_end(j);
+}
+
+static void put_metrics(struct sd_json *j, const struct sd_profile *p)
+{
+    static const char *const units[] = { [SD_UNIT_COUNT] = "count",
+                                         [SD_UNIT_NANOSECONDS] = "ns",
+                                         [SD_UNIT_BYTES] = "bytes" };
+    static const char *const adds[] = { [SD_ADDS_SUM] = "sum",
+                                        [SD_ADDS_LEVEL] = "level",
+                                        [SD_ADDS_COUNTER] = "counter",
+                                        [SD_ADDS_PEAK] = "peak" };
+
+    sd_json_key(j, "metrics");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_metrics; i++) {
+        const struct sd_metric *m = &p->metrics[i];
+
+        sd_json_object(j);
+        sd_json_key(j, "name");
+        sd_json_string(j, m->name);
+        sd_json_key(j, "unit");
+        sd_json_string(j, units[m->unit]);
+        sd_json_key(j, "adds");
+        sd_json_string(j, adds[m->adds]);
+        sd_json_key(j, "meaning");
+        sd_json_string(j, m->meaning);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
+                    const struct sd_view *v, char *const *files, size_t n_files)
+{
+    struct sd_json j;
+
+    sd_json_init(&j, out, true);
+    sd_json_object(&j);
+    sd_json_key(&j, "file");
+    sd_json_string(&j, files[0]);
+    sd_json_key(&j, "files");
+    sd_json_array(&j);
+    for (size_t i = 0; i < n_files; i++)
+        sd_json_string(&j, files[i]);
+    sd_json_end(&j);
+    sd_json_key(&j, "whole");
+    sd_json_bool(&j, p->complaint == NULL);
+    sd_json_key(&j, "complaint");
+    sd_json_string(&j, p->complaint);
+    put_summary(&j, p);
+    put_metrics(&j, p);
+    for (size_t i = 0; i < v->n_tables; i++)
+        sd_report_table_json(&j, &v->tables[i]);
+    sd_json_end(&j);
+    sd_out_text(out, "\n");
+}
+
+static const char *plural(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
+void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
+{
+    char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
+    struct sd_facts f;
+
+    sd_facts_of(p, &f);
+    sd_buf_printf(to, "%s wall, %s CPU", sd_text_duration(wall, (int64_t)f.wall_ns),
+                  sd_text_duration(cpu, (int64_t)f.cpu_ns));
+    if (f.peak_bytes >= 0)
+        sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
+    sd_buf_printf(to, " in %u %s", f.n_processes,
+                  plural(f.n_processes, "process", "processes"));
+    if (f.n_threads)
+        sd_buf_printf(to, ", %u %s", f.n_threads,
+                      plural(f.n_threads, "thread", "threads"));
+}

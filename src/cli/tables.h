@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_TABLES_H
+#define SD_CLI_TABLES_H
+/* tables: what a profile has to say, as report and the collectors' verbs print it. */
+#include "analyse/view.h"
+#include "base/json.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+struct sd_tables_wish {
+    const char *table; /* only the one of this name; NULL: all */
+    const char *sort;  /* NULL: as the analysis has them */
+    size_t limit;      /* rows of each; 0: all */
+    bool is_tree;      /* sections as a tree */
+};
+
+/* Fills a zeroed view: sections, processes, series, less those without rows.
+ * SD_EUSAGE with a sentence when there is no such table or column. */
+int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                 struct sd_view *v);
+
+void sd_tables_text(struct sd_out *out, const struct sd_view *v,
+                    const struct sd_text_style *style);
+/* The first of them: one table is one CSV file. */
+void sd_tables_csv(struct sd_out *out, const struct sd_view *v);
+
+/* One object: what the capture is, its summary, and every table under its name. */
+void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
+                    const struct sd_view *v, char *const *files, size_t n_files);
+
+/* "12.4 s wall, 11.9 s CPU, peak 412 MiB in 1 process, 3 threads" */
+void sd_summary_words(struct sd_buf *to, const struct sd_profile *p);
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/verb.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+#define VERB(name) extern const struct sd_verb sd_verb_##name;
+#include "cli/verbs.def"
+#undef VERB
+
+static const struct sd_verb *const verbs[] = {
+#define VERB(name) &sd_verb_##name,
+#include "cli/verbs.def"
+#undef VERB
+};
+enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
+
+const struct sd_option sd_common_options[] = {
+    { "help", SD_FLAG, NULL, "say what this verb does and what it understands", 'h',
+      NULL },
+    { "color", SD_CHOICE, "auto", "colour text: on a terminal, always, or never", 0,
+      "auto|always|never" },
+    { "quiet", SD_FLAG, NULL, "say nothing on stderr but what went wrong", 'q', NULL },
+    { "verbose", SD_FLAG, NULL, "say on stderr what is being done", 'v', NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+/* A collector as a verb: `run` in everything but its name and what help says of it. */
+static struct sd_verb verb_of(const struct sd_collector_about *about)
+{
+    struct sd_verb v = sd_verb_run;
+
+    v.name = about->name;
+    v.summary = about->summary;
+    v.collector = about;
+    return v;
+}
+
+bool sd_verb_at(size_t i, struct sd_verb *out)
+{
+    if (i < N_VERBS) {
+        *out = *verbs[i];
+        return true;
+    }
+    i -= N_VERBS;
+    for (size_t k = 0; sd_abouts[k]; k++)
+        if (k == i) {
+            *out = verb_of(sd_abouts[k]);
+            return true;
+        }
+    return false;
+}
+
+int sd_verb_find(const char *name, struct sd_verb *out)
+{
+    const char *names[64] = { NULL };
+    const char *near;
+    size_t n = 0;
+
+    for (size_t i = 0; sd_verb_at(i, out); i++) {
+        if (strcmp(out->name, name) == 0)
+            return 0;
+        if (n + 1 < sizeof names / sizeof names[0])
+            names[n++] = out->name;
+    }
+    near = sd_nearest(name, names);
+    if (near)
+        return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
+                       near);
+    return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; `sonde --help` lists them",
+                   name);
+}
+
+size_t sd_verb_tables(const struct sd_verb *v,
+                      struct sd_option_table tables[SD_TABLES_MAX])
+{
+    size_t n = 0;
+
+    tables[n++] = (struct sd_option_table){ v->options, NULL, false };
+    tables[n++] = (struct sd_option_table){ sd_common_options, NULL, false };
+    if (!v->takes_program)
+        return n;
+    for (size_t i = 0; sd_abouts[i] && n < SD_TABLES_MAX; i++)
+        tables[n++] =
+            (struct sd_option_table){ sd_abouts[i]->options, sd_abouts[i]->name,
+                                      sd_abouts[i] == v->collector };
+    return n;
+}
+
+const struct sd_option_value *
+sd_command_options_of(const struct sd_command *c,
+                      const struct sd_collector_about *about)
+{
+    const struct sd_option_value *at = c->of_collectors;
+
+    for (size_t i = 0; sd_abouts[i] && sd_abouts[i] != about; i++)
+        at += sd_options_count(sd_abouts[i]->options);
+    return at;
+}
