@@ -63,7 +63,7 @@ static int add_facts(struct sd_capture *c)
     add_host(&host);
     rc = sd_capture_meta(c, "host", sd_buf_string(&host));
     sd_buf_release(&host);
-    return rc < 0 ? rc : sd_capture_meta(c, "program", program_invocation_short_name);
+    return rc < 0 ? rc : sd_capture_meta(c, "command", program_invocation_short_name);
 }
 
 static int make(const char *path)

@@ -157,11 +157,11 @@ int64_t sd_peak_of_process(void)
     return bytes > 0 ? bytes : -1;
 }
 
-void sd_peak_before_fork(void) { pthread_mutex_lock(&peak.lock); }
+void sd_peak_pause(void) { pthread_mutex_lock(&peak.lock); }
 
 /* The child's list starts empty: the regions in it lie on stacks of threads that it
  * does not have.  Its own mark starts at what it inherited. */
-void sd_peak_after_fork(bool is_child)
+void sd_peak_resume(bool is_child)
 {
     if (is_child) {
         peak.open = NULL;

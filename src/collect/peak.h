@@ -31,7 +31,8 @@ struct sd_usage_reader;
 /* The reader of our own process that all collectors in it share. */
 struct sd_usage_reader *sd_own_usage(void);
 
-/* session.c's own: around fork, and when a capture is joined. */
-void sd_peak_before_fork(void);
-void sd_peak_after_fork(bool is_child);
+/* session.c's own: nobody reads or folds between the two.  Around fork, and to be sure
+ * that no thread still holds the word of a capture that is left. */
+void sd_peak_pause(void);
+void sd_peak_resume(bool is_child);
 #endif

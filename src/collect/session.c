@@ -46,12 +46,12 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
 static void before_fork(void)
 {
     pthread_mutex_lock(&session.lock);
-    sd_peak_before_fork();
+    sd_peak_pause();
 }
 
 static void after_fork_in_parent(void)
 {
-    sd_peak_after_fork(false);
+    sd_peak_resume(false);
     pthread_mutex_unlock(&session.lock);
 }
 
@@ -65,7 +65,7 @@ static void after_fork_in_child(void)
         atomic_store(&session.inherited, w);
         session.parent = session.self;
     }
-    sd_peak_after_fork(true);
+    sd_peak_resume(true);
     pthread_mutex_unlock(&session.lock);
 }
 
@@ -148,6 +148,8 @@ void sd_session_leave(void)
     pthread_mutex_lock(&session.lock);
     w = atomic_exchange(&session.writer, NULL);
     atomic_store(&session.inherited, NULL);
+    sd_peak_pause();
+    sd_peak_resume(false);
     pthread_mutex_unlock(&session.lock);
     if (w)
         sd_writer_leave(w);

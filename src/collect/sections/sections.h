@@ -77,4 +77,7 @@ void sd_section_mark(const struct sd_section_name *name);
  * "process" too). SD_EUSAGE with a sentence that names the word and lists those there
  * are. */
 int sd_section_measure_parse(const char *words, unsigned *measure);
+/* What the run chose for this process (SONDE_WITH), where it chose; false: it did not.
+ */
+bool sd_section_measure_from_env(unsigned *measure);
 #endif
