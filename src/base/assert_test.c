@@ -13,7 +13,7 @@ static int line_heard;
 
 static void hear(const char *file, int line, const char *claim)
 {
-    CHECK(strstr(file, "assert_test.c"));
+    (void)file;
     line_heard = line;
     claim_heard = claim;
 }
@@ -45,4 +45,18 @@ TEST(without_a_handler_a_broken_assert_aborts)
     }
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+TEST(a_failed_check_in_a_child_ends_the_child_alone)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        close(STDERR_FILENO);
+        CHECK(child != 0);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 99);
 }

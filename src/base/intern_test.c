@@ -2,6 +2,7 @@
 #include "base/intern.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -72,6 +73,50 @@ TEST(thousands_of_names_keep_their_numbers)
     }
     CHECK(t.n == 3000);
     CHECK(strcmp(t.items[2999].p, "name-2999") == 0);
+    sd_intern_release(&t);
+    sd_arena_release(&a);
+}
+
+/* The model: the texts in order of arrival, searched from end to end. */
+struct model {
+    char texts[200][8];
+    size_t lengths[200];
+    uint32_t n;
+};
+
+static uint32_t model_intern(struct model *m, const char *p, size_t n)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (m->lengths[i] == n && memcmp(m->texts[i], p, n) == 0)
+            return i;
+    }
+    memcpy(m->texts[m->n], p, n);
+    m->lengths[m->n] = n;
+    return m->n++;
+}
+
+/* Of two letters, so that most are met again: 127 texts of up to six of them. */
+TEST(random_texts_get_the_numbers_a_plain_list_would_give)
+{
+    struct sd_arena a = { 0 };
+    struct sd_intern t = { .arena = &a };
+    struct model m = { .n = 0 };
+
+    srand(7);
+    for (int step = 0; step < 2000; step++) {
+        char text[6];
+        size_t n = (size_t)rand() % 7;
+        uint32_t id;
+
+        for (size_t i = 0; i < n; i++)
+            text[i] = (char)(rand() % 2); /* the letters 0 and 1: no byte is special */
+        CHECK(sd_intern(&t, text, n, &id) == 0);
+        CHECK(id == model_intern(&m, text, n) && t.n == m.n);
+    }
+    for (uint32_t i = 0; i < m.n; i++) {
+        CHECK(t.items[i].n == m.lengths[i] && t.items[i].p[t.items[i].n] == 0);
+        CHECK(memcmp(t.items[i].p, m.texts[i], m.lengths[i]) == 0);
+    }
     sd_intern_release(&t);
     sd_arena_release(&a);
 }

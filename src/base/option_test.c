@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/option.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -230,6 +231,27 @@ TEST(a_wrong_argument_is_answered_with_what_is_taken)
     CHECK(refuses("--force=yes", "--force takes no argument"));
     CHECK(refuses("--every", "--every needs a duration such as 100ms"));
     CHECK(refuses("-o", "-o needs an argument (FILE)"));
+}
+
+/* Whatever is typed is understood or refused with a sentence. */
+TEST(any_command_line_is_understood_or_refused)
+{
+    static const char *const parts[] = { "-",     "--",    "=",       "no-", "rss-",
+                                         "every", "force", "o",       "n",   "5",
+                                         "ms",    "v",     "callers", " ",   " " };
+    char line[150];
+
+    srand(5);
+    for (int i = 0; i < 20000; i++) {
+        int rc;
+
+        line[0] = 0;
+        for (int n = rand() % 12; n > 0; n--)
+            strcat(line, parts[(size_t)rand() % (sizeof parts / sizeof *parts)]);
+        rc = parse(line, i % 2 ? SD_PARSE_STOP_AT_WORD : SD_PARSE_MIXED);
+        CHECK(rc == 0 || (rc == SD_EUSAGE && sd_fail_text()[0]));
+        CHECK(rc < 0 || got.n_words < 20);
+    }
 }
 
 TEST(one_value_is_read_by_its_kind)

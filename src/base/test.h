@@ -26,8 +26,15 @@ void sd_test_add(struct sd_test *t);
     }                                                                                  \
     static void test_##name(void **state __attribute__((unused)))
 
-/* A failing CHECK ends the test and says file, line and claim. */
-#define CHECK(claim) _assert_true(!!(claim), #claim, __FILE__, __LINE__)
+/* A failing CHECK ends the test and says file, line and claim.  In a forked child it
+ * ends the child with status 99, in another thread the whole program: only the
+ * thread that runs the tests can go on to the next. */
+#define CHECK(claim)                                                                   \
+    do {                                                                               \
+        if (!(claim))                                                                  \
+            sd_test_failed(__FILE__, __LINE__, #claim);                                \
+    } while (0)
+void sd_test_failed(const char *file, int line, const char *claim);
 
 /* Runs what follows with its 1st allocation failing, then its 2nd, and so on until a
  * run has none left to fail:

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -106,6 +107,52 @@ TEST(what_fits_is_cut_between_characters)
     CHECK(FIT("\xE4\xB8\xAD\xE6\x96\x87", 4) == 6);
     CHECK(FIT("e\xCC\x81z", 1) == 3); /* the accent belongs to the e */
     CHECK(FIT("\xC3\xA9z", 1) == 2);
+}
+
+static size_t random_bytes(char *to, size_t max)
+{
+    static const char likely[] = "\xE2\x80\xAE\xED\xA0\xF4\x8F\xBF\xC3\xA9\xCC\x81 a";
+    size_t n = (size_t)rand() % max;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] =
+            rand() % 3 ? likely[(size_t)rand() % (sizeof likely - 1)] : (char)rand();
+    return n;
+}
+
+TEST(any_bytes_escape_to_characters_that_are_no_control)
+{
+    struct sd_buf b = { 0 };
+    char bytes[40];
+
+    srand(3);
+    for (int i = 0; i < 20000; i++) {
+        uint32_t code = 0;
+
+        sd_buf_clear(&b);
+        sd_text_escape(&b, bytes, random_bytes(bytes, sizeof bytes));
+        for (size_t at = 0, len; at < b.n; at += len) {
+            len = sd_text_decode((char *)b.p + at, b.n - at, &code);
+            CHECK(len > 0 && !sd_text_is_control(code));
+        }
+    }
+    sd_buf_release(&b);
+}
+
+TEST(of_any_bytes_the_longest_part_that_fits_is_taken)
+{
+    char bytes[40];
+
+    srand(4);
+    for (int i = 0; i < 20000; i++) {
+        size_t n = random_bytes(bytes, sizeof bytes), columns = (size_t)rand() % 30;
+        size_t fits = sd_text_fit(bytes, n, columns);
+        uint32_t code;
+        size_t next = fits < n ? sd_text_decode(bytes + fits, n - fits, &code) : 0;
+
+        CHECK(fits <= n && sd_text_width(bytes, fits) <= columns);
+        CHECK(fits == n || sd_text_width(bytes, fits + (next ? next : 1)) > columns);
+    }
 }
 
 #define SAYS(call, expected) CHECK(strcmp(call, expected) == 0)
