@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/stat.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/test.h"
+
+TEST(stat_takes_a_name_with_brackets_and_blanks)
+{
+    static const char line[] = "12 (a) b (c)) S 7 1 1 0 -1 4194304 84 0 0 0 3 4 0 0 20 "
+                               "0 5 0 149864 2539520 400\n";
+    struct sd_process_stat st;
+
+    CHECK(sd_process_stat_parse(line, sizeof line - 1, &st) == 0);
+    CHECK(strcmp(st.name, "a) b (c)") == 0);
+    CHECK(st.state == 'S' && st.parent == 7);
+    CHECK(st.n_threads == 5 && st.start_ticks == 149864);
+}
+
+TEST(stat_refuses_every_cut_of_the_line_before_the_start_time)
+{
+    static const char line[] = "12 (x) S 7 1 1 0 -1 4194304 84 0 0 0 3 4 0 0 20 0 5 0 ";
+    struct sd_process_stat st;
+    size_t n;
+
+    for (n = 0; n < sizeof line; n++)
+        CHECK(sd_process_stat_parse(line, n, &st) == SD_EFORMAT);
+}
+
+TEST(stat_knows_our_own_process)
+{
+    struct sd_process_stat st;
+
+    CHECK(sd_process_stat(0, &st) == 0);
+    CHECK(st.parent == getppid());
+    CHECK(st.start_ticks == sd_process_start_time(getpid()));
+    CHECK(sd_thread_start_time(getpid(), (pid_t)syscall(SYS_gettid)) >= st.start_ticks);
+    CHECK(sd_process_start_ns(st.start_ticks) <= sd_clock_ns());
+}
+
+TEST(stat_of_nobody_is_gone)
+{
+    struct sd_process_stat st;
+
+    CHECK(sd_process_stat(0x3fffffff, &st) == SD_EGONE);
+    CHECK(sd_process_start_time(0x3fffffff) == 0);
+}

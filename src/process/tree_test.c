@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/tree.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+
+/* A child that forks a grandchild, tells its pid, and lives until told to end. */
+struct family {
+    pid_t child, grandchild;
+    int leave; /* closing it ends the child, not the grandchild */
+};
+
+static void be_child(int say, int leave)
+{
+    pid_t own = fork();
+    char c;
+
+    if (own == 0) {
+        pause();
+        _exit(0);
+    }
+    if (write(say, &own, sizeof own) == sizeof own && read(leave, &c, 1) == 0)
+        _exit(0);
+    _exit(1);
+}
+
+static struct family start_family(void)
+{
+    struct family f;
+    int say[2], leave[2];
+
+    CHECK(pipe(say) == 0 && pipe(leave) == 0);
+    f.child = fork();
+    if (f.child == 0) {
+        close(leave[1]);
+        be_child(say[1], leave[0]);
+    }
+    CHECK(read(say[0], &f.grandchild, sizeof f.grandchild) == sizeof f.grandchild);
+    close(say[0]);
+    close(say[1]);
+    close(leave[0]);
+    f.leave = leave[1];
+    return f;
+}
+
+static bool has(const struct sd_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->members[i].pid == pid && !t->members[i].is_gone)
+            return true;
+    return false;
+}
+
+TEST(tree_finds_grandchildren_and_keeps_them_when_orphaned)
+{
+    struct family f;
+    struct sd_tree t;
+
+    CHECK(sd_tree_init(&t, getpid()) == 0);
+    CHECK(sd_tree_look(&t) == 0);
+    f = start_family();
+    CHECK(sd_tree_look(&t) == 0);
+    CHECK(has(&t, f.child) && has(&t, f.grandchild));
+    close(f.leave);
+    CHECK(waitpid(f.child, NULL, 0) == f.child);
+    CHECK(sd_tree_look(&t) == 0);
+    CHECK(has(&t, f.grandchild));
+    kill(f.grandchild, SIGKILL);
+    sd_tree_release(&t);
+}
+
+static void *fork_here(void *arg)
+{
+    pid_t *pid = arg;
+
+    *pid = fork();
+    if (*pid == 0) {
+        pause();
+        _exit(0);
+    }
+    return NULL;
+}
+
+TEST(tree_finds_children_of_every_thread_once)
+{
+    pthread_t thread;
+    struct sd_tree t;
+    pid_t pid = 0;
+    size_t n;
+
+    CHECK(sd_tree_init(&t, getpid()) == 0);
+    CHECK(pthread_create(&thread, NULL, fork_here, &pid) == 0);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 3; i++)
+        CHECK(sd_tree_look(&t) == 0);
+    n = t.n;
+    CHECK(has(&t, pid));
+    for (int i = 0; i < 30; i++)
+        CHECK(sd_tree_look(&t) == 0);
+    CHECK(t.n == n);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    sd_tree_release(&t);
+}
+
+TEST(tree_of_nobody_is_refused)
+{
+    struct sd_tree t;
+
+    CHECK(sd_tree_init(&t, 0x3fffffff) == SD_EGONE);
+    sd_tree_release(&t);
+}
+
+TEST(tree_without_memory_fails_and_can_look_again)
+{
+    struct family f = start_family();
+    struct sd_tree t;
+    size_t nth;
+
+    for (nth = 1; nth < 8; nth++) {
+        sd_mem_fail_at(nth, false);
+        if (sd_tree_init(&t, getpid()) == 0)
+            sd_tree_look(&t);
+        sd_mem_fail_at(0, false);
+        if (t.n) {
+            CHECK(sd_tree_look(&t) == 0);
+            CHECK(has(&t, f.child) && has(&t, f.grandchild));
+        }
+        sd_tree_release(&t);
+    }
+    kill(f.grandchild, SIGKILL);
+    close(f.leave);
+    waitpid(f.child, NULL, 0);
+}
