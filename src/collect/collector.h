@@ -25,6 +25,9 @@ struct sd_collector_about {
     const char *blind_to; /* what it cannot see: said before it misleads */
     const struct sd_metric_about *metrics; /* ends with a NULL name */
     const struct sd_option *options;       /* ends with a NULL name */
+    /* Refuses values that the kinds of the options allow and the collector cannot use:
+     * SD_EUSAGE with a sentence, before anything starts.  NULL: there are none. */
+    int (*check)(const struct sd_option_value *values);
 };
 
 /* Where a collector runs, and on whom. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/error.h"
 #include "collect/collector.h"
 #include "collect/rss/metrics.h"
 
@@ -27,6 +28,13 @@ static const struct sd_option options[] = {
     { .name = NULL },
 };
 
+static int check(const struct sd_option_value *values)
+{
+    if (values[SD_RSS_EVERY].number == 0)
+        return sd_fail(SD_EUSAGE, "the interval of rss cannot be zero");
+    return 0;
+}
+
 const struct sd_collector_about sd_about_rss = {
     .name = "rss",
     .place = SD_OUTSIDE,
@@ -46,4 +54,5 @@ const struct sd_collector_about sd_about_rss = {
         "was",
     .metrics = sd_rss_metrics,
     .options = options,
+    .check = check,
 };

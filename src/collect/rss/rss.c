@@ -168,18 +168,17 @@ static void free_state(struct rss *s)
 
 static int start(const struct sd_collect *how, void **state)
 {
-    uint64_t every_ns = how->options[SD_RSS_EVERY].number;
     struct rss *s;
-    int rc;
+    int rc = sd_about_rss.check(how->options);
 
     *state = NULL;
-    if (every_ns == 0)
-        return sd_fail(SD_EUSAGE, "the interval of rss cannot be zero");
+    if (rc < 0)
+        return rc;
     s = sd_zalloc(sizeof *s);
     if (!s)
         return sd_no_memory();
     s->how = *how;
-    s->every_ns = every_ns;
+    s->every_ns = how->options[SD_RSS_EVERY].number;
     init_waiting(s);
     rc = sd_watch_init(&s->watch, &s->how);
     if (rc == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/collector.h"
 #include "collect/sections/metrics.h"
+#include "collect/sections/sections.h"
 
 const struct sd_metric_about sd_section_metrics[] = {
 #define METRIC(id, name, unit, adds, meaning)                                          \
@@ -20,6 +21,13 @@ static const struct sd_option options[] = {
     { .name = NULL },
 };
 
+static int check(const struct sd_option_value *values)
+{
+    unsigned measure;
+
+    return values[0].text ? sd_section_measure_parse(values[0].text, &measure) : 0;
+}
+
 const struct sd_collector_about sd_about_sections = {
     .name = "sections",
     .place = SD_INSIDE,
@@ -37,4 +45,5 @@ const struct sd_collector_about sd_about_sections = {
         "because the kernel's one mark is set back each time",
     .metrics = sd_section_metrics,
     .options = options,
+    .check = check,
 };

@@ -206,7 +206,8 @@ int sd_store_open(struct sd_store *s, uint32_t entry, enum sd_kind kind,
     for (size_t v = 0; v < (s->row_bytes - sizeof *row) / sizeof(int64_t); v++)
         row->values[v] = SD_VALUE_NONE;
     e->last = *at;
-    e->count++;
+    if (e->count++ == 0)
+        s->n_named++;
     return 0;
 }
 

@@ -84,6 +84,7 @@ struct sd_store {
     int8_t at[SD_N_FIELDS];
     uint32_t row_bytes;
     uint32_t n_rows;
+    uint32_t n_named; /* entries that have rows */
     uint8_t *segments[SD_STORE_SEGMENTS];
     struct sd_arena arena;
     uint32_t n_steps;
