@@ -52,10 +52,22 @@ static int add(struct sd_chosen *ch, const char *name)
     return 0;
 }
 
+/* The options of every collector are looked at, chosen or not: what was typed was
+ * meant. */
+static int check_options(const struct sd_command *c)
+{
+    int rc = 0;
+
+    for (size_t i = 0; sd_abouts[i] && rc == 0; i++)
+        if (sd_abouts[i]->check)
+            rc = sd_abouts[i]->check(sd_command_options_of(c, sd_abouts[i]));
+    return rc;
+}
+
 int sd_chosen_read(const struct sd_command *c, const char *with, struct sd_chosen *out)
 {
     char name[64];
-    int rc = 0;
+    int rc = check_options(c);
 
     *out = (struct sd_chosen){ .command = c };
     out->is_named = with || c->verb->collector;
@@ -87,6 +99,13 @@ void sd_chosen_names(const struct sd_chosen *ch, struct sd_buf *to)
         sd_buf_printf(to, "%s%s", i ? "," : "", ch->abouts[i]->name);
 }
 
+/* A comma stands between collectors, so inside a value it is written as a plus. */
+static void put_value(struct sd_buf *to, const char *value)
+{
+    for (; *value; value++)
+        sd_buf_u8(to, *value == ',' ? '+' : (uint8_t)*value);
+}
+
 /* "name:option=value;option=value", only what was given. */
 static void put_inside(const struct sd_chosen *ch,
                        const struct sd_collector_about *about, struct sd_buf *to)
@@ -98,9 +117,11 @@ static void put_inside(const struct sd_chosen *ch,
     for (size_t i = 0; about->options && about->options[i].name; i++) {
         if (!values[i].is_given)
             continue;
-        sd_buf_printf(to, "%c%s=%s", before, about->options[i].name,
-                      about->options[i].kind == SD_FLAG ? values[i].number ? "1" : "0"
-                                                        : values[i].text);
+        sd_buf_printf(to, "%c%s=", before, about->options[i].name);
+        if (about->options[i].kind == SD_FLAG)
+            put_value(to, values[i].number ? "1" : "0");
+        else
+            put_value(to, values[i].text);
         before = ';';
     }
 }

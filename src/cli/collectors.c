@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* collectors: what each way of measuring records, costs and cannot see, in the words
  * of its about.c. */
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -30,30 +31,46 @@ static const char *const units[] = {
     [SD_UNIT_BYTES] = "bytes",
 };
 
-static void put_text(struct sd_out *out, const struct sd_collector_about *a)
+enum { LABEL_COLUMN = 4, TEXT_COLUMN = 16 };
+
+static void put_row(struct sd_out *out, const char *label, const char *text)
+{
+    if (!text)
+        return;
+    sd_out_printf(out, "%*s%-*s", LABEL_COLUMN, "", TEXT_COLUMN - LABEL_COLUMN, label);
+    sd_put_wrapped(out, text, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+static void put_lists(struct sd_out *out, const struct sd_collector_about *a)
 {
     const struct sd_option_table table = { a->options, a->name, false };
     struct sd_buf words = { 0 };
 
-    sd_out_printf(out, "%s: %s\n", a->name, a->summary);
-    sd_out_printf(out, "    where       %s\n", places[a->place]);
-    if (a->replaces)
-        sd_out_printf(out, "    replaces    %s\n", a->replaces);
-    sd_out_printf(out, "    cost        %s\n", a->cost);
-    sd_out_printf(out, "    cannot see  %s\n", a->blind_to);
-    for (const struct sd_metric_about *m = a->metrics; m && m->name; m++)
-        sd_out_printf(out, "    %s %-12s (%s) %s\n",
-                      m == a->metrics ? "metrics   " : "          ", m->name,
-                      units[m->unit], m->meaning ? m->meaning : "");
+    for (const struct sd_metric_about *m = a->metrics; m && m->name; m++) {
+        sd_buf_clear(&words);
+        sd_buf_printf(&words, "%s (%s): %s", m->name, units[m->unit],
+                      m->meaning ? m->meaning : "");
+        put_row(out, m == a->metrics ? "metrics" : "", sd_buf_string(&words));
+    }
     for (const struct sd_option *o = a->options; o && o->name; o++) {
         sd_buf_clear(&words);
         sd_option_spelling(&words, &table, o);
         sd_buf_text(&words, ": ");
         sd_option_explained(&words, o);
-        sd_out_printf(out, "    %s %s\n", o == a->options ? "options   " : "          ",
-                      sd_buf_string(&words));
+        put_row(out, o == a->options ? "options" : "", sd_buf_string(&words));
     }
     sd_buf_release(&words);
+}
+
+static void put_text(struct sd_out *out, const struct sd_collector_about *a)
+{
+    sd_out_printf(out, "%s: ", a->name);
+    sd_put_wrapped(out, a->summary, strlen(a->name) + 2, LABEL_COLUMN);
+    put_row(out, "where", places[a->place]);
+    put_row(out, "replaces", a->replaces);
+    put_row(out, "cost", a->cost);
+    put_row(out, "cannot see", a->blind_to);
+    put_lists(out, a);
 }
 
 static void put_pair(struct sd_json *j, const char *key, const char *value)

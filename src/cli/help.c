@@ -14,9 +14,7 @@ enum { WIDTH = 80, NAME_COLUMN = 14, MEANING_COLUMN = 30 };
 const char *const sd_group_titles[] = { "Record a program", "Look at a capture",
                                         "Learn more" };
 
-/* Adds `text` from column `at` on, wrapped between `indent` and WIDTH.  A new line in
- * the text is one in the output. */
-static void put_wrapped(struct sd_out *out, const char *text, size_t at, size_t indent)
+void sd_put_wrapped(struct sd_out *out, const char *text, size_t at, size_t indent)
 {
     while (*text) {
         size_t n = strcspn(text, " \n");
@@ -86,9 +84,16 @@ void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
 
 void sd_option_explained(struct sd_buf *to, const struct sd_option *option)
 {
+    struct sd_option_value fallback = { 0 };
+
     sd_buf_text(to, option->meaning);
-    if (option->fallback && option->kind != SD_FLAG && *option->fallback)
+    if (!option->fallback || !*option->fallback)
+        return;
+    if (option->kind != SD_FLAG)
         sd_buf_printf(to, " (%s)", option->fallback);
+    else if (sd_option_read(option, option->fallback, &fallback) == 0 &&
+             fallback.number)
+        sd_buf_text(to, " (on; --no-... turns it off)");
 }
 
 void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb)
@@ -138,7 +143,7 @@ static void put_option(struct sd_out *out, const struct sd_option_table *table,
         sd_out_printf(out, "\n%*s", MEANING_COLUMN, "");
     else
         sd_out_printf(out, "%*s", (int)(MEANING_COLUMN - width), "");
-    put_wrapped(out, sd_buf_string(&explained), MEANING_COLUMN, MEANING_COLUMN);
+    sd_put_wrapped(out, sd_buf_string(&explained), MEANING_COLUMN, MEANING_COLUMN);
     sd_buf_release(&spelling);
     sd_buf_release(&explained);
 }
@@ -181,10 +186,10 @@ int sd_print_help(const struct sd_verb *verb)
 
     sd_out_to_fd(&out, STDOUT_FILENO);
     sd_out_printf(&out, "sonde %s", verb->name);
-    put_wrapped(&out, verb->usage, 7 + strlen(verb->name), 6);
+    sd_put_wrapped(&out, verb->usage, 7 + strlen(verb->name), 6);
     sd_out_text(&out, "\n");
     sd_verb_paragraphs(&about, verb);
-    put_wrapped(&out, sd_buf_string(&about), 0, 0);
+    sd_put_wrapped(&out, sd_buf_string(&about), 0, 0);
     for (size_t i = 0; i < n_tables; i++)
         if (tables[i].options != sd_common_options)
             put_table(&out, verb, &tables[i]);
@@ -203,7 +208,7 @@ static void put_group(struct sd_out *out, enum sd_verb_group group)
         if (v.group != group)
             continue;
         sd_out_printf(out, "  %-*s", NAME_COLUMN - 2, v.name);
-        put_wrapped(out, v.summary, NAME_COLUMN, NAME_COLUMN);
+        sd_put_wrapped(out, v.summary, NAME_COLUMN, NAME_COLUMN);
     }
 }
 

@@ -4,6 +4,7 @@
 /* help: what the tables of verbs, options and collectors say, for reading.  man.c and
  * completions.c read the same tables for other readers. */
 #include "base/buf.h"
+#include "base/out.h"
 #include "cli/verb.h"
 
 /* Each prints on stdout and returns the exit status. */
@@ -11,6 +12,10 @@ int sd_print_overview(void);
 int sd_print_help(const struct sd_verb *verb);
 
 extern const char *const sd_group_titles[]; /* by enum sd_verb_group */
+
+/* Adds `text` from column `at` on, wrapped between `indent` and 80 columns.  A new line
+ * in the text is one in the output. */
+void sd_put_wrapped(struct sd_out *out, const char *text, size_t at, size_t indent);
 
 /* "Options", "Options of rss", "Options of every verb". */
 void sd_table_title(struct sd_buf *to, const struct sd_verb *verb,

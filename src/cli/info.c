@@ -184,7 +184,7 @@ static void put_health_json(struct sd_json *j, const struct sd_health *h)
     put_number(j, "chunks", h->chunks);
     put_number(j, "events", h->events);
     put_number(j, "live_events", h->live_events);
-    put_number(j, "lost_events", h->lost_events);
+    put_number(j, "lost", h->lost_events);
     put_number(j, "bad_chunks", h->bad_chunks);
     put_number(j, "bad_bytes", h->bad_bytes);
     put_number(j, "missing_chunks", h->missing_chunks);
