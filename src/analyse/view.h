@@ -33,6 +33,7 @@ struct sd_column {
     const char *meaning;
     enum sd_cell_kind kind;
     bool is_hidden_in_text; /* only in CSV and JSON */
+    uint8_t rank; /* 0: always shown; on a narrow terminal the highest goes first */
 };
 
 struct sd_view_table {
@@ -47,9 +48,9 @@ struct sd_view_table {
     const char *note; /* "23 more rows", or NULL */
 };
 
-struct sd_curve_point {
+struct sd_curve_point { /* t in seconds; values in bytes, percent or counts */
     double t, min, max, last;
-}; /* t in seconds */
+};
 struct sd_curve {
     const char *name;       /* "rss of 1234 python" */
     enum sd_cell_kind kind; /* BYTES, PERCENT, COUNT */
@@ -57,13 +58,16 @@ struct sd_curve {
     struct sd_curve_point *points;
     size_t n_points;
 };
-struct sd_band {
+struct sd_band { /* a section, or several that follow each other closely */
     const char *name;
     double from, to;
     uint32_t depth;
-}; /* a section */
+    uint64_t n; /* how many sections it stands for */
+};
 struct sd_view_series {
     const char *title;
+    const char *subtitle; /* whose it is, or NULL */
+    const char *quantity; /* what the curves measure: "resident memory" */
     struct sd_curve *curves;
     size_t n_curves;
     struct sd_band *bands;
@@ -71,6 +75,11 @@ struct sd_view_series {
     double from, to;     /* seconds */
     double peak_t, peak; /* where the peak is; peak < 0: none */
     const char *peak_label;
+    /* The kernel's own high-water mark, where it saw more than the readings; < 0: none.
+     */
+    double mark;
+    const char *mark_label;
+    const char *note; /* what is not drawn: "12 more processes", or NULL */
 };
 
 /* What one run gives: everything `sonde report` prints, in order. */
@@ -81,10 +90,25 @@ struct sd_view {
 };
 void sd_view_release(struct sd_view *v);
 
+/* Adds a table of empty cells; NULL when out of memory, with its sentence.  Columns
+ * and texts are copied into the view.  Earlier tables may move. */
+struct sd_view_table *sd_view_add(struct sd_view *v, const char *name,
+                                  const char *title, const struct sd_column *columns,
+                                  size_t n_columns, size_t n_rows);
+static inline struct sd_cell *sd_view_cell(const struct sd_view_table *t, size_t row,
+                                           size_t column)
+{
+    return &t->cells[row * t->n_columns + column];
+}
+struct sd_cell sd_cell_number(enum sd_cell_kind kind, int64_t number);
+struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real);
+/* The text is borrowed: it should live in the view's arena. */
+struct sd_cell sd_cell_text(const char *text);
+
 /* Sorts by the column called `key` (largest first, text upwards; "-key" the other way
- * round) and keeps `limit` rows (0: all), saying in `note` how many are left out.  A
- * tree sorts within parents and is not cut.  SD_EUSAGE with a sentence that lists the
- * columns. */
+ * round; NULL: the order stays) and keeps `limit` rows (0: all), saying in `note` how
+ * many are left out.  A tree sorts within parents and is not cut.  SD_EUSAGE with a
+ * sentence that lists the columns. */
 int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *key,
                        size_t limit);
 #endif

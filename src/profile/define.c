@@ -196,7 +196,7 @@ static void name_track(struct sd_profile *p, uint32_t track,
 {
     if (d->name == UINT32_MAX || p->strings.items[d->name].n == 0)
         return;
-    if (p->tracks[track].name && p->index->named_at[track] >= d->time_ns)
+    if (p->tracks[track].name && p->index->named_at[track] > d->time_ns)
         return;
     p->tracks[track].name = text_of(p, d->name);
     p->index->named_at[track] = d->time_ns;

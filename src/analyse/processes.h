@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_PROCESSES_H
+#define SD_ANALYSE_PROCESSES_H
+/* processes: what the tables and the summary both ask of a process. */
+#include "profile/profile.h"
+
+/* A process is its track and all the threads and tasks in it. */
+struct sd_process {
+    bool is_one;                /* of which something was recorded */
+    uint64_t first_ns, last_ns; /* first > last: only how it ended */
+    uint32_t n_threads;         /* that recorded something */
+};
+/* By track, in one pass; the caller frees it with sd_free.  NULL: out of memory. */
+struct sd_process *sd_survey_processes(const struct sd_profile *p);
+/* The larger of its readings and of the kernel's mark, or -1. */
+int64_t sd_peak_bytes_of(const struct sd_profile *p, sd_track_id process);
+/* "1234 python", in the arena; NULL when out of memory. */
+const char *sd_process_label(const struct sd_profile *p, uint32_t track,
+                             struct sd_arena *a);
+#endif

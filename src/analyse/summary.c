@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "analyse/analyse.h"
+#include "analyse/moments.h"
+#include "analyse/processes.h"
+#include "base/mem.h"
+#include "profile/series.h"
+
+static bool meta_number(const struct sd_profile *p, const char *key, int64_t *n)
+{
+    const char *text = sd_profile_meta(p, key);
+
+    *n = text ? strtoll(text, NULL, 10) : -1;
+    return *n >= 0;
+}
+
+int64_t sd_peak_bytes_of(const struct sd_profile *p, sd_track_id process)
+{
+    const struct sd_series *rss = sd_profile_series(p, process, "rss");
+    const struct sd_series *peak = sd_profile_series(p, process, "peak_rss");
+    int64_t most = -1;
+
+    if (rss)
+        most = rss->sum.max;
+    if (peak && peak->sum.max > most)
+        most = peak->sum.max;
+    return most;
+}
+
+struct sd_process *sd_survey_processes(const struct sd_profile *p)
+{
+    struct sd_process *found = sd_zalloc((p->n_tracks + 1) * sizeof *found);
+
+    for (size_t i = 0; found && i < p->n_tracks; i++)
+        found[i].first_ns = UINT64_MAX;
+    for (uint32_t i = 0; found && i < p->n_tracks; i++) {
+        const struct sd_track *t = &p->tracks[i];
+        uint32_t at = sd_profile_process_of(p, (sd_track_id){ i }).at;
+        struct sd_process *one = at == UINT32_MAX ? NULL : &found[at];
+        bool has_events = t->first_ns <= t->last_ns;
+
+        if (!one)
+            continue;
+        one->is_one |= has_events || (at == i && t->status != SD_STATUS_UNKNOWN);
+        one->n_threads += has_events && t->kind == SD_TRACK_THREAD;
+        one->first_ns = t->first_ns < one->first_ns ? t->first_ns : one->first_ns;
+        one->last_ns = t->last_ns > one->last_ns ? t->last_ns : one->last_ns;
+    }
+    return found;
+}
+
+/* As the system counted them, or else those that recorded something. */
+static uint32_t threads_of(const struct sd_profile *p, sd_track_id process,
+                           const struct sd_process *found)
+{
+    const struct sd_series *s = sd_profile_series(p, process, "threads");
+
+    if (s && s->sum.max > 0 && s->sum.max < INT32_MAX)
+        return (uint32_t)s->sum.max;
+    return found->n_threads;
+}
+
+static void add_process(const struct sd_profile *p, sd_track_id process,
+                        const struct sd_process *found, struct sd_summary *out)
+{
+    const struct sd_series *cpu = sd_profile_series(p, process, "cpu");
+    int64_t peak = sd_peak_bytes_of(p, process);
+
+    out->n_processes++;
+    out->n_threads += threads_of(p, process, found);
+    if (cpu && cpu->sum.total > 0)
+        out->cpu_ns += (uint64_t)cpu->sum.total;
+    if (peak > out->peak_bytes)
+        out->peak_bytes = peak;
+}
+
+void sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
+{
+    struct sd_process *found = sd_survey_processes(p);
+    struct sd_series all;
+    int64_t n;
+
+    *out = (struct sd_summary){
+        .wall_ns = p->end_ns,
+        .peak_bytes = -1,
+        .n_points = p->n_point_events,
+        .n_spans = p->n_span_events,
+    };
+    for (uint32_t i = 0; found && i < p->n_tracks; i++)
+        if (found[i].is_one)
+            add_process(p, (sd_track_id){ i }, &found[i], out);
+    sd_free(found);
+    if (out->n_processes > 1 && sd_sum_over_processes(p, "rss", &all) == 0) {
+        if (all.n_buckets > 0 && all.sum.max > out->peak_bytes)
+            out->peak_bytes = all.sum.max;
+        sd_series_release(&all);
+    }
+    if (meta_number(p, "run.wall_ns", &n))
+        out->wall_ns = (uint64_t)n;
+    if (meta_number(p, "run.cpu_ns", &n) && (uint64_t)n > out->cpu_ns)
+        out->cpu_ns = (uint64_t)n;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/view.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+void sd_view_release(struct sd_view *v)
+{
+    sd_arena_release(&v->arena);
+    *v = (struct sd_view){ 0 };
+}
+
+static const char *copy_text(struct sd_view *v, const char *s, bool *is_bad)
+{
+    const char *copy = s ? sd_arena_string(&v->arena, s, strlen(s)) : NULL;
+
+    *is_bad |= s && !copy;
+    return copy;
+}
+
+static bool fill_table(struct sd_view *v, struct sd_view_table *t,
+                       const struct sd_column *columns)
+{
+    bool is_bad = false;
+
+    t->columns = sd_arena_copy(&v->arena, columns, t->n_columns * sizeof *columns);
+    t->cells =
+        sd_arena_alloc(&v->arena, (t->n_rows * t->n_columns + 1) * sizeof *t->cells);
+    if (!t->columns || !t->cells)
+        return false;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        t->columns[i].name = copy_text(v, columns[i].name, &is_bad);
+        t->columns[i].meaning = copy_text(v, columns[i].meaning, &is_bad);
+    }
+    return !is_bad;
+}
+
+struct sd_view_table *sd_view_add(struct sd_view *v, const char *name,
+                                  const char *title, const struct sd_column *columns,
+                                  size_t n_columns, size_t n_rows)
+{
+    struct sd_view_table *tables =
+        sd_arena_alloc(&v->arena, (v->n_tables + 1) * sizeof *tables);
+    struct sd_view_table *t;
+
+    if (!tables)
+        goto none;
+    if (v->n_tables)
+        memcpy(tables, v->tables, v->n_tables * sizeof *tables);
+    t = &tables[v->n_tables];
+    *t = (struct sd_view_table){
+        .name = name, .title = title, .n_columns = n_columns, .n_rows = n_rows
+    };
+    if (!fill_table(v, t, columns))
+        goto none;
+    v->tables = tables;
+    v->n_tables++;
+    return t;
+none:
+    sd_no_memory();
+    return NULL;
+}
+
+struct sd_cell sd_cell_number(enum sd_cell_kind kind, int64_t number)
+{
+    return (struct sd_cell){ .kind = kind, .number = number };
+}
+
+struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real)
+{
+    return (struct sd_cell){ .kind = kind, .real = real };
+}
+
+struct sd_cell sd_cell_text(const char *text)
+{
+    return (struct sd_cell){ .kind = text ? SD_CELL_TEXT : SD_CELL_NONE, .text = text };
+}
+
+/* --- Sorting */
+
+static double number_of(const struct sd_cell *c)
+{
+    return c->kind == SD_CELL_PERCENT || c->kind == SD_CELL_REAL ? c->real
+                                                                 : (double)c->number;
+}
+
+/* < 0 when `a` goes first: text upwards, numbers downwards, empty cells last. */
+static int compare(const struct sd_cell *a, const struct sd_cell *b)
+{
+    double x, y;
+
+    if (a->kind == SD_CELL_NONE || b->kind == SD_CELL_NONE)
+        return (a->kind == SD_CELL_NONE) - (b->kind == SD_CELL_NONE);
+    if (a->kind == SD_CELL_TEXT && b->kind == SD_CELL_TEXT)
+        return strcmp(a->text, b->text);
+    x = number_of(a);
+    y = number_of(b);
+    return (x < y) - (x > y);
+}
+
+struct order {
+    const struct sd_view_table *table;
+    size_t column;
+    bool is_reversed;
+    uint32_t *rows; /* to be put in order */
+    uint32_t *spare;
+};
+
+static bool goes_after(const struct order *o, uint32_t a, uint32_t b)
+{
+    const struct sd_cell *x = sd_view_cell(o->table, a, o->column);
+    const struct sd_cell *y = sd_view_cell(o->table, b, o->column);
+    int c = compare(x, y);
+
+    /* Empty cells stay at the end whichever way round. */
+    if (o->is_reversed && x->kind != SD_CELL_NONE && y->kind != SD_CELL_NONE)
+        c = -c;
+    return c > 0;
+}
+
+/* Merge sort from the bottom up: equal rows keep their order, which the C library's
+ * qsort does not promise. */
+static void sort_rows(const struct order *o, size_t n)
+{
+    uint32_t *from = o->rows, *to = o->spare, *other;
+
+    for (size_t run = 1; run < n; run *= 2) {
+        for (size_t low = 0; low < n; low += 2 * run) {
+            size_t mid = low + run < n ? low + run : n;
+            size_t end = mid + run < n ? mid + run : n;
+            size_t a = low, b = mid;
+
+            for (size_t i = low; i < end; i++)
+                to[i] = a < mid && (b == end || !goes_after(o, from[a], from[b]))
+                            ? from[a++]
+                            : from[b++];
+        }
+        other = from;
+        from = to;
+        to = other;
+    }
+    if (from != o->rows)
+        memcpy(o->rows, from, n * sizeof *from);
+}
+
+/* A tree's rows come parents first.  Sorted rows are put down again depth first: each
+ * row is followed by its children, in the order just found. */
+static int tree_order(const struct sd_view_table *t, uint32_t *rows, uint32_t *spare)
+{
+    size_t n = t->n_rows, n_done = 0, depth = 0;
+    /* For row r: first child and next sibling in sorted order; -1 ends. */
+    int32_t *first = sd_alloc((2 * n + 1) * sizeof *first);
+    int32_t *next = first ? first + n + 1 : NULL;
+    uint32_t *stack = spare;
+
+    if (!first)
+        return sd_no_memory();
+    for (size_t i = 0; i <= n; i++)
+        first[i] = -1;
+    for (size_t i = n; i-- > 0;) {
+        size_t parent = t->parents[rows[i]] < 0 ? n : (size_t)t->parents[rows[i]];
+
+        next[rows[i]] = first[parent];
+        first[parent] = (int32_t)rows[i];
+    }
+    for (int32_t at = first[n]; at >= 0 || depth > 0;) {
+        if (at < 0) {
+            at = next[stack[--depth]];
+            continue;
+        }
+        rows[n_done++] = (uint32_t)at;
+        stack[depth++] = (uint32_t)at;
+        at = first[at];
+    }
+    sd_free(first);
+    return 0;
+}
+
+static int apply_order(struct sd_view *v, struct sd_view_table *t, const uint32_t *rows)
+{
+    size_t n_cells = t->n_rows * t->n_columns;
+    struct sd_cell *cells = sd_arena_alloc(&v->arena, (n_cells + 1) * sizeof *cells);
+    int32_t *place = sd_arena_alloc(&v->arena, (t->n_rows + 1) * sizeof *place);
+    int32_t *parents = sd_arena_alloc(&v->arena, (t->n_rows + 1) * sizeof *parents);
+
+    if (!cells || !place || !parents)
+        return sd_no_memory();
+    for (size_t i = 0; i < t->n_rows; i++) {
+        memcpy(cells + i * t->n_columns, sd_view_cell(t, rows[i], 0),
+               t->n_columns * sizeof *cells);
+        place[rows[i]] = (int32_t)i;
+    }
+    for (size_t i = 0; t->parents && i < t->n_rows; i++)
+        parents[i] = t->parents[rows[i]] < 0 ? -1 : place[t->parents[rows[i]]];
+    t->cells = cells;
+    t->parents = t->parents ? parents : NULL;
+    return 0;
+}
+
+static int find_column(const struct sd_view_table *t, const char *key, size_t *column)
+{
+    struct sd_buf known = { 0 };
+    int rc;
+
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strcmp(t->columns[i].name, key) == 0) {
+            *column = i;
+            return 0;
+        }
+    for (size_t i = 0; i < t->n_columns; i++)
+        sd_buf_printf(&known, "%s%s", i ? ", " : "", t->columns[i].name);
+    rc = sd_fail(SD_EUSAGE, "there is no column '%s' in %s; there are %s", key, t->name,
+                 sd_buf_string(&known));
+    sd_buf_release(&known);
+    return rc;
+}
+
+static int sort(struct sd_view *v, struct sd_view_table *t, const char *key)
+{
+    struct order o = { .table = t, .is_reversed = *key == '-' };
+    int rc = find_column(t, o.is_reversed ? key + 1 : key, &o.column);
+
+    if (rc < 0)
+        return rc;
+    o.rows = sd_alloc((2 * t->n_rows + 1) * sizeof *o.rows);
+    if (!o.rows)
+        return sd_no_memory();
+    o.spare = o.rows + t->n_rows;
+    for (size_t i = 0; i < t->n_rows; i++)
+        o.rows[i] = (uint32_t)i;
+    sort_rows(&o, t->n_rows);
+    if (t->parents)
+        rc = tree_order(t, o.rows, o.spare);
+    if (rc == 0)
+        rc = apply_order(v, t, o.rows);
+    sd_free(o.rows);
+    return rc;
+}
+
+int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *key,
+                       size_t limit)
+{
+    int rc = key ? sort(v, t, key) : 0;
+
+    if (rc < 0 || t->parents || limit == 0 || t->n_rows <= limit)
+        return rc;
+    t->note = sd_arena_printf(&v->arena, "%zu more row%s", t->n_rows - limit,
+                              t->n_rows - limit == 1 ? "" : "s");
+    t->n_rows = limit;
+    return t->note ? 0 : sd_no_memory();
+}
