@@ -79,6 +79,7 @@ int sd_launch_prepare(const char *path, char *const *argv, char *const *envp,
     sigprocmask(SIG_BLOCK, &set, &c->given_mask);
     /* Were it ignored, the kernel would forget the child before we ask about it. */
     sigaction(SIGCHLD, &plain, &c->given_chld);
+    sd_lookout_post(&c->lookout, &set);
     c->pid = fork();
     if (c->pid == 0)
         become(c, gate[0], failure[1], path, argv, envp);
@@ -97,6 +98,7 @@ void sd_launch_cancel(struct sd_child *c)
     close(c->failure);
     if (c->pid > 0)
         waitpid(c->pid, NULL, 0);
+    sd_lookout_withdraw(&c->lookout);
     undo(c);
 }
 
@@ -192,23 +194,18 @@ static bool has_ended(struct sd_child *c)
     }
 }
 
-static bool is_passed_on(const siginfo_t *info, pid_t child)
+/* What the keyboard or the kernel sends, what the program sends to its own group, and
+ * what anybody sends to the group, the program has had itself. */
+static bool is_passed_on(struct sd_child *c, const siginfo_t *info)
 {
-    bool by_process = info->si_code <= 0; /* kill, sigqueue; not the terminal */
+    bool was_for_all;
 
-    if (by_process && info->si_pid == child)
+    if (info->si_signo == SIGCHLD)
         return false;
-    switch (info->si_signo) {
-    case SIGINT:
-    case SIGQUIT:
-    case SIGTSTP:
-    case SIGHUP:
-        return by_process;
-    case SIGCHLD:
-        return false;
-    default:
-        return true;
-    }
+    was_for_all = sd_lookout_saw(&c->lookout, info->si_signo);
+    if (info->si_code <= 0) /* by kill or sigqueue */
+        return !was_for_all && info->si_pid != c->pid;
+    return info->si_signo == SIGCONT && !was_for_all;
 }
 
 void sd_launch_wait(struct sd_child *c)
@@ -220,7 +217,7 @@ void sd_launch_wait(struct sd_child *c)
     while (!has_ended(c)) {
         if (sigwaitinfo(&set, &info) < 0)
             continue;
-        if (is_passed_on(&info, c->pid))
+        if (is_passed_on(c, &info))
             kill(c->pid, info.si_signo);
     }
     c->ended_ns = sd_clock_ns();
@@ -243,6 +240,7 @@ void sd_launch_done(struct sd_child *c)
     watched_set(&set);
     while (sigtimedwait(&set, NULL, &now) > 0)
         continue;
+    sd_lookout_withdraw(&c->lookout);
     undo(c);
 }
 

@@ -6,10 +6,11 @@
  * The program gets our descriptors, working directory, process group, signal mask and
  * signal dispositions exactly as we got them.  While it lives:
  *
- * - SIGINT and SIGQUIT from the keyboard reach both of us; they are the program's
- *   business, so we ignore them.  One that another process sends to us is passed on,
- *   as SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGALRM are; but not one that the program
- *   itself sent to its process group, because it has had it.
+ * - what the keyboard sends (SIGINT, SIGQUIT, SIGTSTP) reaches both of us; it is the
+ *   program's business and we ignore it.
+ * - SIGTERM, SIGHUP, SIGINT and the like that somebody sends to us alone are passed on;
+ *   what was sent to the whole process group is not, because the program has had it
+ *   (lookout.h).
  * - when the program stops we stop, so that the shell sees the job stopped, and when
  *   either is continued both are.
  * - when it dies of a signal, sd_die_of ends us by the same one.
@@ -20,12 +21,15 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "cli/lookout.h"
+
 struct sd_child {
     pid_t pid;
     int32_t status;      /* exit status, or minus the signal, once reaped */
     struct rusage usage; /* its own and that of the children it waited for; the same */
     uint64_t started_ns, ended_ns;
-    int gate, failure;   /* pipes: it may go; why it could not */
+    int gate, failure; /* pipes: it may go; why it could not */
+    struct sd_lookout lookout;
     sigset_t given_mask; /* ours, before */
     struct sigaction given_chld;
 };
