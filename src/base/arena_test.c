@@ -52,9 +52,13 @@ TEST(a_first_piece_may_be_large)
 {
     struct sd_arena a = { 0 };
 
-    CHECK(sd_arena_alloc(&a, 1 << 20));
-    CHECK(sd_arena_alloc(&a, 8));
-    CHECK(a.used_bytes == (1 << 20) + 8);
+    uint8_t *small;
+
+    CHECK(sd_arena_alloc(&a, (1 << 20) + 5)); /* its block ends unaligned */
+    small = sd_arena_alloc(&a, 8);
+    CHECK(small && is_cleared(small, 8));
+    memset(small, 1, 8);
+    CHECK(a.used_bytes == (1 << 20) + 13);
     sd_arena_release(&a);
 }
 

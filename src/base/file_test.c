@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -209,6 +210,28 @@ TEST(a_replacement_that_fails_leaves_the_old_file)
     rc = sd_file_create(in_folder("x"), SD_CREATE_OVER, &fd);
     CHECK(sd_mem_fail_at(0, false) == 1); /* it asks but once */
     CHECK(rc == SD_ENOMEM && fd == -1);
+    CHECK(holds(in_folder("x"), "old"));
+    CHECK(remove_folder() == 1);
+}
+
+TEST(a_file_that_cannot_be_made_leaves_the_old_one)
+{
+    struct rlimit before, none;
+    int fd, over, fresh;
+
+    make_folder();
+    write_file(in_folder("x"), "old");
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* the lowest that is free */
+    close(fd);
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    none = (struct rlimit){ (rlim_t)fd, before.rlim_max };
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    over = sd_file_create(in_folder("x"), SD_CREATE_OVER, &fd);
+    fresh = sd_file_create(in_folder("y"), SD_CREATE_NEW, &fd);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(over == SD_EIO && fresh == SD_EIO && fd == -1);
+    CHECK(strstr(sd_fail_text(), "cannot create "));
+    CHECK(strstr(sd_fail_text(), "/y: Too many open files"));
     CHECK(holds(in_folder("x"), "old"));
     CHECK(remove_folder() == 1);
 }

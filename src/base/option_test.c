@@ -160,6 +160,23 @@ TEST(a_prefix_tells_tables_apart)
     CHECK(got.values[LIMIT].number == 65536);
 }
 
+TEST(a_table_that_wants_its_prefix_is_not_met_without)
+{
+    char *argv[][3] = { { "sonde", "--every=1s", NULL },
+                        { "sonde", "-e1s", NULL },
+                        { "sonde", "--strict-every=1s", NULL } };
+    struct sd_option_value values[3];
+    int n_words;
+
+    CHECK(sd_options_parse(tables + 2, 1, SD_PARSE_MIXED, 2, argv[0], values,
+                           &n_words) == SD_EUSAGE);
+    CHECK(sd_options_parse(tables + 2, 1, SD_PARSE_MIXED, 2, argv[1], values,
+                           &n_words) == SD_EUSAGE);
+    CHECK(sd_options_parse(tables + 2, 1, SD_PARSE_MIXED, 2, argv[2], values,
+                           &n_words) == 0);
+    CHECK(values[0].number == 1000000000);
+}
+
 TEST(choices_are_words_of_their_list)
 {
     CHECK(parse("--color off", SD_PARSE_MIXED) == 0);
@@ -270,7 +287,7 @@ TEST(one_value_is_read_by_its_kind)
 TEST(the_nearest_word_is_a_slip_or_a_beginning_and_nothing_far)
 {
     static const char *const words[] = {
-        "report", "record", "run", "info", "rate", NULL
+        "report", "record", "run", "info", "rate", "on", "a", NULL
     };
     static const char *const none[] = { NULL };
 
@@ -278,6 +295,7 @@ TEST(the_nearest_word_is_a_slip_or_a_beginning_and_nothing_far)
     CHECK(strcmp(sd_nearest("reprot", words), "report") == 0);
     CHECK(strcmp(sd_nearest("rec", words), "record") == 0);
     CHECK(strcmp(sd_nearest("urn", words), "run") == 0);
+    CHECK(strcmp(sd_nearest("no", words), "on") == 0); /* two swapped are one slip */
     CHECK(!sd_nearest("convert", words));
     CHECK(!sd_nearest("", words) && !sd_nearest("x", words));
     CHECK(!sd_nearest("run", none));

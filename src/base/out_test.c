@@ -84,6 +84,21 @@ TEST(a_full_disk_is_told_once_at_the_end)
     close(fd);
 }
 
+TEST(after_a_failure_nothing_more_is_written)
+{
+    int fd = memfd_create("out", MFD_CLOEXEC);
+    struct sd_out o;
+
+    sd_out_to_fd(&o, fd);
+    sd_out_text(&o, "before");
+    o.err = ENOSPC; /* the disk was full, and now it is not */
+    sd_out_text(&o, "after");
+    CHECK(sd_out_flush(&o) == SD_EFULL && sd_out_flush(&o) == SD_EFULL);
+    CHECK(lseek(fd, 0, SEEK_END) == 0);
+    sd_out_release(&o);
+    close(fd);
+}
+
 TEST(a_reader_that_left_is_a_failure_and_no_signal)
 {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* as cli does */

@@ -47,7 +47,7 @@ void sd_test_failed(const char *file, int line, const char *claim)
 
 /* cmocka catches SIGSEGV to go on with the next test.  Under AddressSanitizer the
  * report of what went wrong is worth more. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "handle_segv=2"; }
 
 /* Whatever a test before it left behind (it may have failed half-way) is undone. */
