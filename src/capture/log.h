@@ -27,49 +27,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/live.h"
 #include "capture/record.h"
 
 struct sd_writer;
-struct sd_half;
+struct sd_pool;
+struct sd_live_out;
 
 enum {
-    SD_LOG_KEYS = 2048
-}; /* definitions in one chunk; a full table starts the next chunk */
+    SD_LOG_KEYS = 2048,      /* a power of two */
+    SD_LOG_KEYS_FULL = 1536, /* definitions in one chunk; then the next begins */
+};
 
 struct sd_log {
-    uint8_t *base; /* the half in use */
-    uint32_t at;   /* next byte; ahead of committed while an event is written */
-    uint32_t end;  /* bytes in a half */
+    uint8_t *base;                 /* the half in use */
+    uint32_t at;                   /* next byte; ahead of committed during an event */
+    uint32_t end;                  /* bytes in a half, or less to be asked sooner */
+    const _Atomic uint32_t *owner; /* 0 when this process may not write: after fork, or
+                                      when it has left the capture */
+    struct sd_half *half;          /* header of the half in use */
     uint8_t epoch;
-    bool is_nested;     /* inside one of its own functions: re-entry gives no room */
-    uint32_t next_id;   /* of definitions in this chunk */
-    uint64_t next_span; /* slot << 40 | running number: unique in the process */
-    uint32_t n_keys;
-    struct sd_half *half; /* header of the half in use */
-    struct sd_writer *writer;
+    bool is_written;        /* no shared mapping: flushed by write(2) */
+    _Atomic bool is_nested; /* between room and commit: re-entry gives no room */
+    uint32_t seq;
+    uint32_t next_id; /* of definitions in this chunk; one count for all kinds */
+    uint32_t n_keys;  /* remembered in this chunk */
+    uint64_t
+        next_span; /* file and slot << 40 | running number: unique in the process */
     struct sd_slot *slot;
+    uint8_t *halves[2];
+    uint32_t half_bytes;
+    struct sd_live_out *out; /* the file this slot is in */
+    struct sd_pool *pool;
+    struct sd_writer *writer;        /* whose thread has it now, or NULL */
+    uint64_t flushed_ns;             /* of a written log: when it last was */
+    struct sd_log *next, *next_idle; /* the pool's lists */
     struct {
         uint64_t key;
         uint32_t id;
-        uint32_t seq;
+        uint32_t seq; /* of the chunk it is known in; others are as good as empty */
     } keys[SD_LOG_KEYS];
 };
 
-/* True when n bytes can follow in one chunk; may hand over the half.  False: the
- * event is lost and counted.  n is at most SD_RECORD_MAX + 4096. */
-bool sd_log_room(struct sd_log *l, size_t n);
+/* hot: true when n bytes can follow in one chunk; may hand over the half.  Each true
+ * answer is followed by one sd_log_commit.  False: the event is lost and counted.  n is
+ * at most SD_RECORD_MAX + 4096 (a slot of the small kind has room for 16 KiB only). */
+static inline bool sd_log_room(struct sd_log *l, size_t n);
 
 /* hot: inside room only.  Header filled, the rest not cleared; len is rounded up to 8.
  */
-void *sd_log_put(struct sd_log *l, enum sd_record_type type, size_t len);
+static inline void *sd_log_put(struct sd_log *l, enum sd_record_type type, size_t len);
 
 /* hot: makes all that was put visible; n_events of them are events, `time` the last
  * one's. */
-void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t time);
+static inline void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t time);
 
-/* The id under which `key` is defined in this chunk, or 0.  Keys are the caller's: an
- * address or a hash, mixed so that strings, sites, tracks and shapes do not meet. */
-uint32_t sd_log_known(const struct sd_log *l, uint64_t key);
+/* hot: the id under which `key` is defined in this chunk, or 0.  Keys are the caller's:
+ * an address or a hash, mixed so that strings, sites, tracks and shapes do not meet. */
+static inline uint32_t sd_log_known(const struct sd_log *l, uint64_t key);
+
+/* A number for a span, unique in the process. */
+static inline uint64_t sd_log_next_span(struct sd_log *l) { return l->next_span++; }
 
 /* Each puts one definition under `key` and returns its id.  Inside room only; the
  * bytes they take are the SD_ROOM_ figures below. */
@@ -100,4 +118,74 @@ enum { SD_ROOM_SHAPE = 4096 };
 /* Whole events of the rare kinds: room, definitions and commit in one call. */
 void sd_log_note(struct sd_log *l, enum sd_note_kind kind, const char *text);
 void sd_log_meta(struct sd_log *l, const char *key, const char *value);
+
+/* --- What follows is the inside of the hot functions above. */
+
+/* For the pool: begins a chunk in one of the halves; writes what is pending. */
+void sd_log_begin(struct sd_log *l, int half, uint32_t seq);
+void sd_log_flush(struct sd_log *l);
+bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested);
+void sd_log_flush_if_due(struct sd_log *l, uint64_t time);
+
+static inline bool sd_log_room(struct sd_log *l, size_t n)
+{
+    bool was_nested = atomic_load_explicit(&l->is_nested, memory_order_relaxed);
+
+    /* The mark is set before the owner is asked: whoever takes the right to write away
+     * first clears `owner`, then waits for this mark (sd_writer_leave). */
+    atomic_store_explicit(&l->is_nested, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(!was_nested && l->at + n <= l->end &&
+                             atomic_load_explicit(l->owner, memory_order_relaxed),
+                         1))
+        return true;
+    return sd_log_room_slowly(l, n, was_nested);
+}
+
+static inline void *sd_log_put(struct sd_log *l, enum sd_record_type type, size_t len)
+{
+    struct sd_record *r = (void *)(l->base + l->at);
+
+    len = (len + 7) & ~(size_t)7;
+    *r = (struct sd_record){ (uint16_t)len, (uint8_t)type, l->epoch };
+    l->at += (uint32_t)len;
+    return r;
+}
+
+static inline void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t time)
+{
+    struct sd_half *h = l->half;
+
+    if (n_events) {
+        if (h->count == 0)
+            h->t0 = time;
+        h->t1 = time;
+        h->count += n_events;
+    }
+    atomic_store_explicit(&h->committed, l->at, memory_order_release);
+    atomic_store_explicit(&l->is_nested, false, memory_order_release);
+    if (__builtin_expect(l->is_written, 0))
+        sd_log_flush_if_due(l, time);
+}
+
+/* Where to begin to look for a key: its top bits once mixed, as keys may be addresses,
+ * whose lowest bits are all alike. */
+static inline uint32_t sd_log_key_home(uint64_t key)
+{
+    return (uint32_t)((key * 0x9E3779B97F4A7C15u) >> (64 - 11));
+}
+_Static_assert(SD_LOG_KEYS == 1 << 11, "sd_log_key_home gives 11 bits");
+
+static inline uint32_t sd_log_known(const struct sd_log *l, uint64_t key)
+{
+    uint32_t at = sd_log_key_home(key);
+
+    for (uint32_t n = 0; n < SD_LOG_KEYS; n++, at = (at + 1) % SD_LOG_KEYS) {
+        if (l->keys[at].seq != l->seq)
+            return 0;
+        if (l->keys[at].key == key)
+            return l->keys[at].id;
+    }
+    return 0;
+}
 #endif

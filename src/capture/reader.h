@@ -54,8 +54,12 @@ int sd_reader_open(const char *path, struct sd_reader **out);
 int sd_reader_open_bytes(const void *p, size_t n, struct sd_reader **out);
 const struct sd_health *sd_reader_health(const struct sd_reader *r);
 /* Streams one after the other, each by seq.  1: *view is filled; 0: the end; < 0:
- * failure. A chunk whose compressed bytes turn out bad is counted and skipped. */
+ * failure.  EVENTS, META and DEFS chunks are records; CELLS are cells (sd_chunk_cells).
+ * Ids hold within their chunk, those of DEFS within their stream.  A chunk whose
+ * compressed bytes turn out bad is counted and skipped. */
 int sd_reader_next(struct sd_reader *r, struct sd_chunk_view *view);
+/* Chunks passed so far, of health.chunks; may be asked from another thread. */
+uint64_t sd_reader_n_read(const struct sd_reader *r);
 void sd_reader_rewind(struct sd_reader *r);
 /* One sentence on what is missing, or NULL when the capture is whole.  Borrowed. */
 const char *sd_reader_complaint(const struct sd_reader *r);

@@ -8,6 +8,8 @@
  * within one chunk and defined in that chunk before use (0 is "none"), so every
  * chunk can be read alone and a lost one blinds no other.  Integers only: times in
  * ticks of the stream's clock, values under a declared metric. */
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct sd_record {
@@ -21,6 +23,19 @@ enum sd_record_type {
 #include "capture/records.def"
 #undef RECORD
 };
+
+/* What a chunk holds.  On disk: values never change; unknown ones are skipped. */
+enum sd_chunk_type {
+    SD_CHUNK_EVENTS = 1, /* records of one stream */
+    SD_CHUNK_META = 2,   /* records about the whole capture, from its owner */
+    SD_CHUNK_DEFS = 3,   /* records; their ids hold for all CELLS of the stream */
+    SD_CHUNK_CELLS = 4,  /* cells of a table (cells.h) */
+    SD_CHUNK_LOST = 5,   /* nothing but its lost_before */
+    SD_CHUNK_END = 6,    /* how it ended (chunk.h); the last one */
+};
+
+/* Types from here on are events and are counted; below are definitions and facts. */
+enum { SD_REC_FIRST_EVENT = 16 };
 
 enum { SD_RECORD_MAX = 65528, SD_STRING_MAX = 65000 };
 
@@ -167,4 +182,15 @@ struct sd_rec_exit {
     int32_t status; /* exit status, or minus the signal; INT32_MIN: not known */
     uint32_t pad;
 };
+
+static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }
+
+/* True when a record of this type and length holds all that its struct and its own
+ * counts claim.  Unknown types need only their header. */
+bool sd_record_is_sound(const struct sd_record *r);
+
+/* How many of the n bytes at p are whole records, one after the other.  With `epoch`
+ * 0..255 a record of another epoch ends the walk; -1 takes any.  *n_events counts the
+ * events among them. */
+uint32_t sd_records_walk(const uint8_t *p, uint32_t n, int epoch, uint32_t *n_events);
 #endif

@@ -21,14 +21,17 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out);
  * fork, until sd_writer_after_fork). */
 struct sd_log *sd_writer_log(struct sd_writer *w);
 
-/* In the child of a fork: leaves the parent's file alone and takes a new one. */
+/* In the child of a fork, before anything else there uses the writer: leaves the
+ * parent's file alone.  The child's own is made at its first event, since most children
+ * only exec. */
 int sd_writer_after_fork(struct sd_writer *w);
 
-/* The word that the owner of the memory mark folds into and `rss` reads (design:
- * session.c). */
+/* The word that the owner of the memory mark folds into and `rss` reads.  Ask again
+ * after fork; NULL when there is none.  Valid until the writer is left. */
 _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
 
-/* Says that this process is done.  Threads that still write lose nothing: their
- * slots stay in the file. */
+/* This process is done: no thread of it gets room from now on; events already begun are
+ * waited for (10 ms at most).  A thread may still hold its log, and a late
+ * sd_writer_log on w gives NULL. */
 void sd_writer_leave(struct sd_writer *w);
 #endif

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/owner.h"
+
+#define SECOND_NS 1000000000u
+
+static const struct sd_capture_options defaults = { .sync = SD_SYNC_EVERY,
+                                                    .sync_every_ns = SECOND_NS,
+                                                    .zstd_level = 1 };
+
+/* --- The file */
+
+static int write_at(int fd, uint64_t at, struct iovec *v, int n)
+{
+    size_t left = 0;
+
+    for (int i = 0; i < n; i++)
+        left += v[i].iov_len;
+    if (sd_live_size_allowed(at + left))
+        return EFBIG;
+    while (left > 0) {
+        ssize_t done = pwritev(fd, v, n, (off_t)at);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        at += (uint64_t)done;
+        left -= (size_t)done;
+        while (n > 0 && (size_t)done >= v->iov_len) {
+            done -= (ssize_t)v->iov_len;
+            v++;
+            n--;
+        }
+        if (n > 0) {
+            v->iov_base = (char *)v->iov_base + done;
+            v->iov_len -= (size_t)done;
+        }
+    }
+    return 0;
+}
+
+/* Writes behind the last whole chunk; cuts back what did not fit. */
+static int extend(struct sd_capture *c, const void *a, size_t n, const void *b,
+                  size_t m)
+{
+    struct iovec v[2] = { { (void *)(uintptr_t)a, n }, { (void *)(uintptr_t)b, m } };
+    int fd = sd_kept_fd(&c->file, 0);
+    int why = fd < 0 ? errno : write_at(fd, c->size, v, m ? 2 : 1);
+
+    if (why == 0) {
+        c->size += n + m;
+        return 0;
+    }
+    if (c->counts.write_error == 0)
+        c->counts.write_error = why;
+    /* If even this fails, readers find the piece and say that the file is cut; the
+     * next chunk that fits is written over it. */
+    if (fd >= 0 && ftruncate(fd, (off_t)c->size) < 0)
+        return why;
+    return why;
+}
+
+static int append_locked(struct sd_capture *c, struct sd_chunk_head *head,
+                         const void *raw)
+{
+    const void *payload =
+        sd_squeeze(&c->squeezer, c->options.zstd_level, raw, head->raw_len, head);
+    int why;
+
+    head->magic = SD_CHUNK_MAGIC;
+    head->salt = c->salt;
+    head->flags &= SD_CHUNK_ZSTD;
+    head->crc = sd_chunk_sum(head, payload);
+    why = extend(c, head, sizeof *head, payload, head->stored_len);
+    if (why)
+        return why;
+    c->n_chunks++;
+    c->counts.events += head->count;
+    c->counts.lost += head->lost_before;
+    c->counts.bytes_raw += head->raw_len;
+    c->counts.bytes_stored += sizeof *head + head->stored_len;
+    return 0;
+}
+
+int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head, const void *raw)
+{
+    int why;
+
+    pthread_mutex_lock(&c->file_lock);
+    why = append_locked(c, head, raw);
+    pthread_mutex_unlock(&c->file_lock);
+    return why;
+}
+
+int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
+                          const void *raw, uint32_t n, uint32_t lost)
+{
+    struct sd_chunk_head head = { .type = (uint16_t)type,
+                                  .raw_len = n,
+                                  .lost_before = lost };
+    int why;
+
+    pthread_mutex_lock(&c->file_lock);
+    head.seq = c->seq + 1;
+    why = append_locked(c, &head, raw);
+    c->seq += why == 0;
+    pthread_mutex_unlock(&c->file_lock);
+    return why;
+}
+
+/* --- META */
+
+static void add_record(struct sd_buf *b, uint8_t type, uint32_t len, uint8_t epoch)
+{
+    struct sd_record r = { (uint16_t)sd_align8(len), type, epoch };
+
+    sd_buf_add(b, &r, sizeof r);
+}
+
+static void add_meta(struct sd_buf *b, const char *key, const char *value,
+                     uint8_t epoch)
+{
+    static const char zeros[8];
+    uint32_t n = (uint32_t)strnlen(key, 1000), m = (uint32_t)strnlen(value, 32000);
+    uint32_t len = (uint32_t)sizeof(struct sd_rec_meta) + n + m;
+
+    add_record(b, SD_REC_META, len, epoch);
+    sd_buf_u16(b, (uint16_t)n);
+    sd_buf_u16(b, (uint16_t)m);
+    sd_buf_add(b, key, n);
+    sd_buf_add(b, value, m);
+    sd_buf_add(b, zeros, sd_align8(len) - len);
+}
+
+static int append_buf(struct sd_capture *c, struct sd_buf *b)
+{
+    int why = b->bad ? ENOMEM
+                     : sd_capture_append_own(c, SD_CHUNK_META, b->p, (uint32_t)b->n, 0);
+
+    sd_buf_release(b);
+    return why ? sd_fail_errno(why, "cannot write %s", c->file.path) : 0;
+}
+
+/* Each fact is a chunk at once: a process that is killed has its facts in the file. */
+int sd_capture_meta(struct sd_capture *c, const char *key, const char *value)
+{
+    struct sd_buf b = { 0 };
+
+    add_meta(&b, key, value, (uint8_t)(c->seq + 1));
+    return append_buf(c, &b);
+}
+
+/* The first chunk: both clocks, and how safe what follows is. */
+static int append_first(struct sd_capture *c, uint64_t real_ns)
+{
+    struct sd_buf b = { 0 };
+    char text[24];
+
+    add_record(&b, SD_REC_CLOCK, sizeof(struct sd_rec_clock), 1);
+    sd_buf_u32(&b, SD_CLOCK_MONOTONIC);
+    sd_buf_u64(&b, c->created_ns);
+    sd_buf_u64(&b, c->created_ns);
+    snprintf(text, sizeof text, "%lu", real_ns);
+    add_meta(&b, "capture.created_real_ns", text, 1);
+    snprintf(text, sizeof text, "%lu", c->created_ns);
+    add_meta(&b, "capture.created_mono_ns", text, 1);
+    add_meta(&b, "capture.class", c->is_bell_mapped ? "mapped" : "written", 1);
+    return append_buf(c, &b);
+}
+
+/* --- Making both */
+
+static char *absolute(const char *path)
+{
+    char *dir, *slash, *name = sd_strdup(path), *all = NULL;
+
+    if (!name)
+        return NULL;
+    /* The folder must be there; the file need not. */
+    slash = strrchr(name, '/');
+    if (slash)
+        *slash = 0;
+    dir = realpath(!slash ? "." : slash == name ? "/" : name, NULL);
+    if (dir) {
+        const char *base = slash ? slash + 1 : path;
+        size_t n = strlen(dir) + strlen(base) + 2;
+
+        all = sd_alloc(n);
+        if (all)
+            snprintf(all, n, "%s/%s", strcmp(dir, "/") ? dir : "", base);
+        free(dir);
+    } else {
+        all = sd_strdup(path); /* creating it will say what is wrong */
+    }
+    sd_free(name);
+    return all;
+}
+
+/* A folder may stand there from a capture whose owner died. */
+static int clear_old_folder(struct sd_capture *c, const char *path)
+{
+    struct sd_bell old;
+    struct stat st;
+
+    if (lstat(c->live_dir, &st) < 0)
+        return 0;
+    if (sd_folder_bell(c->live_dir, &old) == 0 && !old.is_ended) {
+        struct sd_who who = { old.owner_pid, old.owner_start, old.owner_pid_ns };
+
+        if (sd_who_may_live(&who))
+            return sd_fail(SD_EEXISTS, "%s is being written by process %u", path,
+                           old.owner_pid);
+    }
+    if (!(c->options.create & SD_CREATE_OVER))
+        return sd_fail(SD_EEXISTS,
+                       "%s is left from an earlier capture and may hold events of it; "
+                       "remove it, give another name with -o, or --force",
+                       c->live_dir);
+    if (!S_ISDIR(st.st_mode) || !sd_folder_remove(c->live_dir))
+        return sd_fail(SD_EEXISTS, "%s cannot be removed: it holds files of others",
+                       c->live_dir);
+    return 0;
+}
+
+/* The page `capture`, shared where the file system can, else written. */
+static int make_bell(struct sd_capture *c, uint64_t real_ns)
+{
+    char path[PATH_MAX];
+    int fd, rc = 0, why;
+
+    if (snprintf(path, sizeof path, "%s/capture", c->live_dir) >= (int)sizeof path)
+        return sd_fail_errno(ENAMETOOLONG, "cannot make %s", c->live_dir);
+    rc = sd_file_create(path, SD_CREATE_NEW, &fd);
+    if (rc < 0)
+        return rc;
+    why = sd_live_reserve(fd, 0, SD_PAGE);
+    c->bell = why ? NULL : sd_live_map(fd, 0, SD_PAGE);
+    c->is_bell_mapped = c->bell != NULL;
+    if (why == 0 && !c->bell) {
+        c->bell = mmap(NULL, SD_PAGE, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (c->bell == MAP_FAILED)
+            c->bell = NULL, why = ENOMEM;
+    }
+    if (why == 0) {
+        sd_bell_fill(c->bell, c->salt, real_ns, c->created_ns);
+        if (!c->is_bell_mapped && pwrite(fd, c->bell, SD_PAGE, 0) < 0)
+            why = errno;
+    }
+    close(fd);
+    return why ? sd_fail_errno(why, "cannot make %s", path) : 0;
+}
+
+static int make_file(struct sd_capture *c, char *take_path, uint64_t real_ns)
+{
+    struct sd_preamble preamble;
+    int fd, why, rc = sd_file_create(take_path, c->options.create, &fd);
+
+    if (rc < 0) {
+        sd_free(take_path);
+        return rc;
+    }
+    sd_kept_adopt(&c->file, take_path, fd);
+    sd_preamble_fill(&preamble, c->salt, real_ns, c->created_ns);
+    why = extend(c, &preamble, sizeof preamble, NULL, 0);
+    return why ? sd_fail_errno(why, "cannot write %s", c->file.path) : 0;
+}
+
+static void free_capture(struct sd_capture *c)
+{
+    sd_seal_forget(c);
+    if (c->bell)
+        munmap(c->bell, SD_PAGE);
+    sd_kept_release(&c->file);
+    sd_squeezer_release(&c->squeezer);
+    sd_free(c->half);
+    sd_free(c->live_dir);
+    sd_free(c);
+}
+
+static uint64_t random_salt(void)
+{
+    uint64_t salt = 0;
+
+    while (salt == 0)
+        if (getrandom(&salt, sizeof salt, 0) != sizeof salt)
+            salt = sd_clock_real_ns() ^ sd_clock_ns() << 20 ^ (uint64_t)getpid();
+    return salt;
+}
+
+static struct sd_capture *new_capture(const struct sd_capture_options *options,
+                                      const char *path)
+{
+    struct sd_capture *c = sd_zalloc(sizeof *c);
+    size_t n = strlen(path);
+
+    if (!c)
+        return NULL;
+    c->options = options ? *options : defaults;
+    c->file.fd = -1;
+    c->pid = (uint32_t)getpid();
+    c->salt = random_salt();
+    c->created_ns = sd_clock_ns();
+    pthread_mutex_init(&c->file_lock, NULL);
+    pthread_mutex_init(&c->list_lock, NULL);
+    c->half = sd_alloc(SD_CHUNK_RAW_MAX);
+    c->live_dir = sd_alloc(n + sizeof ".live");
+    if (!c->half || !c->live_dir) {
+        free_capture(c);
+        return NULL;
+    }
+    memcpy(c->live_dir, path, n);
+    memcpy(c->live_dir + n, ".live", sizeof ".live");
+    return c;
+}
+
+/* The folder comes first: it is the file that says "here is a capture". */
+static int make_both(struct sd_capture *c, char *take_path, const char *path)
+{
+    uint64_t real_ns = sd_clock_real_ns();
+    struct stat st;
+    int rc;
+
+    if (!(c->options.create & SD_CREATE_OVER) && lstat(take_path, &st) == 0)
+        return make_file(c, take_path, real_ns); /* says that it exists */
+    rc = clear_old_folder(c, path);
+    if (rc == 0)
+        rc = make_file(c, take_path, real_ns);
+    else
+        sd_free(take_path);
+    if (rc == 0 && mkdir(c->live_dir, 0700) < 0)
+        rc = sd_fail_errno(errno, "cannot make %s", c->live_dir);
+    if (rc == 0)
+        rc = make_bell(c, real_ns);
+    if (rc == 0)
+        rc = append_first(c, real_ns);
+    return rc;
+}
+
+int sd_capture_create(const char *path, const struct sd_capture_options *options,
+                      struct sd_capture **out)
+{
+    char *all = absolute(path);
+    struct sd_capture *c = all ? new_capture(options, all) : NULL;
+    int rc;
+
+    *out = NULL;
+    if (!c) {
+        sd_free(all);
+        return sd_no_memory();
+    }
+    rc = make_both(c, all, path);
+    if (rc < 0) {
+        if (c->file.path) {
+            unlink(c->file.path);
+            sd_folder_remove(c->live_dir);
+        }
+        free_capture(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+const char *sd_capture_live_dir(const struct sd_capture *c) { return c->live_dir; }
+const char *sd_capture_path(const struct sd_capture *c) { return c->file.path; }
+
+int sd_capture_start(struct sd_capture *c) { return sd_seal_start(c); }
+
+/* --- The end */
+
+static bool is_owner(const struct sd_capture *c)
+{
+    return c->pid == (uint32_t)getpid();
+}
+
+/* A process that was told to end may need a moment to have its last say. */
+static void wait_for_stragglers(struct sd_capture *c)
+{
+    const struct timespec step = { 0, 5 * 1000 * 1000 };
+
+    for (int i = 0; i < 40 && sd_seal_n_alive(c) > 0; i++) {
+        nanosleep(&step, NULL);
+        sd_seal_look(c);
+        sd_seal_pass(c);
+    }
+}
+
+static int append_end(struct sd_capture *c, int32_t status)
+{
+    struct sd_end end = { .status = status,
+                          .chunks = c->n_chunks,
+                          .events = c->counts.events,
+                          .lost = c->counts.lost,
+                          .mono_ns = sd_clock_ns(),
+                          .real_ns = sd_clock_real_ns() };
+
+    return sd_capture_append_own(c, SD_CHUNK_END, &end, sizeof end, 0);
+}
+
+/* The status also stands in the folder, in case the disk has no room for END. */
+static void mark_ended(struct sd_capture *c, int32_t status)
+{
+    atomic_store(&c->bell->status, status);
+    atomic_store(&c->bell->is_ended, 1);
+    if (!c->is_bell_mapped) {
+        char path[PATH_MAX];
+        int fd;
+
+        snprintf(path, sizeof path, "%s/capture", c->live_dir);
+        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0)
+            return;
+        if (pwrite(fd, c->bell, SD_PAGE, 0) < 0)
+            c->counts.write_error =
+                c->counts.write_error ? c->counts.write_error : errno;
+        close(fd);
+    }
+}
+
+static bool is_all_sealed(const struct sd_capture *c)
+{
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        if (!j->is_done)
+            return false;
+    return true;
+}
+
+static bool is_any_stuck(const struct sd_capture *c)
+{
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        if (j->is_stuck)
+            return true;
+    return false;
+}
+
+int sd_capture_finish(struct sd_capture *c, int32_t status,
+                      struct sd_capture_counts *counts)
+{
+    int why, rc = 0;
+
+    if (counts)
+        *counts = (struct sd_capture_counts){ 0 };
+    if (!is_owner(c))
+        return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture");
+    sd_seal_stop(c);
+    sd_seal_look(c);
+    sd_seal_pass(c);
+    wait_for_stragglers(c);
+    mark_ended(c, status);
+    why = append_end(c, status);
+    sd_seal_sync(c);
+    if (why || is_any_stuck(c))
+        rc = sd_fail_errno(why ? why : c->counts.write_error,
+                           "%s could not be written to its end; the rest stays in %s",
+                           c->file.path, c->live_dir);
+    else if (is_all_sealed(c))
+        sd_folder_remove(c->live_dir);
+    if (counts)
+        *counts = c->counts;
+    free_capture(c);
+    return rc;
+}
+
+void sd_capture_abandon(struct sd_capture *c)
+{
+    if (!c || !is_owner(c))
+        return;
+    sd_seal_stop(c);
+    unlink(c->file.path);
+    sd_folder_remove(c->live_dir);
+    free_capture(c);
+}
+
+/* --- Questions */
+
+uint64_t sd_capture_peak_bytes(struct sd_capture *c, uint32_t pid)
+{
+    uint64_t peak = 0, start = 0;
+
+    pthread_mutex_lock(&c->list_lock);
+    for (struct sd_joined *j = c->joined; j; j = j->next) {
+        if (j->in.name.pid != pid || j->in.name.start < start)
+            continue;
+        if (j->in.name.start > start) /* a later process of the same number */
+            peak = 0;
+        start = j->in.name.start;
+        if (!j->is_done) /* the lock keeps the sealer from closing it */
+            sd_live_in_refresh(&j->in, c->salt);
+        if (j->in.head.peak_bytes > peak)
+            peak = j->in.head.peak_bytes;
+    }
+    pthread_mutex_unlock(&c->list_lock);
+    return peak;
+}
+
+int sd_capture_n_joined(struct sd_capture *c)
+{
+    int n = 0;
+
+    sd_seal_look(c);
+    pthread_mutex_lock(&c->list_lock);
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        n += j->in.name.pid != c->pid;
+    pthread_mutex_unlock(&c->list_lock);
+    return n;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/cells.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/cells_in.h"
+#include "capture/define.h"
+#include "capture/owner.h"
+#include "capture/pool.h"
+#include "capture/writer.h"
+
+struct sd_cells {
+    struct sd_pool *pool;      /* NULL on anonymous memory; borrowed */
+    _Atomic uint32_t *is_here; /* a page that fork empties; owned */
+    struct sd_kept file;
+    struct sd_live_head *head; /* the file's, or NULL */
+    uint16_t kind;
+    uint32_t cell_bytes, per_segment;
+    uint32_t n;       /* cells */
+    uint32_t next_id; /* of definitions */
+    uint64_t lost;
+    bool is_mapped;          /* segments are shared with the file */
+    struct sd_segment *defs; /* the one that definitions go to, or NULL */
+    uint8_t defs_epoch;
+    struct sd_segment **cells; /* those with cells, by number; owned */
+    size_t n_cells, cap_cells;
+    struct sd_segment **all; /* every one, by its place in the file; owned */
+    size_t n_all, cap_all;
+};
+
+static void *push(struct sd_segment ***array, size_t *n, size_t *cap,
+                  struct sd_segment *s)
+{
+    struct sd_segment **grown = sd_grow_array(*array, cap, *n + 1, sizeof *grown);
+
+    if (grown) {
+        *array = grown;
+        grown[(*n)++] = s;
+    }
+    return grown;
+}
+
+static void *map_segment(struct sd_cells *t)
+{
+    uint64_t at = SD_PAGE + (uint64_t)t->n_all * SD_SEGMENT;
+    void *p;
+    int fd;
+
+    if (!t->is_mapped) {
+        p = mmap(NULL, SD_SEGMENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                 -1, 0);
+        return p == MAP_FAILED ? NULL : p;
+    }
+    fd = sd_kept_fd(&t->file, 0);
+    if (fd < 0 || sd_live_reserve(fd, at, SD_SEGMENT) != 0)
+        return NULL;
+    return sd_live_map(fd, at, SD_SEGMENT);
+}
+
+/* A fresh segment of the type, visible to others once its head is filled. */
+static struct sd_segment *add_segment(struct sd_cells *t, enum sd_chunk_type type)
+{
+    struct sd_segment *s = t->n_all < SD_MAX_SEGMENTS ? map_segment(t) : NULL;
+
+    if (!s)
+        return NULL;
+    if (!push(&t->all, &t->n_all, &t->cap_all, s)) {
+        munmap(s, SD_SEGMENT);
+        return NULL;
+    }
+    s->type = (uint16_t)type;
+    s->kind = t->kind;
+    s->cell_bytes = t->cell_bytes;
+    s->first = t->n;
+    s->magic = SD_SEGMENT_MAGIC;
+    if (t->head)
+        atomic_store_explicit(&t->head->n_slots, (uint32_t)t->n_all,
+                              memory_order_release);
+    return s;
+}
+
+static int back_by_file(struct sd_cells *t, struct sd_writer *w)
+{
+    int why;
+
+    t->pool = sd_writer_pool(w);
+    if (!t->pool)
+        return sd_fail(SD_EGONE, "the writer has left its capture");
+    why = sd_pool_make_file(t->pool, SD_LIVE_CELLS, &t->file, &t->head);
+    if (why)
+        return sd_fail_errno(why, "cannot make a table in %s", t->pool->dir);
+    t->is_mapped = !t->pool->is_written;
+    return 0;
+}
+
+int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
+                 struct sd_cells **out)
+{
+    struct sd_cells *t = sd_zalloc(sizeof *t);
+    int rc = 0;
+
+    *out = NULL;
+    if (!t)
+        return sd_no_memory();
+    t->kind = kind;
+    t->cell_bytes = (cell_bytes + 7) & ~7u;
+    t->per_segment = (SD_SEGMENT - SD_SEGMENT_HEAD) / t->cell_bytes;
+    t->next_id = 1;
+    t->file.fd = -1;
+    t->is_here = sd_page_emptied_by_fork();
+    if (!t->is_here)
+        rc = sd_no_memory();
+    else if (w)
+        rc = back_by_file(t, w);
+    if (rc < 0) {
+        sd_cells_free(t);
+        return rc;
+    }
+    atomic_store(t->is_here, 1);
+    *out = t;
+    return 0;
+}
+
+bool sd_cells_is_ours(const struct sd_cells *t)
+{
+    return atomic_load_explicit(t->is_here, memory_order_relaxed) != 0;
+}
+
+void *sd_cells_at(const struct sd_cells *t, uint32_t index)
+{
+    struct sd_segment *s = t->cells[index / t->per_segment];
+
+    return (uint8_t *)s + SD_SEGMENT_HEAD +
+           (size_t)(index % t->per_segment) * t->cell_bytes;
+}
+
+static bool has_room(struct sd_cells *t)
+{
+    struct sd_segment *s;
+
+    if (t->n < t->n_cells * t->per_segment)
+        return true;
+    s = add_segment(t, SD_CHUNK_CELLS);
+    /* Without memory to remember it the segment stays empty in the file. */
+    return s && push(&t->cells, &t->n_cells, &t->cap_cells, s);
+}
+
+uint32_t sd_cells_add(struct sd_cells *t, const void *cell)
+{
+    struct sd_segment *s;
+
+    if (!sd_cells_is_ours(t))
+        return SD_NO_CELL;
+    if (!has_room(t)) {
+        t->lost++;
+        if (t->head)
+            atomic_fetch_add(&t->head->lost, 1);
+        return SD_NO_CELL;
+    }
+    memcpy(sd_cells_at(t, t->n), cell, t->cell_bytes);
+    s = t->cells[t->n / t->per_segment];
+    atomic_store_explicit(&s->used, s->used + t->cell_bytes, memory_order_release);
+    return t->n++;
+}
+
+uint32_t sd_cells_n(const struct sd_cells *t) { return t->n; }
+uint64_t sd_cells_lost(const struct sd_cells *t) { return t->lost; }
+
+/* --- Definitions */
+
+static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)
+{
+    struct sd_record *r;
+    uint32_t used;
+
+    if (!sd_cells_is_ours(t))
+        return NULL;
+    len = (len + 7) & ~(size_t)7;
+    if (!t->defs || t->defs->used + len > SD_SEGMENT - SD_SEGMENT_HEAD) {
+        struct sd_segment *s = add_segment(t, SD_CHUNK_DEFS);
+
+        if (!s)
+            return NULL;
+        t->defs = s;
+        t->defs_epoch = (uint8_t)t->n_all; /* its seq: its place, from 1 */
+    }
+    used = t->defs->used;
+    r = (void *)((uint8_t *)t->defs + SD_SEGMENT_HEAD + used);
+    *r = (struct sd_record){ (uint16_t)len, (uint8_t)type, t->defs_epoch };
+    return r;
+}
+
+static uint32_t commit(struct sd_cells *t, const struct sd_record *r)
+{
+    atomic_store_explicit(&t->defs->used, t->defs->used + r->len, memory_order_release);
+    return t->next_id++;
+}
+
+uint32_t sd_cells_define_string(struct sd_cells *t, const char *s, size_t n)
+{
+    struct sd_rec_string *r;
+
+    if (n > SD_STRING_MAX)
+        n = SD_STRING_MAX;
+    r = put(t, SD_REC_STRING, sizeof *r + n);
+    if (!r)
+        return 0;
+    sd_fill_string(r, t->next_id, s, n);
+    return commit(t, &r->head);
+}
+
+uint32_t sd_cells_define_site(struct sd_cells *t, enum sd_site_kind kind, uint32_t name,
+                              uint32_t file, uint32_t line, uint32_t parent)
+{
+    struct sd_rec_site *r = put(t, SD_REC_SITE, sizeof *r);
+
+    if (!r)
+        return 0;
+    sd_fill_site(r, t->next_id, kind, name, file, line, parent);
+    return commit(t, &r->head);
+}
+
+uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
+                               uint32_t parent, uint64_t number, uint64_t start,
+                               uint32_t name)
+{
+    struct sd_rec_track *r = put(t, SD_REC_TRACK, sizeof *r);
+
+    if (!r)
+        return 0;
+    sd_fill_track(r, t->next_id, kind, parent, number, start, name);
+    return commit(t, &r->head);
+}
+
+/* --- The end */
+
+/* Where nothing is shared the table is written once, at its end. */
+static void spill_all(struct sd_cells *t)
+{
+    struct sd_chunk_head head = { .magic = SD_CHUNK_MAGIC,
+                                  .flags = SD_CHUNK_RAW,
+                                  .salt = t->pool->salt,
+                                  .stream = sd_stream_of(&t->pool->who, t->head->number,
+                                                         SD_CELLS_SLOT) };
+
+    for (size_t i = 0; i < t->n_all; i++) {
+        const uint8_t *p = (const uint8_t *)t->all[i];
+        uint32_t n = t->all[i]->used;
+
+        head.type = t->all[i]->type;
+        head.seq = (uint32_t)i + 1;
+        if (head.type == SD_CHUNK_CELLS)
+            n += SD_SEGMENT_HEAD;
+        else
+            p += SD_SEGMENT_HEAD;
+        head.raw_len = head.stored_len = n;
+        if (sd_spill_write(&t->pool->first->spill, &head, p) != 0)
+            atomic_fetch_add(&t->pool->first->head->lost, t->n);
+    }
+}
+
+void sd_cells_free(struct sd_cells *t)
+{
+    if (!t)
+        return;
+    if (t->head && t->is_here && sd_cells_is_ours(t)) {
+        if (!t->is_mapped) {
+            spill_all(t);
+            atomic_store(&t->head->n_slots, 0); /* none of them is in this file */
+        }
+        atomic_store_explicit(&t->head->has_left, 1, memory_order_release);
+        if (!t->is_mapped)
+            sd_pool_write_head(&t->file, t->head);
+        sd_bell_ring(t->pool->bell);
+    }
+    for (size_t i = 0; i < t->n_all; i++)
+        munmap(t->all[i], SD_SEGMENT);
+    sd_free(t->all);
+    sd_free(t->cells);
+    sd_pool_unmap_head(t->head);
+    sd_kept_release(&t->file);
+    sd_page_release(t->is_here);
+    sd_free(t);
+}
+
+int sd_seal_cells(struct sd_capture *c, struct sd_joined *j)
+{
+    struct sd_chunk_head head;
+    int why = 0;
+
+    for (uint32_t i = 0; why == 0 && i < j->in.head.n_slots; i++)
+        if (sd_cells_in_segment(&j->in, i, c->half, &head))
+            why = sd_capture_append(c, &head, c->half);
+    return why;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* complaint: one sentence on what is missing from a capture. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "capture/gather.h"
+
+static void add(struct sd_reader *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(struct sd_reader *r, const char *fmt, ...)
+{
+    size_t n = strlen(r->complaint);
+    va_list args;
+
+    if (n > 0)
+        n += (size_t)snprintf(r->complaint + n, sizeof r->complaint - n, "; ");
+    if (n >= sizeof r->complaint)
+        return;
+    va_start(args, fmt);
+    vsnprintf(r->complaint + n, sizeof r->complaint - n, fmt, args);
+    va_end(args);
+}
+
+static void add_missing(struct sd_reader *r, uint64_t missing)
+{
+    uint64_t all = r->health.chunks + missing;
+    char n[SD_TEXT_MAX], of[SD_TEXT_MAX];
+
+    add(r, "%s of %s chunks (%.1f %%) %s missing", sd_text_count(n, (int64_t)missing),
+        sd_text_count(of, (int64_t)all), 100.0 * (double)missing / (double)all,
+        missing == 1 ? "is" : "are");
+}
+
+void sd_complain(struct sd_reader *r)
+{
+    const struct sd_health *h = &r->health;
+    uint64_t missing = h->missing_chunks;
+    char n[SD_TEXT_MAX];
+
+    r->complaint[0] = 0;
+    if (missing < h->bad_chunks)
+        missing = h->bad_chunks;
+    if (r->is_preamble_bad)
+        add(r, "its first 64 bytes are damaged");
+    if (h->is_cut)
+        add(r, "cut inside a chunk");
+    if (missing)
+        add_missing(r, missing);
+    if (h->bad_bytes && !h->is_cut)
+        add(r, "%s are damaged", sd_text_bytes(n, (int64_t)h->bad_bytes));
+    if (!h->is_ended && !h->is_running)
+        add(r, "it has no end: whoever wrote it was killed, or the file was cut");
+    if (h->lost_events)
+        add(r, "%s events were dropped while recording",
+            sd_text_count(n, (int64_t)h->lost_events));
+    if (r->is_folder_foreign)
+        add(r, "the live folder beside it is another capture's and was not read");
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/gather.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/cells_in.h"
+
+/* --- Chunks of a file */
+
+static void read_end(struct sd_reader *r, const struct sd_found *found)
+{
+    if (found->head.stored_len < sizeof r->end || found->head.flags & SD_CHUNK_ZSTD)
+        return;
+    memcpy(&r->end, found->payload, sizeof r->end);
+    r->health.is_ended = true;
+    r->health.status = r->end.status;
+}
+
+static int add_chunk(struct sd_reader *r, uint32_t source, const struct sd_found *found)
+{
+    struct sd_ref ref = { .head = found->head, .source = source, .at = found->at };
+
+    if (source == 0 && found->head.type == SD_CHUNK_END) {
+        read_end(r, found);
+        return 0;
+    }
+    r->n_sealed += source == 0;
+    return sd_refs_add(&r->refs, &ref);
+}
+
+static int scan_source(struct sd_reader *r, uint32_t i, uint64_t from)
+{
+    struct sd_scan scan;
+    struct sd_found found;
+    int rc = 0;
+
+    sd_scan_init(&scan, &r->sources[i], r->salt, from);
+    while (rc == 0 && sd_scan_next(&scan, &found))
+        rc = add_chunk(r, i, &found);
+    r->health.bad_chunks += scan.bad_chunks;
+    r->health.bad_bytes += scan.bad_bytes;
+    r->health.is_cut |= scan.is_cut;
+    return rc;
+}
+
+/* --- The preamble */
+
+/* Damage there costs nothing but two dates: the salt stands in every chunk, and in the
+ * folder.  A newer version is refused only when the preamble is whole. */
+static int read_preamble(struct sd_reader *r)
+{
+    const uint8_t *p = sd_source_at(&r->sources[0], 0, sizeof(struct sd_preamble));
+    struct sd_preamble preamble;
+
+    r->is_preamble_bad = true;
+    if (!p)
+        return 0;
+    memcpy(&preamble, p, sizeof preamble);
+    if (!sd_preamble_is_sound(&preamble))
+        return 0;
+    if (preamble.major > SD_FORMAT_MAJOR)
+        return sd_fail(SD_EFORMAT,
+                       "written by a newer Sonde (format %u.%u; this one reads %u.x)",
+                       preamble.major, preamble.minor, SD_FORMAT_MAJOR);
+    r->is_preamble_bad = false;
+    r->salt = preamble.salt;
+    r->health.created_real_ns = preamble.created_real_ns;
+    r->health.created_mono_ns = preamble.created_mono_ns;
+    r->health.major = preamble.major;
+    r->health.minor = preamble.minor;
+    return 0;
+}
+
+/* Without a preamble: the salt of the first whole chunk. */
+static void learn_salt(struct sd_reader *r)
+{
+    struct sd_scan scan;
+    struct sd_found found;
+
+    sd_scan_init(&scan, &r->sources[0], 0, 0);
+    if (sd_scan_next(&scan, &found))
+        r->salt = found.head.salt;
+}
+
+/* --- The live folder */
+
+static int add_copy(struct sd_reader *r, struct sd_ref *ref)
+{
+    int rc;
+
+    ref->copy = sd_alloc(ref->head.raw_len);
+    if (!ref->copy)
+        return sd_no_memory();
+    memcpy(ref->copy, r->raw, ref->head.raw_len);
+    rc = sd_refs_add(&r->refs, ref);
+    if (rc < 0)
+        sd_free(ref->copy);
+    return rc;
+}
+
+/* A half that is handed on while it is read is tried again a few times; it is then in
+ * .chunks or in the file, which are read later. */
+static int add_half(struct sd_reader *r, const struct sd_live_in *in, uint32_t i,
+                    int half, bool is_alive)
+{
+    struct sd_ref ref = { .is_live = true,
+                          .source = (uint32_t)r->n_files - 1,
+                          .at = (uint64_t)i * 2 + (uint64_t)half };
+    struct sd_slot slot;
+    uint32_t bad = 0;
+    int rc = SD_ETORN;
+
+    for (int tries = 0; tries < 8 && rc == SD_ETORN; tries++) {
+        if (!sd_live_in_slot(in, i, &slot))
+            return 0;
+        rc = sd_live_in_half(in, i, &slot, half, r->raw, &ref.head, &bad);
+    }
+    r->health.bad_bytes += bad;
+    if (rc != 1)
+        return 0;
+    return is_alive ? add_copy(r, &ref) : sd_refs_add(&r->refs, &ref);
+}
+
+static int add_slots(struct sd_reader *r, const struct sd_live_in *in, bool is_alive)
+{
+    uint32_t n =
+        in->head.n_slots < in->head.max_slots ? in->head.n_slots : in->head.max_slots;
+    struct sd_slot slot;
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        if (!sd_live_in_slot(in, i, &slot))
+            continue;
+        r->health.lost_events += sd_slot_stray_losses(&slot);
+        rc = add_half(r, in, i, 0, is_alive);
+        if (rc == 0)
+            rc = add_half(r, in, i, 1, is_alive);
+    }
+    return rc;
+}
+
+static int add_segments(struct sd_reader *r, const struct sd_live_in *in)
+{
+    struct sd_ref ref = { .is_live = true, .source = (uint32_t)r->n_files - 1 };
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < in->head.n_slots; i++) {
+        ref.at = i;
+        if (sd_cells_in_segment(in, i, r->raw, &ref.head))
+            rc = sd_refs_add(&r->refs, &ref);
+    }
+    return rc;
+}
+
+static int add_source(struct sd_reader *r, const struct sd_source *source)
+{
+    struct sd_source *sources =
+        sd_grow_array(r->sources, &r->cap_sources, r->n_sources + 1, sizeof *sources);
+
+    if (!sources)
+        return sd_no_memory();
+    r->sources = sources;
+    sources[r->n_sources++] = *source;
+    return 0;
+}
+
+static int add_chunks_file(struct sd_reader *r, const struct sd_live_in *in)
+{
+    struct sd_live_name name = in->name;
+    struct sd_source source;
+    struct stat st;
+    int fd, rc;
+
+    name.suffix = SD_NAME_CHUNKS;
+    fd = sd_folder_open(r->dir, &name, false);
+    if (fd < 0)
+        return 0;
+    sd_source_of_fd(&source, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    rc = add_source(r, &source);
+    if (rc < 0) {
+        sd_source_release(&source);
+        return rc;
+    }
+    return scan_source(r, (uint32_t)r->n_sources - 1, in->head.drained);
+}
+
+static int add_file(struct sd_reader *r, const struct sd_live_in *in)
+{
+    struct sd_live_name *files =
+        sd_grow_array(r->files, &r->cap_files, r->n_files + 1, sizeof *files);
+    bool is_alive = !sd_live_in_is_final(in);
+    int rc;
+
+    if (!files)
+        return sd_no_memory();
+    r->files = files;
+    files[r->n_files++] = in->name;
+    r->health.is_running |= is_alive;
+    r->health.lost_events += in->head.lost;
+    if (in->head.kind == SD_LIVE_CELLS)
+        return add_segments(r, in);
+    rc = add_slots(r, in, is_alive);
+    return rc < 0 ? rc : add_chunks_file(r, in);
+}
+
+static int add_each(void *reader, const struct sd_live_name *name)
+{
+    struct sd_reader *r = reader;
+    struct sd_live_in in;
+    int rc;
+
+    if (name->suffix == SD_NAME_CHUNKS ||
+        sd_live_in_open(&in, r->dir, name, r->salt, false) < 0)
+        return 0;
+    rc = add_file(r, &in);
+    sd_live_in_close(&in);
+    return rc;
+}
+
+static int read_folder(struct sd_reader *r)
+{
+    struct sd_bell bell;
+    struct sd_who owner;
+
+    if (!r->dir || sd_folder_bell(r->dir, &bell) < 0)
+        return 0;
+    if (r->salt && r->salt != bell.salt) {
+        r->is_folder_foreign = true;
+        return 0;
+    }
+    r->salt = bell.salt;
+    owner = (struct sd_who){ bell.owner_pid, bell.owner_start, bell.owner_pid_ns };
+    r->health.has_live = true;
+    r->health.is_running = !bell.is_ended && sd_who_may_live(&owner);
+    if (bell.is_ended)
+        r->health.status = bell.status;
+    if (r->is_preamble_bad) {
+        r->health.created_real_ns = bell.created_real_ns;
+        r->health.created_mono_ns = bell.created_mono_ns;
+    }
+    return sd_folder_walk(r->dir, add_each, r);
+}
+
+/* --- All of it */
+
+static void count(struct sd_reader *r)
+{
+    struct sd_health *h = &r->health;
+
+    for (size_t i = 0; i < r->refs.n; i++) {
+        const struct sd_ref *ref = &r->refs.at[i];
+
+        h->events += ref->head.count;
+        h->lost_events += ref->head.lost_before;
+        h->raw_bytes += ref->head.raw_len;
+        if (ref->is_live || ref->source)
+            h->live_events += ref->head.count;
+    }
+    h->chunks = r->refs.n;
+    h->missing_chunks = r->refs.missing;
+    if (!h->is_ended)
+        return;
+    if (h->lost_events < r->end.lost)
+        h->lost_events = r->end.lost;
+    if (r->end.chunks > r->n_sealed && h->missing_chunks < r->end.chunks - r->n_sealed)
+        h->missing_chunks = r->end.chunks - r->n_sealed;
+}
+
+/* The folder is read before the file, because events only ever move from the halves to
+ * .chunks and from there to the file: none can slip by in between. */
+int sd_gather(struct sd_reader *r)
+{
+    struct stat st;
+    int rc = read_preamble(r);
+
+    if (rc == 0 && r->is_preamble_bad)
+        learn_salt(r);
+    if (rc == 0)
+        rc = read_folder(r);
+    if (rc < 0)
+        return rc;
+    if (r->sources[0].fd >= 0 && fstat(r->sources[0].fd, &st) == 0)
+        r->sources[0].n = (uint64_t)st.st_size;
+    r->health.file_bytes = r->sources[0].n;
+    if (r->salt == 0)
+        return sd_fail(SD_EFORMAT, r->sources[0].n ? "not a capture of Sonde"
+                                                   : "empty, not a capture of Sonde");
+    rc = scan_source(r, 0, r->is_preamble_bad ? 0 : sizeof(struct sd_preamble));
+    if (rc == 0)
+        rc = sd_refs_order(&r->refs);
+    if (rc == 0)
+        count(r);
+    return rc;
+}

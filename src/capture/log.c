@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/log.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "capture/chunk.h"
+#include "capture/define.h"
+#include "capture/pool.h"
+
+enum { FLUSH_NS = 100 * 1000 * 1000 };
+
+/* --- Halves */
+
+/* `committed` falls to 0 before the new seq appears: whoever looks in between sees an
+ * empty half, never old records under a new number. */
+void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
+{
+    struct sd_half *h = &l->slot->halves[half];
+
+    atomic_store_explicit(&h->committed, 0, memory_order_release);
+    h->count = 0;
+    h->t0 = h->t1 = 0;
+    h->lost_before = 0;
+    atomic_store_explicit(&h->seq, seq, memory_order_release);
+    atomic_store_explicit(&h->state, SD_HALF_FILLING, memory_order_release);
+    l->half = h;
+    l->base = l->halves[half];
+    l->at = 0;
+    l->end = l->half_bytes;
+    l->seq = seq;
+    l->epoch = (uint8_t)seq;
+    l->next_id = 1;
+    l->n_keys = 0;
+}
+
+static void count_lost(struct sd_log *l, uint32_t n)
+{
+    atomic_fetch_add_explicit(&l->slot->lost, n, memory_order_relaxed);
+}
+
+static int spill(struct sd_log *l)
+{
+    struct sd_half *h = l->half;
+    struct sd_chunk_head head = { .magic = SD_CHUNK_MAGIC,
+                                  .type = SD_CHUNK_EVENTS,
+                                  .flags = SD_CHUNK_RAW,
+                                  .salt = l->pool->salt,
+                                  .stream = l->slot->stream,
+                                  .seq = l->seq,
+                                  .raw_len = l->at,
+                                  .stored_len = l->at,
+                                  .count = h->count,
+                                  .t0 = h->t0,
+                                  .t1 = h->t1,
+                                  .lost_before = h->lost_before };
+
+    return sd_spill_write(&l->out->spill, &head, l->base);
+}
+
+/* Nobody fetches: the half goes to the .chunks file, or its events are lost.  Then they
+ * are wiped, so that none of them can be taken for one of the chunk that follows under
+ * the same number. */
+static void spill_or_drop(struct sd_log *l)
+{
+    struct sd_half *h = l->half;
+    int half = (int)(h - l->slot->halves);
+    uint32_t lost = h->lost_before + h->count;
+
+    if (spill(l) == 0) {
+        sd_log_begin(l, half, l->seq + 1);
+        sd_bell_ring(l->pool->bell);
+        return;
+    }
+    sd_log_begin(l, half, l->seq);
+    memset(l->base, 0, l->half_bytes);
+    /* The keys of the dropped chunk carry this number too. */
+    memset(l->keys, 0, sizeof l->keys);
+    count_lost(l, lost);
+}
+
+/* Takes the count of lost events into the half that is about to leave. */
+static void settle_lost(struct sd_log *l)
+{
+    l->half->lost_before =
+        atomic_exchange_explicit(&l->slot->lost, 0, memory_order_relaxed);
+}
+
+static void hand_over(struct sd_log *l)
+{
+    struct sd_half *h = l->half;
+    int other = h == &l->slot->halves[0];
+    uint32_t state =
+        atomic_load_explicit(&l->slot->halves[other].state, memory_order_acquire);
+
+    settle_lost(l);
+    if (state != SD_HALF_FREE) {
+        spill_or_drop(l);
+        return;
+    }
+    atomic_store_explicit(&h->state, SD_HALF_FULL, memory_order_release);
+    sd_log_begin(l, other, l->seq + 1);
+    sd_bell_ring(l->pool->bell);
+}
+
+bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
+{
+    /* First of all: in the child of a fork the slot is the parent's, and not even a
+     * loss may be counted there. */
+    if (!atomic_load_explicit(l->owner, memory_order_relaxed)) {
+        atomic_store_explicit(&l->is_nested, was_nested, memory_order_release);
+        return false;
+    }
+    if (was_nested || n > l->half_bytes) {
+        count_lost(l, 1);
+        atomic_store_explicit(&l->is_nested, was_nested, memory_order_release);
+        return false;
+    }
+    hand_over(l);
+    return true;
+}
+
+void sd_log_flush(struct sd_log *l)
+{
+    if (l->at == 0)
+        return;
+    settle_lost(l);
+    spill_or_drop(l);
+}
+
+void sd_log_flush_if_due(struct sd_log *l, uint64_t time)
+{
+    (void)time; /* may be ticks of another clock */
+    if (sd_clock_ns() - l->flushed_ns < FLUSH_NS)
+        return;
+    atomic_store_explicit(&l->is_nested, true, memory_order_relaxed);
+    sd_log_flush(l);
+    l->flushed_ns = sd_clock_ns();
+    atomic_store_explicit(&l->is_nested, false, memory_order_release);
+}
+
+/* --- Definitions */
+
+static uint32_t remember(struct sd_log *l, uint64_t key)
+{
+    uint32_t id = l->next_id++, at = sd_log_key_home(key);
+
+    if (l->n_keys >= SD_LOG_KEYS_FULL) {
+        l->end = l->at; /* the next event begins a chunk with an empty table */
+        if (l->n_keys >= SD_LOG_KEYS - 1)
+            return id; /* defined, but not found again */
+    }
+    while (l->keys[at].seq == l->seq)
+        at = (at + 1) % SD_LOG_KEYS;
+    l->keys[at].key = key;
+    l->keys[at].id = id;
+    l->keys[at].seq = l->seq;
+    l->n_keys++;
+    return id;
+}
+
+uint32_t sd_log_define_string(struct sd_log *l, uint64_t key, const char *s, size_t n)
+{
+    struct sd_rec_string *r;
+    uint32_t id = remember(l, key);
+
+    if (n > SD_STRING_MAX)
+        n = SD_STRING_MAX;
+    r = sd_log_put(l, SD_REC_STRING, sizeof *r + n);
+    sd_fill_string(r, id, s, n);
+    return id;
+}
+
+uint32_t sd_log_define_site(struct sd_log *l, uint64_t key, enum sd_site_kind kind,
+                            uint32_t name, uint32_t file, uint32_t line,
+                            uint32_t parent)
+{
+    uint32_t id = remember(l, key);
+    struct sd_rec_site *r = sd_log_put(l, SD_REC_SITE, sizeof *r);
+
+    sd_fill_site(r, id, kind, name, file, line, parent);
+    return id;
+}
+
+uint32_t sd_log_define_track(struct sd_log *l, uint64_t key, enum sd_track_kind kind,
+                             uint32_t parent, uint64_t number, uint64_t start,
+                             uint32_t name)
+{
+    uint32_t id = remember(l, key);
+    struct sd_rec_track *r = sd_log_put(l, SD_REC_TRACK, sizeof *r);
+
+    sd_fill_track(r, id, kind, parent, number, start, name);
+    return id;
+}
+
+/* A word of our own tables: defined afresh each time, as shapes are rare. */
+static uint32_t define_word(struct sd_log *l, const char *word, size_t *room)
+{
+    size_t n = word ? strlen(word) : 0;
+
+    if (n == 0 || SD_ROOM_STRING(n) > *room)
+        return 0;
+    *room -= SD_ROOM_STRING(n);
+    return sd_log_define_string(l, (uint64_t)(uintptr_t)word ^ 0x5A5A5A5A, word, n);
+}
+
+static uint32_t define_metric(struct sd_log *l, const struct sd_metric_about *m,
+                              size_t *room)
+{
+    uint64_t key = (uint64_t)(uintptr_t)m ^ 0xA5A5A5A5;
+    uint32_t id = sd_log_known(l, key), name, meaning;
+    struct sd_rec_metric *r;
+
+    if (id)
+        return id;
+    name = define_word(l, m->name, room);
+    meaning = define_word(l, m->meaning, room);
+    id = remember(l, key);
+    r = sd_log_put(l, SD_REC_METRIC, sizeof *r);
+    *r =
+        (struct sd_rec_metric){ r->head, id, (uint16_t)m->unit, (uint16_t)m->adds, name,
+                                meaning, 0 };
+    return id;
+}
+
+uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
+                             const struct sd_metric_about *metrics, uint64_t mask)
+{
+    enum { MOST = 32 };
+    /* What is left for words when all the rest has its place. */
+    size_t room = SD_ROOM_SHAPE - MOST * (sizeof(struct sd_rec_metric) + 4) -
+                  sizeof(struct sd_rec_shape) - 8;
+    uint32_t ids[MOST], n = 0, id;
+    struct sd_rec_shape *r;
+
+    for (unsigned i = 0; i < 64 && metrics[i].name && n < MOST; i++)
+        if (mask >> i & 1)
+            ids[n++] = define_metric(l, &metrics[i], &room);
+    id = remember(l, key);
+    r = sd_log_put(l, SD_REC_SHAPE, sizeof *r + n * sizeof ids[0]);
+    sd_clear_tail(&r->head, sizeof *r + n * sizeof ids[0]);
+    r->id = id;
+    r->n = n;
+    r->pad = 0;
+    memcpy(r->metrics, ids, n * sizeof ids[0]);
+    return id;
+}
+
+/* --- Rare events */
+
+void sd_log_note(struct sd_log *l, enum sd_note_kind kind, const char *text)
+{
+    size_t n = strnlen(text, 4000);
+    struct sd_rec_note *r;
+
+    if (!sd_log_room(l, sizeof *r + n + 8))
+        return;
+    r = sd_log_put(l, SD_REC_NOTE, offsetof(struct sd_rec_note, text) + n);
+    sd_clear_tail(&r->head, offsetof(struct sd_rec_note, text) + n);
+    r->kind = (uint16_t)kind;
+    r->n = (uint16_t)n;
+    r->time = sd_clock_ns();
+    r->track = 0;
+    memcpy(r->text, text, n);
+    sd_log_commit(l, 0, r->time);
+}
+
+void sd_log_meta(struct sd_log *l, const char *key, const char *value)
+{
+    size_t n = strnlen(key, 1000), m = strnlen(value, 32000);
+    struct sd_rec_meta *r;
+
+    if (!sd_log_room(l, sizeof *r + n + m + 8))
+        return;
+    r = sd_log_put(l, SD_REC_META, sizeof *r + n + m);
+    sd_clear_tail(&r->head, sizeof *r + n + m);
+    r->key_n = (uint16_t)n;
+    r->value_n = (uint16_t)m;
+    memcpy(r->text, key, n);
+    memcpy(r->text + n, value, m);
+    sd_log_commit(l, 0, 0);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_OWNER_H
+#define SD_CAPTURE_OWNER_H
+/* owner: the inside of struct sd_capture, shared by capture.c (the file and its life)
+ * and sealer.c (from the live folder into the file). */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "capture/capture.h"
+#include "capture/chunk.h"
+#include "capture/folder.h"
+#include "capture/kept.h"
+
+struct sd_joined { /* a process's file in the folder */
+    struct sd_live_in in;
+    int chunks_fd;            /* its .chunks, or -1 until there is one */
+    uint64_t drained;         /* bytes of it that are sealed */
+    struct sd_table last_seq; /* stream -> the last one drained from .chunks */
+    bool is_done;             /* all is sealed and the file removed */
+    bool is_stuck;            /* something of it could not be written */
+    struct sd_joined *next;
+};
+
+struct sd_capture {
+    struct sd_capture_options options;
+    char *live_dir; /* absolute; owned */
+    uint32_t pid;   /* of the owner: a forked child is not */
+    uint64_t salt;
+    uint64_t created_ns; /* CLOCK_MONOTONIC */
+    struct sd_bell *bell;
+    bool is_bell_mapped;
+
+    pthread_mutex_t file_lock; /* over x.sonde: META comes from any thread */
+    struct sd_kept file;
+    uint64_t size; /* of the file up to its last whole chunk */
+    uint32_t seq;  /* of the owner's own stream, 0 */
+    uint64_t n_chunks;
+    struct sd_capture_counts counts;
+    struct sd_squeezer squeezer;
+
+    pthread_mutex_t list_lock; /* over the list; only the sealing thread takes away */
+    struct sd_joined *joined;
+    uint32_t seen_files; /* bell->n_files at the last look into the folder */
+    uint64_t looked_ns, checked_ns, synced_ns;
+    uint8_t *half; /* SD_CHUNK_RAW_MAX bytes to copy a half into; owned */
+
+    pthread_t thread;
+    bool has_thread;
+    _Atomic bool must_stop;
+};
+
+/* Appends one chunk with these raw bytes; fills the rest of *head.  0 or an errno: then
+ * nothing of it is left in the file. */
+int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head,
+                      const void *raw);
+/* The same with the owner's own stream and next number. */
+int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
+                          const void *raw, uint32_t n, uint32_t lost);
+
+/* Looks for new files in the folder. */
+void sd_seal_look(struct sd_capture *c);
+/* Seals all that is handed over, and all of processes that are gone. */
+void sd_seal_pass(struct sd_capture *c);
+/* The processes that may still write, this one not counted. */
+uint32_t sd_seal_n_alive(struct sd_capture *c);
+/* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */
+int sd_seal_cells(struct sd_capture *c, struct sd_joined *j);
+void sd_seal_forget(struct sd_capture *c);
+int sd_seal_start(struct sd_capture *c);
+void sd_seal_stop(struct sd_capture *c);
+void sd_seal_sync(struct sd_capture *c);
+#endif

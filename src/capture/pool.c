@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum {
+    MAX_FILES = 1 << 14, /* of one process: their number fits a span's (log.h) */
+    WRITTEN_HALF = 64 * 1024,
+    RETRY_NS = 100 * 1000 * 1000, /* after a slot could not be had */
+};
+
+/* --- Files */
+
+static char *join_path(const char *dir, const char *name)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    char *path = sd_alloc(n + m + 2);
+
+    if (path) {
+        memcpy(path, dir, n);
+        path[n] = '/';
+        memcpy(path + n + 1, name, m + 1);
+    }
+    return path;
+}
+
+/* The program may change its directory, so names are made absolute at once. */
+static char *absolute(const char *path)
+{
+    char here[PATH_MAX];
+
+    if (path[0] == '/')
+        return sd_strdup(path);
+    return getcwd(here, sizeof here) ? join_path(here, path) : NULL;
+}
+
+static char *file_path(const struct sd_pool *p, uint32_t number,
+                       enum sd_live_suffix suffix)
+{
+    struct sd_live_name name = { p->who.pid, number, p->who.start, suffix };
+    char text[SD_LIVE_NAME_MAX];
+
+    return join_path(p->dir, sd_live_name_write(text, &name));
+}
+
+static int create_next(struct sd_pool *p, enum sd_live_suffix suffix,
+                       struct sd_kept *file, uint32_t *number)
+{
+    int why = EEXIST;
+
+    for (*number = 0; why == EEXIST && *number < MAX_FILES; ++*number) {
+        char *path = file_path(p, *number, suffix);
+
+        if (!path)
+            return ENOMEM;
+        why = sd_kept_create(file, path, 0);
+        if (why == 0)
+            return 0;
+    }
+    return why;
+}
+
+/* The head page: shared with the file, or a copy that is written to it. */
+static struct sd_live_head *map_head(struct sd_pool *p, int fd)
+{
+    void *page = sd_live_map(fd, 0, SD_PAGE);
+
+    if (page)
+        return page;
+    p->is_written = true;
+    page =
+        mmap(NULL, SD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+void sd_pool_unmap_head(struct sd_live_head *head)
+{
+    if (head)
+        munmap(head, SD_PAGE);
+}
+
+int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept *file,
+                      struct sd_live_head **head)
+{
+    enum sd_live_suffix suffix = kind == SD_LIVE_CELLS ? SD_NAME_CELLS : SD_NAME_LIVE;
+    uint32_t number = 0;
+    int why = create_next(p, suffix, file, &number);
+
+    *head = NULL;
+    if (why)
+        return why;
+    why = sd_live_reserve(file->fd, 0, SD_PAGE);
+    if (why == 0 && !(*head = map_head(p, file->fd)))
+        why = errno;
+    if (why) {
+        unlink(file->path);
+        sd_kept_release(file);
+        return why;
+    }
+    sd_live_head_fill(*head, kind, p->is_written ? SD_LIVE_WRITTEN : 0, p->salt,
+                      &p->who, number);
+    if (p->is_written && pwrite(file->fd, *head, SD_PAGE, 0) < 0)
+        return errno;
+    if (p->bell)
+        atomic_fetch_add(&p->bell->n_files, 1);
+    sd_bell_ring(p->bell);
+    return 0;
+}
+
+static void free_out(struct sd_live_out *o)
+{
+    sd_pool_unmap_head(o->head);
+    sd_kept_release(&o->file);
+    sd_spill_release(&o->spill);
+    sd_free(o);
+}
+
+static int add_out(struct sd_pool *p)
+{
+    struct sd_live_out *o = sd_zalloc(sizeof *o);
+    char *chunks;
+    int why;
+
+    if (!o)
+        return ENOMEM;
+    why = sd_pool_make_file(p, SD_LIVE_SLOTS, &o->file, &o->head);
+    if (why) {
+        sd_free(o);
+        return why;
+    }
+    o->number = o->head->number;
+    chunks = file_path(p, o->number, SD_NAME_CHUNKS);
+    sd_spill_init(&o->spill, chunks);
+    if (!chunks) {
+        unlink(o->file.path);
+        free_out(o);
+        return ENOMEM;
+    }
+    o->next = p->outs;
+    p->outs = o;
+    return 0;
+}
+
+/* --- Joining */
+
+/* Reads the folder's page, and maps it where that can be done. */
+static int open_bell(struct sd_pool *p)
+{
+    char *path = join_path(p->dir, "capture");
+    struct sd_bell seen;
+    int fd, rc = 0;
+
+    if (!path)
+        return sd_no_memory();
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    sd_free(path);
+    if (fd < 0)
+        return sd_fail_errno(errno, "no capture can be joined at %s", p->dir);
+    if (pread(fd, &seen, sizeof seen, 0) != sizeof seen || !sd_bell_is_sound(&seen)) {
+        rc = sd_fail(SD_EFORMAT,
+                     "%s is not the live folder of a capture of this version", p->dir);
+    } else {
+        p->salt = seen.salt;
+        p->bell = sd_live_map(fd, 0, SD_PAGE);
+        p->is_written = !p->bell;
+    }
+    close(fd);
+    return rc;
+}
+
+_Atomic uint32_t *sd_page_emptied_by_fork(void)
+{
+    void *page =
+        mmap(NULL, SD_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED)
+        return NULL;
+    /* Without this (before Linux 4.14) the session's fork handler alone protects. */
+    madvise(page, SD_PAGE, MADV_WIPEONFORK);
+    return page;
+}
+
+void sd_page_release(_Atomic uint32_t *page)
+{
+    if (page)
+        munmap((void *)page, SD_PAGE);
+}
+
+int sd_pool_new(const char *live_dir, struct sd_pool **out)
+{
+    struct sd_pool *p = sd_zalloc(sizeof *p);
+    int rc, why;
+
+    *out = NULL;
+    if (!p)
+        return sd_no_memory();
+    pthread_mutex_init(&p->lock, NULL);
+    p->who = sd_who_am_i();
+    p->dir = absolute(live_dir);
+    p->owner = sd_page_emptied_by_fork();
+    rc = p->dir && p->owner ? open_bell(p) : sd_no_memory();
+    if (rc == 0 && (why = add_out(p)) != 0)
+        rc = sd_fail_errno(why, "cannot make a file in %s", p->dir);
+    if (rc < 0) {
+        sd_pool_forget(p);
+        return rc;
+    }
+    p->first = p->outs;
+    atomic_store(p->owner, 1);
+    *out = p;
+    return 0;
+}
+
+/* --- Logs */
+
+static void begin_stream(struct sd_pool *p, struct sd_log *l, uint32_t i)
+{
+    struct sd_slot *s = l->slot;
+
+    s->magic = SD_SLOT_MAGIC;
+    s->half_bytes = l->half_bytes;
+    s->stream = sd_stream_of(&p->who, l->out->number, i);
+    l->owner = p->owner;
+    l->pool = p;
+    l->is_written = p->is_written;
+    l->next_span = ((uint64_t)l->out->number * SD_MAX_SLOTS + i) << 40;
+    l->next_span += l->next_span == 0; /* 0 is no span */
+    sd_log_begin(l, 0, 1);
+}
+
+/* Maps the file's next slot for l.  0 or an errno. */
+static int map_slot(struct sd_live_out *o, struct sd_log *l, uint32_t i)
+{
+    uint32_t half = sd_slot_half_bytes(SD_BIG_SLOTS, i);
+    uint64_t offset = sd_slot_offset(SD_BIG_SLOTS, i);
+    int fd = sd_kept_fd(&o->file, 0), why;
+    uint8_t *p;
+
+    if (fd < 0)
+        return errno;
+    why = sd_live_reserve(fd, offset, SD_PAGE + 2 * half);
+    if (why)
+        return why;
+    p = sd_live_map(fd, offset, SD_PAGE + 2 * half);
+    if (!p)
+        return errno;
+    l->slot = (void *)p;
+    l->halves[0] = p + SD_PAGE;
+    l->halves[1] = p + SD_PAGE + half;
+    l->half_bytes = half;
+    return 0;
+}
+
+/* The same in memory of our own: only one half is used, as nobody can fetch it. */
+static int allocate_slot(struct sd_log *l)
+{
+    l->slot = mmap(NULL, SD_PAGE + WRITTEN_HALF, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (l->slot == MAP_FAILED)
+        return l->slot = NULL, ENOMEM;
+    l->halves[0] = l->halves[1] = (uint8_t *)l->slot + SD_PAGE;
+    l->half_bytes = WRITTEN_HALF;
+    atomic_store(&l->slot->halves[1].state, SD_HALF_FULL); /* never to be taken */
+    return 0;
+}
+
+static void unmap_slot(struct sd_log *l)
+{
+    if (l->slot)
+        munmap(l->slot, SD_PAGE + (l->is_written ? 1 : 2) * (size_t)l->half_bytes);
+}
+
+static int fill_log(struct sd_pool *p, struct sd_log *l)
+{
+    uint32_t i = atomic_load(&p->outs->head->n_slots);
+    int why;
+
+    if (i >= SD_MAX_SLOTS) {
+        why = add_out(p);
+        if (why)
+            return why;
+        i = 0;
+    }
+    l->out = p->outs;
+    why = p->is_written ? allocate_slot(l) : map_slot(p->outs, l, i);
+    if (why)
+        return why;
+    begin_stream(p, l, i);
+    atomic_store_explicit(&l->out->head->n_slots, i + 1, memory_order_release);
+    return 0;
+}
+
+static struct sd_log *new_log(struct sd_pool *p)
+{
+    struct sd_log *l;
+    int why;
+
+    if (p->retry_ns && sd_clock_ns() < p->retry_ns)
+        return NULL;
+    l = sd_zalloc(sizeof *l);
+    why = l ? fill_log(p, l) : ENOMEM;
+    if (why) {
+        sd_free(l);
+        p->retry_ns = sd_clock_ns() + RETRY_NS;
+        return NULL;
+    }
+    l->next = p->logs;
+    p->logs = l;
+    return l;
+}
+
+struct sd_log *sd_pool_take(struct sd_pool *p)
+{
+    struct sd_log *l = NULL;
+    int kept = errno;
+
+    pthread_mutex_lock(&p->lock);
+    if (!p->has_left) {
+        l = p->idle;
+        if (l)
+            p->idle = l->next_idle;
+        else
+            l = new_log(p);
+        if (l)
+            p->n_taken++;
+        else
+            atomic_fetch_add(&p->outs->head->lost, 1);
+    }
+    pthread_mutex_unlock(&p->lock);
+    errno = kept;
+    return l;
+}
+
+void sd_pool_give_back(struct sd_pool *p, struct sd_log *l)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&p->lock);
+    l->writer = NULL;
+    l->next_idle = p->idle;
+    p->idle = l;
+    is_last = --p->n_taken == 0 && p->has_left;
+    pthread_mutex_unlock(&p->lock);
+    if (is_last)
+        sd_pool_forget(p);
+}
+
+/* --- Leaving */
+
+/* An event begun before `owner` was cleared is let finish.  A sleep of a millisecond
+ * is the barrier between that store and these loads, so that the hot path needs none.
+ */
+static void wait_for_events(struct sd_pool *p)
+{
+    struct timespec step = { 0, 1000 * 1000 };
+
+    for (int round = 0; round < 10; round++) {
+        bool is_busy = false;
+
+        nanosleep(&step, NULL);
+        for (struct sd_log *l = p->logs; l; l = l->next)
+            is_busy |= atomic_load_explicit(&l->is_nested, memory_order_acquire);
+        if (!is_busy)
+            return;
+    }
+}
+
+void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head)
+{
+    int fd = sd_kept_fd(file, 0);
+
+    /* What cannot be written is only figures; the events have their own way. */
+    if (fd >= 0 && pwrite(fd, head, SD_PAGE, 0) < 0)
+        return;
+}
+
+void sd_pool_leave(struct sd_pool *p)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&p->lock);
+    atomic_store(p->owner, 0);
+    if (p->n_taken)
+        wait_for_events(p);
+    for (struct sd_log *l = p->logs; l; l = l->next) {
+        if (!l->is_written)
+            continue;
+        sd_log_flush(l);
+        atomic_fetch_add(&l->out->head->lost, atomic_exchange(&l->slot->lost, 0));
+    }
+    for (struct sd_live_out *o = p->outs; o; o = o->next) {
+        atomic_store_explicit(&o->head->has_left, 1, memory_order_release);
+        if (p->is_written)
+            sd_pool_write_head(&o->file, o->head);
+    }
+    sd_bell_ring(p->bell);
+    p->has_left = true;
+    is_last = p->n_taken == 0;
+    pthread_mutex_unlock(&p->lock);
+    if (is_last)
+        sd_pool_forget(p);
+}
+
+void sd_pool_forget(struct sd_pool *p)
+{
+    while (p->logs) {
+        struct sd_log *l = p->logs;
+
+        p->logs = l->next;
+        unmap_slot(l);
+        sd_free(l);
+    }
+    while (p->outs) {
+        struct sd_live_out *o = p->outs;
+
+        p->outs = o->next;
+        free_out(o);
+    }
+    if (p->bell)
+        munmap(p->bell, SD_PAGE);
+    sd_page_release(p->owner);
+    sd_free(p->dir);
+    sd_free(p);
+}

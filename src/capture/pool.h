@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_POOL_H
+#define SD_CAPTURE_POOL_H
+/* pool: all that one process has in one capture: its live files, their slots, and the
+ * logs over them.
+ *
+ * A thread takes a log and gives it back at its end; the next thread goes on in the
+ * same half of the same stream.  The pool outlives its writer's leaving until the last
+ * thread has given its log back, because a thread may be anywhere when another one
+ * leaves. */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/live.h"
+#include "capture/log.h"
+#include "capture/spill.h"
+
+struct sd_live_out { /* a live file that this process writes */
+    struct sd_kept file;
+    struct sd_live_head *head; /* its first page, mapped (or a copy: written) */
+    uint32_t number;
+    struct sd_spill spill;
+    struct sd_live_out *next; /* older */
+};
+
+struct sd_pool {
+    /* A page of its own that fork empties: 1 while this process may write. */
+    _Atomic uint32_t *owner;
+    char *dir; /* absolute name of the live folder; owned */
+    uint64_t salt;
+    struct sd_who who;
+    struct sd_bell *bell; /* mapped, or NULL */
+    bool is_written;      /* no shared mapping here */
+
+    pthread_mutex_t lock;      /* over all below */
+    struct sd_live_out *outs;  /* newest first; slots are taken from it */
+    struct sd_live_out *first; /* the oldest: the process's figures stand in its head */
+    struct sd_log *logs;       /* every one */
+    struct sd_log *idle;       /* those no thread has */
+    uint32_t n_taken;          /* those a thread has */
+    uint64_t retry_ns;         /* not before this is another slot tried for; or 0 */
+    bool has_left;
+};
+
+/* A page that reads 0 in the child of any fork, raw clone included; NULL without
+ * memory.
+ */
+_Atomic uint32_t *sd_page_emptied_by_fork(void);
+void sd_page_release(_Atomic uint32_t *page); /* NULL is fine */
+
+/* Reads the folder's salt and makes this process's file in it. */
+int sd_pool_new(const char *live_dir, struct sd_pool **out);
+/* A log for this thread, or NULL: the event is counted as lost. */
+struct sd_log *sd_pool_take(struct sd_pool *p);
+void sd_pool_give_back(struct sd_pool *p, struct sd_log *l);
+/* Nobody may write from now on; frees the pool unless threads still have logs. */
+void sd_pool_leave(struct sd_pool *p);
+/* In a child of fork: forgets everything, touching nothing that is shared. */
+void sd_pool_forget(struct sd_pool *p);
+
+/* Makes a file in the folder named by this process and the next free number, with a
+ * reserved and mapped head page of the kind.  0 or an errno. */
+int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept *file,
+                      struct sd_live_head **head);
+void sd_pool_unmap_head(struct sd_live_head *head);
+/* The pool of a writer, or NULL when it has left (writer.c). */
+struct sd_pool *sd_writer_pool(struct sd_writer *w);
+/* Writes a head that is not shared with its file. */
+void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head);
+#endif

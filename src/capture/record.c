@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/record.h"
+
+/* The bytes that each type needs before its variable part; 0 for unknown types. */
+static uint32_t fixed_bytes(uint8_t type)
+{
+    switch (type) {
+#define RECORD(name, value, type, meaning)                                             \
+    case value:                                                                        \
+        return (uint32_t)sizeof(struct type);
+#include "capture/records.def"
+#undef RECORD
+    }
+    return 0;
+}
+
+/* The bytes that the record's own counts say it has; 64 bits, so that no count from a
+ * stranger can wrap around. */
+static uint64_t claimed_bytes(const struct sd_record *r)
+{
+    const void *p = r;
+
+    switch (r->type) {
+    case SD_REC_STRING:
+        return offsetof(struct sd_rec_string, text) +
+               (uint64_t)((const struct sd_rec_string *)p)->n;
+    case SD_REC_SHAPE:
+        return offsetof(struct sd_rec_shape, metrics) +
+               4 * (uint64_t)((const struct sd_rec_shape *)p)->n;
+    case SD_REC_META: {
+        const struct sd_rec_meta *m = p;
+        return offsetof(struct sd_rec_meta, text) + (uint64_t)m->key_n + m->value_n;
+    }
+    case SD_REC_NOTE:
+        return offsetof(struct sd_rec_note, text) +
+               (uint64_t)((const struct sd_rec_note *)p)->n;
+    }
+    return 0;
+}
+
+bool sd_record_is_sound(const struct sd_record *r)
+{
+    return r->len >= fixed_bytes(r->type) && r->len >= claimed_bytes(r);
+}
+
+uint32_t sd_records_walk(const uint8_t *p, uint32_t n, int epoch, uint32_t *n_events)
+{
+    uint32_t at = 0;
+
+    *n_events = 0;
+    while (n - at >= 8) {
+        const struct sd_record *r = (const void *)(p + at);
+
+        if (r->len < 8 || r->len % 8 || r->len > n - at || r->type == 0)
+            break;
+        if (epoch >= 0 && r->epoch != epoch)
+            break;
+        *n_events += r->type >= SD_REC_FIRST_EVENT;
+        at += r->len;
+    }
+    return at;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* sealer: carries events from the live folder into x.sonde.
+ *
+ * The order of each step is what makes a death harmless: a half is given back, and a
+ * file removed, only after its chunk stands in x.sonde.  A death in between leaves the
+ * same chunk in both places, and readers take it once. */
+#include "capture/owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/source.h"
+
+#define MS_NS ((uint64_t)1000000)
+
+enum {
+    WAKE_MS = 50,   /* at the latest, when no bell rings */
+    LOOK_MS = 1000, /* into the folder, when the bell's count says nothing */
+    CHECK_MS = 250, /* which processes are gone */
+    SETTLE_S = 10,  /* a capture this old is worth flushing to disk */
+};
+
+/* --- Who is there */
+
+static struct sd_joined *find(struct sd_capture *c, const struct sd_live_name *name)
+{
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        if (j->in.name.pid == name->pid && j->in.name.start == name->start &&
+            j->in.name.number == name->number && j->in.name.suffix == name->suffix)
+            return j;
+    return NULL;
+}
+
+/* A file whose head is not sound yet is looked at again the next time. */
+static int add_joined(void *capture, const struct sd_live_name *name)
+{
+    struct sd_capture *c = capture;
+    struct sd_joined *j;
+
+    if (name->suffix == SD_NAME_CHUNKS || find(c, name))
+        return 0;
+    j = sd_zalloc(sizeof *j);
+    if (!j)
+        return 0;
+    j->chunks_fd = -1;
+    if (sd_live_in_open(&j->in, c->live_dir, name, c->salt, true) < 0) {
+        sd_free(j);
+        return 0;
+    }
+    j->next = c->joined;
+    c->joined = j;
+    return 0;
+}
+
+void sd_seal_look(struct sd_capture *c)
+{
+    pthread_mutex_lock(&c->list_lock);
+    c->seen_files = atomic_load(&c->bell->n_files);
+    c->looked_ns = sd_clock_ns();
+    sd_folder_walk(c->live_dir, add_joined, c);
+    pthread_mutex_unlock(&c->list_lock);
+}
+
+uint32_t sd_seal_n_alive(struct sd_capture *c)
+{
+    uint32_t n = 0;
+
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        n += !j->is_done && !j->is_stuck && j->in.name.pid != c->pid &&
+             !sd_live_in_is_final(&j->in);
+    return n;
+}
+
+static void close_joined(struct sd_joined *j)
+{
+    sd_live_in_close(&j->in);
+    if (j->chunks_fd >= 0)
+        close(j->chunks_fd);
+    j->chunks_fd = -1;
+    sd_table_release(&j->last_seq);
+}
+
+void sd_seal_forget(struct sd_capture *c)
+{
+    while (c->joined) {
+        struct sd_joined *j = c->joined;
+
+        c->joined = j->next;
+        close_joined(j);
+        sd_free(j);
+    }
+}
+
+/* --- Halves */
+
+static bool was_drained(const struct sd_joined *j, const struct sd_chunk_head *head)
+{
+    uint64_t seq;
+
+    return sd_table_get(&j->last_seq, head->stream, &seq) && seq >= head->seq;
+}
+
+/* One half, if it is FULL; or, of a process that is gone, whatever it holds. */
+static int seal_half(struct sd_capture *c, struct sd_joined *j, uint32_t i,
+                     const struct sd_slot *slot, int half, bool is_final)
+{
+    struct sd_chunk_head head;
+    uint32_t bad;
+    int why;
+
+    if (slot->halves[half].state != SD_HALF_FULL && !is_final)
+        return 0;
+    if (sd_live_in_half(&j->in, i, slot, half, c->half, &head, &bad) == 1 &&
+        head.raw_len > 0 && !was_drained(j, &head)) {
+        why = sd_capture_append(c, &head, c->half);
+        if (why)
+            return why;
+    }
+    return sd_live_in_free_half(&j->in, i, slot, half) < 0 ? EIO : 0;
+}
+
+static int seal_slot(struct sd_capture *c, struct sd_joined *j, uint32_t i,
+                     bool is_final)
+{
+    struct sd_slot slot;
+    int first, why;
+
+    if (!sd_live_in_slot(&j->in, i, &slot))
+        return 0;
+    first = slot.halves[1].seq < slot.halves[0].seq; /* the older one first */
+    why = seal_half(c, j, i, &slot, first, is_final);
+    return why ? why : seal_half(c, j, i, &slot, !first, is_final);
+}
+
+static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
+{
+    uint32_t n = j->in.head.n_slots;
+    int why = 0;
+
+    for (uint32_t i = 0; i < n && i < j->in.head.max_slots && !why; i++)
+        why = seal_slot(c, j, i, is_final);
+    return why;
+}
+
+/* --- .chunks */
+
+static bool open_chunks(struct sd_capture *c, struct sd_joined *j)
+{
+    struct sd_live_name name = j->in.name;
+
+    name.suffix = SD_NAME_CHUNKS;
+    if (j->chunks_fd < 0 && j->in.name.suffix == SD_NAME_LIVE)
+        j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
+    return j->chunks_fd >= 0;
+}
+
+/* The space goes back to the disk; the words say from where to read on. */
+static void set_drained(struct sd_joined *j, uint64_t to)
+{
+    off_t at = offsetof(struct sd_live_head, drained);
+
+    j->drained = to;
+    if (pwrite(j->in.fd, &to, sizeof to, at) == sizeof to)
+        fallocate(j->chunks_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                  (off_t)to);
+}
+
+static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found *f)
+{
+    struct sd_chunk_head head = f->head;
+
+    if (head.flags & SD_CHUNK_ZSTD) /* producers do not compress: not theirs */
+        return 0;
+    head.flags = 0;
+    memcpy(c->half, f->payload, head.stored_len); /* aligned, and out of the window */
+    /* Without memory a chunk may be sealed twice; readers take it once. */
+    sd_table_put(&j->last_seq, head.stream, head.seq);
+    return sd_capture_append(c, &head, c->half);
+}
+
+/* Of a process that lives, up to the first chunk that is not whole: it may be in the
+ * middle of its write.  Of one that is gone, over any damage. */
+static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final)
+{
+    struct sd_source source;
+    struct sd_scan scan;
+    struct sd_found found;
+    struct stat st;
+    uint64_t done = j->drained;
+    int why = 0, fd;
+
+    if (!open_chunks(c, j) || fstat(j->chunks_fd, &st) < 0 ||
+        (uint64_t)st.st_size <= j->drained)
+        return 0;
+    fd = fcntl(j->chunks_fd, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return errno;
+    sd_source_of_fd(&source, fd, (uint64_t)st.st_size);
+    sd_scan_init(&scan, &source, c->salt, j->drained);
+    while (why == 0 &&
+           (is_final ? sd_scan_next(&scan, &found) : sd_scan_here(&scan, &found))) {
+        why = seal_chunk(c, j, &found);
+        if (why == 0)
+            done = scan.at;
+    }
+    sd_source_release(&source);
+    if (done > j->drained)
+        set_drained(j, done);
+    return why;
+}
+
+/* --- Processes that are gone */
+
+/* Events that found no slot, or were lost behind the last chunk of their stream. */
+static uint32_t count_stray_losses(const struct sd_joined *j)
+{
+    uint64_t lost = j->in.head.lost;
+    struct sd_slot slot;
+
+    if (j->in.head.kind == SD_LIVE_SLOTS)
+        for (uint32_t i = 0; i < j->in.head.n_slots; i++)
+            if (sd_live_in_slot(&j->in, i, &slot))
+                lost += sd_slot_stray_losses(&slot);
+    return lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
+}
+
+static int seal_gone(struct sd_capture *c, struct sd_joined *j)
+{
+    struct sd_live_name chunks = j->in.name;
+    uint32_t lost;
+    int why = drain_chunks(c, j, true);
+
+    lost = count_stray_losses(j);
+    if (why == 0)
+        why = j->in.head.kind == SD_LIVE_CELLS ? sd_seal_cells(c, j)
+                                               : seal_slots(c, j, true);
+    if (why == 0 && lost)
+        why = sd_capture_append_own(c, SD_CHUNK_LOST, NULL, 0, lost);
+    if (why)
+        return why;
+    sd_folder_unlink(c->live_dir, &j->in.name);
+    chunks.suffix = SD_NAME_CHUNKS;
+    if (j->in.name.suffix == SD_NAME_LIVE)
+        sd_folder_unlink(c->live_dir, &chunks);
+    pthread_mutex_lock(&c->list_lock);
+    close_joined(j);
+    j->is_done = true;
+    pthread_mutex_unlock(&c->list_lock);
+    return 0;
+}
+
+static bool refresh(struct sd_capture *c, struct sd_joined *j)
+{
+    int rc;
+
+    pthread_mutex_lock(&c->list_lock); /* sd_capture_peak_bytes reads the same words */
+    rc = sd_live_in_refresh(&j->in, c->salt);
+    pthread_mutex_unlock(&c->list_lock);
+    return rc == 0;
+}
+
+static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_check)
+{
+    int why;
+
+    if (!refresh(c, j))
+        return 0;
+    /* Asked first whether it is gone, then read: what it wrote last is then seen. */
+    if ((j->in.head.has_left || must_check) && sd_live_in_is_final(&j->in) &&
+        refresh(c, j))
+        return seal_gone(c, j);
+    if (j->in.head.kind != SD_LIVE_SLOTS)
+        return 0;
+    why = seal_slots(c, j, false);
+    return why ? why : drain_chunks(c, j, false);
+}
+
+void sd_seal_pass(struct sd_capture *c)
+{
+    uint64_t now = sd_clock_ns();
+    bool must_check = now - c->checked_ns >= CHECK_MS * MS_NS || !c->has_thread;
+
+    if (must_check)
+        c->checked_ns = now;
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        if (!j->is_done)
+            j->is_stuck = seal_joined(c, j, must_check) != 0;
+}
+
+/* --- To the disk */
+
+/* fdatasync of a live file also writes what the process stored through its mapping. */
+void sd_seal_sync(struct sd_capture *c)
+{
+    uint64_t now = sd_clock_ns();
+    int fd = sd_kept_fd(&c->file, 0);
+
+    if (c->options.sync == SD_SYNC_OFF || fd < 0 ||
+        (c->options.sync == SD_SYNC_EVERY &&
+         now - c->created_ns < SETTLE_S * 1000 * MS_NS))
+        return;
+    c->synced_ns = now;
+    if (fdatasync(fd) < 0 && c->counts.write_error == 0)
+        c->counts.write_error = errno;
+    for (struct sd_joined *j = c->joined; j; j = j->next) {
+        if (j->is_done)
+            continue;
+        fdatasync(j->in.fd);
+        if (j->chunks_fd >= 0)
+            fdatasync(j->chunks_fd);
+    }
+}
+
+/* --- The thread */
+
+static void wait_for_bell(struct sd_capture *c, uint32_t heard)
+{
+    struct timespec timeout = { 0, (long)(WAKE_MS * MS_NS) };
+
+    if (!atomic_load(&c->must_stop))
+        syscall(SYS_futex, &c->bell->rings, FUTEX_WAIT, heard, &timeout, NULL, 0);
+}
+
+static void one_round(struct sd_capture *c)
+{
+    uint64_t now = sd_clock_ns(), stored = c->counts.bytes_stored;
+
+    if (c->seen_files != atomic_load(&c->bell->n_files) ||
+        now - c->looked_ns >= LOOK_MS * MS_NS)
+        sd_seal_look(c);
+    sd_seal_pass(c);
+    if (c->options.sync == SD_SYNC_SEAL
+            ? c->counts.bytes_stored != stored
+            : now - c->synced_ns >= c->options.sync_every_ns)
+        sd_seal_sync(c);
+}
+
+static void *seal_until_stopped(void *capture)
+{
+    struct sd_capture *c = capture;
+
+    while (!atomic_load(&c->must_stop)) {
+        uint32_t heard = atomic_load(&c->bell->rings);
+
+        one_round(c);
+        wait_for_bell(c, heard);
+    }
+    return NULL;
+}
+
+int sd_seal_start(struct sd_capture *c)
+{
+    sigset_t all, was;
+    int why;
+
+    sigfillset(&all); /* signals are for the threads of whoever started us */
+    pthread_sigmask(SIG_SETMASK, &all, &was);
+    why = pthread_create(&c->thread, NULL, seal_until_stopped, c);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    if (why)
+        return sd_fail_errno(why, "cannot start a thread");
+    c->has_thread = true;
+    return 0;
+}
+
+void sd_seal_stop(struct sd_capture *c)
+{
+    if (!c->has_thread)
+        return;
+    atomic_store(&c->must_stop, true);
+    sd_bell_ring(c->bell);
+    pthread_join(c->thread, NULL);
+    c->has_thread = false;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/pool.h"
+
+/* Never freed (see `retired`), so that its lock may be taken by any thread at any time.
+ * In the child of a fork the lock may be held by a thread that is not there; `is_here`
+ * lies on a page that fork empties and is asked before it. */
+struct sd_writer {
+    _Atomic uint32_t *is_here;
+    pthread_mutex_t lock;           /* over the pool's coming and going */
+    _Atomic(struct sd_pool *) pool; /* NULL once left, or not yet made after fork */
+    char *dir;                      /* to join again after fork; owned */
+    bool is_pending;                /* a forked child that has not written yet */
+    pthread_key_t key;      /* each thread's log; its destructor gives it back */
+    struct sd_writer *next; /* among the retired */
+};
+
+/* One pointer of thread storage, at a fixed place of the thread's block: no call, no
+ * allocation at first touch. */
+static __thread struct sd_log *cached __attribute__((tls_model("initial-exec")));
+
+/* A writer that has left is kept and used by the next join: a thread that was about to
+ * ask it for a log finds an empty one, and not freed memory. */
+static _Atomic(struct sd_writer *) retired;
+
+static void give_back(void *log)
+{
+    struct sd_log *l = log;
+
+    if (cached == l)
+        cached = NULL;
+    if (atomic_load(l->writer->is_here)) /* else it is the log of a parent's thread */
+        sd_pool_give_back(l->pool, l);
+}
+
+static void retire(struct sd_writer *w)
+{
+    w->next = atomic_load(&retired);
+    while (!atomic_compare_exchange_weak(&retired, &w->next, w))
+        ;
+}
+
+/* All are taken out, one is kept, the others go back: no other thread can see one of
+ * them half removed. */
+static struct sd_writer *unretire(void)
+{
+    struct sd_writer *w = atomic_exchange(&retired, NULL), *rest, *next;
+
+    if (!w)
+        return NULL;
+    for (rest = w->next; rest; rest = next) {
+        next = rest->next;
+        retire(rest);
+    }
+    return w;
+}
+
+static struct sd_writer *fresh_writer(void)
+{
+    struct sd_writer *w = unretire();
+
+    if (w)
+        return w;
+    w = sd_zalloc(sizeof *w);
+    if (!w)
+        return NULL;
+    w->is_here = sd_page_emptied_by_fork();
+    if (!w->is_here || pthread_key_create(&w->key, give_back) != 0) {
+        sd_page_release(w->is_here);
+        sd_free(w);
+        return NULL;
+    }
+    pthread_mutex_init(&w->lock, NULL);
+    return w;
+}
+
+int sd_writer_join(const char *live_dir, struct sd_writer **out)
+{
+    struct sd_writer *w = fresh_writer();
+    struct sd_pool *pool = NULL;
+    int rc;
+
+    *out = NULL;
+    if (!w)
+        return sd_no_memory();
+    rc = sd_pool_new(live_dir, &pool);
+    if (rc == 0 && !(w->dir = sd_strdup(pool->dir)))
+        rc = sd_no_memory();
+    if (rc < 0) {
+        if (pool)
+            sd_pool_leave(pool);
+        retire(w);
+        return rc;
+    }
+    atomic_store(w->is_here, 1);
+    atomic_store(&w->pool, pool);
+    *out = w;
+    return 0;
+}
+
+/* The pool, made now if this is a forked child's first need of it; or NULL.  A failure
+ * is not tried again: a guest does not knock twice. */
+static struct sd_pool *pool_of(struct sd_writer *w)
+{
+    struct sd_pool *p = atomic_load(&w->pool);
+
+    if (!p && w->is_pending) {
+        w->is_pending = false;
+        if (sd_pool_new(w->dir, &p) == 0)
+            atomic_store(&w->pool, p);
+    }
+    return p;
+}
+
+static bool may_write(const struct sd_log *l)
+{
+    return atomic_load_explicit(l->owner, memory_order_relaxed) != 0;
+}
+
+static struct sd_log *take_log(struct sd_writer *w)
+{
+    struct sd_log *l = NULL;
+    struct sd_pool *p;
+
+    /* Under the lock the pool cannot be left, and with a log taken it is not freed. */
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    if (p)
+        l = sd_pool_take(p);
+    pthread_mutex_unlock(&w->lock);
+    if (!l)
+        return NULL;
+    l->writer = w;
+    if (pthread_setspecific(w->key, l) != 0) {
+        sd_pool_give_back(p, l);
+        return NULL;
+    }
+    return l;
+}
+
+static struct sd_log *log_slowly(struct sd_writer *w)
+{
+    struct sd_log *l;
+
+    if (!atomic_load(w->is_here))
+        return NULL;
+    l = pthread_getspecific(w->key);
+    if (l && l->pool != atomic_load(&w->pool)) { /* of a capture that was left */
+        pthread_setspecific(w->key, NULL);
+        give_back(l);
+        l = NULL;
+    }
+    if (!l)
+        l = take_log(w);
+    else if (!may_write(l))
+        return NULL;
+    cached = l;
+    return l;
+}
+
+struct sd_log *sd_writer_log(struct sd_writer *w)
+{
+    struct sd_log *l = cached;
+
+    if (__builtin_expect(l && l->writer == w && may_write(l), 1))
+        return l;
+    return log_slowly(w);
+}
+
+int sd_writer_after_fork(struct sd_writer *w)
+{
+    struct sd_pool *p = atomic_load(&w->pool);
+
+    pthread_mutex_init(&w->lock, NULL); /* another thread may have held it */
+    cached = NULL;
+    pthread_setspecific(w->key, NULL);
+    atomic_store(&w->pool, NULL);
+    if (p)
+        sd_pool_forget(p);
+    w->is_pending = w->dir != NULL;
+    atomic_store(w->is_here, 1);
+    return 0;
+}
+
+struct sd_pool *sd_writer_pool(struct sd_writer *w)
+{
+    struct sd_pool *p;
+
+    if (!atomic_load(w->is_here))
+        return NULL;
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    pthread_mutex_unlock(&w->lock);
+    return p;
+}
+
+_Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w)
+{
+    struct sd_pool *p = sd_writer_pool(w);
+
+    return p ? &p->first->head->peak_bytes : NULL;
+}
+
+void sd_writer_leave(struct sd_writer *w)
+{
+    struct sd_log *own;
+    struct sd_pool *p;
+
+    if (!w || !atomic_load(w->is_here))
+        return;
+    own = pthread_getspecific(w->key);
+    if (own) {
+        pthread_setspecific(w->key, NULL);
+        give_back(own);
+    }
+    pthread_mutex_lock(&w->lock);
+    p = atomic_load(&w->pool);
+    atomic_store(&w->pool, NULL);
+    w->is_pending = false;
+    sd_free(w->dir);
+    w->dir = NULL;
+    pthread_mutex_unlock(&w->lock);
+    if (p)
+        sd_pool_leave(p);
+    retire(w);
+}
