@@ -120,9 +120,9 @@ static int curve_of(const struct sd_series *s, int64_t less, struct sd_arena *a,
 
         out->points[i] = (struct sd_curve_point){
             .t = seconds(b->from_ns + (b->to_ns - b->from_ns) / 2),
-            .min = (double)(b->min - less),
-            .max = (double)(b->max - less),
-            .last = (double)(b->last - less),
+            .min = (double)b->min - (double)less,
+            .max = (double)b->max - (double)less,
+            .last = (double)b->last - (double)less,
         };
     }
     out->n_points = s->n_buckets;
@@ -211,7 +211,7 @@ static double counted(const struct sd_series *s, double ns)
     part = b->to_ns > before->to_ns
                ? (ns - (double)before->to_ns) / (double)(b->to_ns - before->to_ns)
                : 1.0;
-    return (double)before->last + part * (double)(b->last - before->last);
+    return (double)before->last + part * ((double)b->last - (double)before->last);
 }
 
 /* The kernel counts CPU time in ticks of up to 10 ms, so a window must hold many. */
@@ -400,6 +400,7 @@ static const char *peak_text(struct sd_arena *a, enum sd_cell_kind kind, double 
 {
     char text[SD_TEXT_MAX];
 
+    value = value < 0x1p62 ? value : 0x1p62; /* a lying file may say anything */
     switch (kind) {
     case SD_CELL_BYTES:
         return sd_arena_printf(a, "%s", sd_text_bytes(text, (int64_t)value));

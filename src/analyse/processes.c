@@ -157,8 +157,10 @@ static void add_amounts(const struct sd_view_table *t, size_t n, struct sd_cell 
 
             if (c->kind == SD_CELL_NONE)
                 continue;
-            row[amounts[k]] =
-                sd_cell_number(c->kind, row[amounts[k]].number + c->number);
+            row[amounts[k]].kind = c->kind;
+            if (__builtin_add_overflow(row[amounts[k]].number, c->number,
+                                       &row[amounts[k]].number))
+                row[amounts[k]].number = INT64_MAX;
         }
 }
 

@@ -21,6 +21,24 @@ void sd_report_table_csv(struct sd_out *out, const struct sd_view_table *t);
  * bytes). */
 void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t);
 
+/* What a suffix asks for (outputs.def). */
+enum sd_output_what {
+    SD_OUTPUT_CAPTURE,
+    SD_OUTPUT_FORMAT, /* formats/ knows it */
+    SD_OUTPUT_TABLE,
+    SD_OUTPUT_PICTURE_SVG,
+    SD_OUTPUT_PICTURE_PNG,
+    SD_OUTPUT_PICTURE_JPEG,
+    SD_OUTPUT_PICTURE_PDF,
+};
+struct sd_output {
+    const char *suffix;
+    enum sd_output_what what;
+    const char *summary;
+};
+extern const struct sd_output sd_outputs[];              /* ended by a NULL suffix */
+const struct sd_output *sd_output_for(const char *path); /* longest suffix, or NULL */
+
 enum sd_picture { SD_PICTURE_SVG, SD_PICTURE_PNG, SD_PICTURE_JPEG, SD_PICTURE_PDF };
 /* By the suffix of a file name; false when it is none of them. */
 bool sd_picture_of(const char *path, enum sd_picture *kind);

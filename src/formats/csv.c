@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* csv: every event in one row, every metric of the capture in one column.
+ *
+ * Values are raw: nanoseconds, bytes, counts.  Metrics of one name share a column: a
+ * row is a span or a point, never both. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/mem.h"
+#include "formats/format.h"
+
+struct columns {
+    uint32_t *of_metric; /* owned; by metric: its column */
+    const char **names;  /* owned; borrowed from the profile */
+    uint32_t n;
+    int64_t *values; /* owned; of the row at hand */
+};
+
+static void release(struct columns *c)
+{
+    sd_free(c->of_metric);
+    sd_free(c->names);
+    sd_free(c->values);
+}
+
+static int arrange(const struct sd_profile *p, struct columns *c)
+{
+    *c = (struct columns){
+        .of_metric = sd_alloc((p->n_metrics + 1) * sizeof *c->of_metric),
+        .names = sd_alloc((p->n_metrics + 1) * sizeof *c->names),
+        .values = sd_alloc((p->n_metrics + 1) * sizeof *c->values),
+    };
+    if (!c->of_metric || !c->names || !c->values)
+        return sd_no_memory();
+    for (size_t i = 0; i < p->n_metrics; i++) {
+        uint32_t k = 0;
+
+        while (k < c->n && strcmp(c->names[k], p->metrics[i].name) != 0)
+            k++;
+        c->of_metric[i] = k;
+        if (k == c->n)
+            c->names[c->n++] = p->metrics[i].name;
+    }
+    return 0;
+}
+
+static void put_heading(struct sd_out *out, const struct columns *c)
+{
+    sd_out_text(out, "kind,process,thread,name,start_s,end_s");
+    for (uint32_t k = 0; k < c->n; k++) {
+        sd_out_text(out, ",");
+        sd_csv_text(out, c->names[k], strlen(c->names[k]));
+    }
+    sd_out_text(out, "\r\n");
+}
+
+static void put_seconds(struct sd_out *out, uint64_t ns)
+{
+    sd_out_printf(out, ",%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+/* Process and thread: the numbers of the track and of the process it is in. */
+static void put_track(struct sd_out *out, const struct sd_profile *p, sd_track_id t)
+{
+    sd_track_id process = sd_profile_process_of(p, t);
+
+    sd_out_text(out, ",");
+    if (process.at != UINT32_MAX)
+        sd_out_printf(out, "%" PRIu64, p->tracks[process.at].number);
+    sd_out_text(out, ",");
+    if (process.at != t.at)
+        sd_out_printf(out, "%" PRIu64, p->tracks[t.at].number);
+    sd_out_text(out, ",");
+}
+
+static void put_event(struct sd_out *out, const struct sd_profile *p,
+                      const struct columns *c, const struct sd_event *e)
+{
+    bool is_span = e->kind == SD_EVENT_SPAN;
+
+    sd_out_text(out, !is_span                          ? "point"
+                     : (e->flags & SD_SPAN_UNFINISHED) ? "unfinished"
+                                                       : "span");
+    put_track(out, p, e->track);
+    if (is_span)
+        sd_csv_text(out, p->sites[e->site.at].path, strlen(p->sites[e->site.at].path));
+    put_seconds(out, e->from_ns);
+    put_seconds(out, e->to_ns);
+    for (uint32_t k = 0; k < c->n; k++)
+        c->values[k] = SD_VALUE_NONE;
+    for (uint32_t i = 0; i < e->n_values; i++)
+        c->values[c->of_metric[e->metrics[i].at]] = e->values[i];
+    for (uint32_t k = 0; k < c->n; k++) {
+        sd_out_text(out, ",");
+        if (c->values[k] != SD_VALUE_NONE)
+            sd_out_printf(out, "%" PRId64, c->values[k]);
+    }
+    sd_out_text(out, "\r\n");
+}
+
+static int write_csv(const struct sd_profile *p, const char *path,
+                     const struct sd_filter *filter, struct sd_out *out)
+{
+    struct sd_events *events = NULL;
+    struct sd_event e;
+    struct columns c;
+    int rc = arrange(p, &c);
+
+    if (rc == 0)
+        rc = sd_events_open(p, path, filter, &events);
+    if (rc == 0)
+        put_heading(out, &c);
+    while (rc == 0 && out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
+        put_event(out, p, &c, &e);
+        rc = 0;
+    }
+    sd_events_free(events);
+    release(&c);
+    return rc;
+}
+
+const struct sd_format sd_format_csv = {
+    .name = "csv",
+    .suffix = ".csv",
+    .summary = "one row per event, one column per metric",
+    .loses = "notes, facts about the run, how whole the capture is, units and meanings "
+             "of metrics, files and lines of sites",
+    .write = write_csv,
+};

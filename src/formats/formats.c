@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "formats/format.h"
+
+#define FORMAT(name) extern const struct sd_format sd_format_##name;
+#include "formats/formats.def"
+#undef FORMAT
+
+const struct sd_format *const sd_formats[] = {
+#define FORMAT(name) &sd_format_##name,
+#include "formats/formats.def"
+#undef FORMAT
+    NULL,
+};
+
+const struct sd_format *sd_format_for(const char *path)
+{
+    const struct sd_format *best = NULL;
+    size_t n = strlen(path);
+
+    for (size_t i = 0; sd_formats[i]; i++) {
+        size_t k = strlen(sd_formats[i]->suffix);
+
+        if (n >= k && strcasecmp(path + n - k, sd_formats[i]->suffix) == 0 &&
+            (!best || k > strlen(best->suffix)))
+            best = sd_formats[i];
+    }
+    return best;
+}
+
+const struct sd_format *sd_format_named(const char *name)
+{
+    for (size_t i = 0; sd_formats[i]; i++)
+        if (strcmp(sd_formats[i]->name, name) == 0)
+            return sd_formats[i];
+    return NULL;
+}

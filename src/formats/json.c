@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* json: one object with all of a capture: `health`, `meta`, `notes`, then `metrics`,
+ * `tracks` and `sites` numbered by `id`, then `events`, which name those ids.  Times
+ * are nanoseconds from the capture's zero, values raw under the metric's unit.  Events
+ * are streamed, one per line, so that writing them takes no memory. */
+#include <string.h>
+
+#include "base/json.h"
+#include "formats/format.h"
+
+static const char *const units[] = {
+    [SD_UNIT_COUNT] = "count",
+    [SD_UNIT_NANOSECONDS] = "ns",
+    [SD_UNIT_BYTES] = "bytes",
+};
+static const char *const adds[] = {
+    [SD_ADDS_SUM] = "sum",
+    [SD_ADDS_LEVEL] = "level",
+    [SD_ADDS_COUNTER] = "counter",
+    [SD_ADDS_PEAK] = "peak",
+};
+static const char *const track_kinds[] = {
+    [SD_TRACK_PROCESS] = "process",
+    [SD_TRACK_THREAD] = "thread",
+    [SD_TRACK_TASK] = "task",
+    [SD_TRACK_DEVICE] = "device",
+};
+static const char *const site_kinds[] = {
+    [SD_SITE_SECTION] = "section",   [SD_SITE_FUNCTION] = "function",
+    [SD_SITE_LINE] = "line",         [SD_SITE_TYPE] = "type",
+    [SD_SITE_OPERATOR] = "operator", [SD_SITE_LAYER] = "layer",
+};
+static const char *const note_kinds[] = {
+    [SD_NOTE_INFO] = "info",
+    [SD_NOTE_WARNING] = "warning",
+    [SD_NOTE_LOSS] = "loss",
+};
+
+static void key_text(struct sd_json *j, const char *key, const char *text)
+{
+    sd_json_key(j, key);
+    sd_json_string(j, text);
+}
+
+static void key_uint(struct sd_json *j, const char *key, uint64_t n)
+{
+    sd_json_key(j, key);
+    sd_json_uint(j, n);
+}
+
+/* An id, or null where there is none. */
+static void key_id(struct sd_json *j, const char *key, uint32_t id)
+{
+    sd_json_key(j, key);
+    if (id == UINT32_MAX)
+        sd_json_null(j);
+    else
+        sd_json_uint(j, id);
+}
+
+static void key_status(struct sd_json *j, const char *key, int32_t status)
+{
+    sd_json_key(j, key);
+    if (status == SD_STATUS_UNKNOWN)
+        sd_json_null(j);
+    else
+        sd_json_int(j, status);
+}
+
+static void put_health(struct sd_json *j, const struct sd_profile *p)
+{
+    const struct sd_health *h = &p->health;
+
+    sd_json_key(j, "health");
+    sd_json_object(j);
+    sd_json_key(j, "whole");
+    sd_json_bool(j, p->complaint == NULL);
+    key_text(j, "complaint", p->complaint);
+    sd_json_key(j, "ended");
+    sd_json_bool(j, h->is_ended);
+    key_status(j, "status", h->status);
+    key_uint(j, "chunks", h->chunks);
+    key_uint(j, "events", h->events);
+    key_uint(j, "lost_events", h->lost_events);
+    key_uint(j, "bad_chunks", h->bad_chunks);
+    key_uint(j, "bad_bytes", h->bad_bytes);
+    key_uint(j, "missing_chunks", h->missing_chunks);
+    key_uint(j, "created_real_ns", h->created_real_ns);
+    key_uint(j, "created_mono_ns", h->created_mono_ns);
+    sd_json_end(j);
+}
+
+/* An array: a key may stand there more than once. */
+static void put_metas(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "meta");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_metas; i++) {
+        sd_json_object(j);
+        key_text(j, "key", p->metas[i].key);
+        key_text(j, "value", p->metas[i].value);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_notes(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "notes");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_notes; i++) {
+        sd_json_object(j);
+        key_text(j, "kind", note_kinds[p->notes[i].kind]);
+        key_uint(j, "time_ns", p->notes[i].time_ns);
+        key_id(j, "track", p->notes[i].track.at);
+        key_text(j, "text", p->notes[i].text);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_metrics(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "metrics");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_metrics; i++) {
+        sd_json_object(j);
+        key_uint(j, "id", i);
+        key_text(j, "name", p->metrics[i].name);
+        key_text(j, "unit", units[p->metrics[i].unit]);
+        key_text(j, "adds", adds[p->metrics[i].adds]);
+        key_text(j, "meaning", p->metrics[i].meaning);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_tracks(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "tracks");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_tracks; i++) {
+        const struct sd_track *t = &p->tracks[i];
+
+        sd_json_object(j);
+        key_uint(j, "id", i);
+        key_text(j, "kind", track_kinds[t->kind]);
+        key_id(j, "parent", t->parent.at);
+        key_uint(j, "number", t->number);
+        key_uint(j, "start", t->start);
+        key_text(j, "name", t->name);
+        key_text(j, "host", t->host);
+        key_status(j, "status", t->status);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_sites(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "sites");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_sites; i++) {
+        const struct sd_site *s = &p->sites[i];
+
+        sd_json_object(j);
+        key_uint(j, "id", i);
+        key_text(j, "kind", site_kinds[s->kind]);
+        key_text(j, "name", s->name);
+        key_text(j, "path", s->path);
+        key_id(j, "parent", s->parent.at);
+        key_text(j, "file", s->file);
+        key_uint(j, "line", s->line);
+        key_text(j, "label", s->label);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_values(struct sd_json *j, const struct sd_profile *p,
+                       const struct sd_event *e)
+{
+    sd_json_key(j, "values");
+    sd_json_object(j);
+    for (uint32_t i = 0; i < e->n_values; i++) {
+        if (e->values[i] == SD_VALUE_NONE)
+            continue;
+        sd_json_key(j, p->metrics[e->metrics[i].at].name);
+        sd_json_int(j, e->values[i]);
+    }
+    sd_json_end(j);
+}
+
+static void put_event(struct sd_json *j, const struct sd_profile *p,
+                      const struct sd_event *e)
+{
+    sd_json_object(j);
+    key_text(j, "kind", e->kind == SD_EVENT_SPAN ? "span" : "point");
+    key_uint(j, "track", e->track.at);
+    if (e->kind == SD_EVENT_SPAN) {
+        key_uint(j, "site", e->site.at);
+        key_uint(j, "from_ns", e->from_ns);
+        key_uint(j, "to_ns", e->to_ns);
+        if (e->flags & SD_SPAN_RAISED) {
+            sd_json_key(j, "raised");
+            sd_json_bool(j, true);
+        }
+        if (e->flags & SD_SPAN_UNFINISHED) {
+            sd_json_key(j, "unfinished");
+            sd_json_bool(j, true);
+        }
+    } else {
+        key_uint(j, "time_ns", e->from_ns);
+    }
+    put_values(j, p, e);
+    sd_json_end(j);
+}
+
+static void put_definitions(struct sd_json *j, const struct sd_profile *p)
+{
+    key_uint(j, "sonde", 1); /* version of this form */
+    put_health(j, p);
+    put_metas(j, p);
+    put_notes(j, p);
+    put_metrics(j, p);
+    put_tracks(j, p);
+    put_sites(j, p);
+}
+
+static int write_json(const struct sd_profile *p, const char *path,
+                      const struct sd_filter *filter, struct sd_out *out)
+{
+    struct sd_events *events = NULL;
+    struct sd_event e;
+    struct sd_json j;
+    int rc = sd_events_open(p, path, filter, &events);
+
+    if (rc < 0)
+        return rc;
+    sd_json_init(&j, out, false);
+    sd_json_object(&j);
+    put_definitions(&j, p);
+    sd_json_key(&j, "events");
+    sd_json_array(&j);
+    while (out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
+        sd_out_text(out, "\n"); /* white space, so that lines stay short */
+        put_event(&j, p, &e);
+    }
+    sd_json_end(&j);
+    sd_json_end(&j);
+    sd_out_text(out, "\n");
+    sd_events_free(events);
+    return rc < 0 ? rc : 0;
+}
+
+const struct sd_format sd_format_json = {
+    .name = "json",
+    .suffix = ".json",
+    .summary = "one object: what was measured, who and where, then every event",
+    .loses = "the order of events between threads, raw ticks of the clock, and which "
+             "section begin belongs to which end",
+    .write = write_json,
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* table_json: a table as an array of objects.  Times are nanoseconds, sizes bytes; in a
+ * tree every row has `depth`, and `parent`: the place of the row it is inside. */
+#include "report/report.h"
+
+static void put_cell(struct sd_json *j, const struct sd_cell *c)
+{
+    switch (c->kind) {
+    case SD_CELL_TEXT:
+        sd_json_string(j, c->text);
+        return;
+    case SD_CELL_COUNT:
+    case SD_CELL_NS:
+    case SD_CELL_BYTES:
+        sd_json_int(j, c->number);
+        return;
+    case SD_CELL_PERCENT:
+    case SD_CELL_REAL:
+        sd_json_real(j, c->real);
+        return;
+    case SD_CELL_NONE:
+        sd_json_null(j);
+        return;
+    }
+}
+
+static void put_place(struct sd_json *j, const struct sd_view_table *t, size_t row)
+{
+    int64_t depth = 0;
+
+    for (int32_t at = t->parents[row]; at >= 0; at = t->parents[at])
+        depth++;
+    sd_json_key(j, "depth");
+    sd_json_int(j, depth);
+    sd_json_key(j, "parent");
+    if (t->parents[row] < 0)
+        sd_json_null(j);
+    else
+        sd_json_int(j, t->parents[row]);
+}
+
+void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t)
+{
+    sd_json_key(j, t->name);
+    sd_json_array(j);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        sd_json_object(j);
+        for (size_t k = 0; k < t->n_columns; k++) {
+            sd_json_key(j, t->columns[k].name);
+            put_cell(j, sd_view_cell(t, i, k));
+        }
+        if (t->parents)
+            put_place(j, t, i);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
