@@ -2,16 +2,52 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 /* A sentence holds a path or two.  What is longer is cut and marked, never lost
- * silently; a fixed slot means that failing needs no memory, so that even running
- * out of memory can be said. */
+ * silently. */
 enum { SENTENCE_MAX = 2048 };
 
-static _Thread_local char sentence[SENTENCE_MAX];
+/* The slot itself is allocated at a thread's first failure and only two pointers lie
+ * in thread-local storage: the extension's is taken from a reserve of some hundred
+ * bytes that all libraries of a process share (static TLS), and a library that takes
+ * too much of it cannot be loaded.  Where there is no memory for the slot the meaning
+ * of the code stands in for the sentence. */
+static _Thread_local char *slot;
+static _Thread_local const char *stand_in;
+
+static pthread_once_t slot_key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t slot_key;
+static bool has_slot_key;
+
+static void free_slot(void *p)
+{
+    slot = NULL;
+    sd_free(p);
+}
+
+static void make_slot_key(void)
+{
+    has_slot_key = pthread_key_create(&slot_key, free_slot) == 0;
+}
+
+/* This thread's slot, or NULL.  The key exists only to free it when the thread ends. */
+static char *own_slot(void)
+{
+    if (slot)
+        return slot;
+    pthread_once(&slot_key_once, make_slot_key);
+    slot = has_slot_key ? sd_zalloc(SENTENCE_MAX) : NULL;
+    if (slot && pthread_setspecific(slot_key, slot) != 0)
+        free_slot(slot);
+    return slot;
+}
 
 /* Steps back to the start of a character, so that a cut never leaves half of one. */
 static size_t whole_chars(const char *s, size_t n)
@@ -22,7 +58,8 @@ static size_t whole_chars(const char *s, size_t n)
 }
 
 /* Writes into a copy first: arguments may point into the slot itself. */
-static void say(const char *fmt, va_list args, const char *joint, const char *after)
+static void say(int code, const char *fmt, va_list args, const char *joint,
+                const char *after)
 {
     static const char mark[] = "...";
     char text[SENTENCE_MAX];
@@ -36,7 +73,9 @@ static void say(const char *fmt, va_list args, const char *joint, const char *af
         memcpy(text + n, mark, sizeof mark);
         n += sizeof mark - 1;
     }
-    memcpy(sentence, text, n + 1);
+    stand_in = sd_err_meaning(code);
+    if (own_slot())
+        memcpy(slot, text, n + 1);
 }
 
 int sd_fail(enum sd_err code, const char *fmt, ...)
@@ -45,7 +84,7 @@ int sd_fail(enum sd_err code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    say(fmt, args, "", "");
+    say(code, fmt, args, "", "");
     va_end(args);
     errno = kept;
     return code;
@@ -79,14 +118,15 @@ static enum sd_err code_of_errno(int err)
 int sd_fail_errno(int err, const char *fmt, ...)
 {
     int kept = errno;
+    enum sd_err code = code_of_errno(err);
     char words[128];
     va_list args;
 
     va_start(args, fmt);
-    say(fmt, args, ": ", strerror_r(err, words, sizeof words));
+    say(code, fmt, args, ": ", strerror_r(err, words, sizeof words));
     va_end(args);
     errno = kept;
-    return code_of_errno(err);
+    return code;
 }
 
 int sd_fail_in(int rc, const char *fmt, ...)
@@ -95,13 +135,13 @@ int sd_fail_in(int rc, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    say(fmt, args, ": ", sentence);
+    say(rc, fmt, args, ": ", sd_fail_text());
     va_end(args);
     errno = kept;
     return rc;
 }
 
-const char *sd_fail_text(void) { return sentence; }
+const char *sd_fail_text(void) { return slot ? slot : stand_in ? stand_in : ""; }
 
 const char *sd_err_meaning(int code)
 {

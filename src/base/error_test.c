@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/test.h"
 
 TEST(failing_returns_the_code_and_leaves_the_sentence)
@@ -106,6 +107,32 @@ TEST(each_thread_has_its_own_sentence)
     CHECK(pthread_join(thread, NULL) == 0);
     CHECK(seen == 0);
     CHECK(strcmp(sd_fail_text(), "mine") == 0);
+}
+
+static void *fail_without_memory(void *good)
+{
+    bool *is_good = good;
+
+    sd_mem_fail_at(1, true);
+    sd_fail(SD_EACCESS, "cannot read process %d", 12);
+    *is_good = strcmp(sd_fail_text(), "the system refused") == 0;
+    sd_fail_in(SD_EACCESS, "context");
+    *is_good = *is_good && strcmp(sd_fail_text(), "the system refused") == 0;
+    sd_mem_fail_at(0, false);
+    sd_fail(SD_EIO, "with memory again");
+    *is_good = *is_good && strcmp(sd_fail_text(), "with memory again") == 0;
+    return NULL;
+}
+
+/* In a new thread, which has no slot for its sentence yet. */
+TEST(without_memory_for_the_sentence_the_meaning_of_the_code_stands_in)
+{
+    pthread_t thread;
+    bool is_good = false;
+
+    CHECK(pthread_create(&thread, NULL, fail_without_memory, &is_good) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(is_good);
 }
 
 TEST(every_code_has_a_meaning_and_strangers_one_too)
