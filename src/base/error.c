@@ -15,10 +15,11 @@
 enum { SENTENCE_MAX = 2048 };
 
 /* The slot itself is allocated at a thread's first failure and only two pointers lie
- * in thread-local storage: the extension's is taken from a reserve of some hundred
- * bytes that all libraries of a process share (static TLS), and a library that takes
- * too much of it cannot be loaded.  Where there is no memory for the slot the meaning
- * of the code stands in for the sentence. */
+ * in thread-local storage: the extension's comes out of a reserve that all
+ * libraries loaded into a process share (static TLS; with glibc 2.36 a library of 1.8
+ * kB finds no room even alone), and one that finds no room cannot be loaded.  Where
+ * there is no memory for the slot the meaning of the code stands in for the sentence.
+ */
 static _Thread_local char *slot;
 static _Thread_local const char *stand_in;
 
