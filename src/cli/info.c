@@ -15,6 +15,7 @@
 #include "cli/say.h"
 
 enum { OPT_JSON };
+enum { PROCESSES_SHOWN = 20 };
 static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
@@ -65,7 +66,7 @@ static void put_row(struct sd_out *out, const char *name, const char *value)
     if (!value)
         return;
     sd_text_escape(&shown, value, strlen(value));
-    sd_out_printf(out, "%-12s %s\n", name, sd_buf_string(&shown));
+    sd_out_printf(out, "%-11s %s\n", name, sd_buf_string(&shown));
     sd_buf_release(&shown);
 }
 
@@ -110,11 +111,12 @@ static void put_size(struct sd_buf *to, const struct sd_health *h)
 static void put_processes(struct sd_out *out, const struct sd_profile *p)
 {
     struct sd_buf line = { 0 };
+    size_t n = 0;
 
     for (size_t i = 0; i < p->n_tracks; i++) {
         const struct sd_track *t = &p->tracks[i];
 
-        if (t->kind != SD_TRACK_PROCESS)
+        if (t->kind != SD_TRACK_PROCESS || n++ >= PROCESSES_SHOWN)
             continue;
         sd_buf_clear(&line);
         sd_buf_printf(&line, "%llu %s", (unsigned long long)t->number,
@@ -125,13 +127,18 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
         }
         put_row(out, "process", sd_buf_string(&line));
     }
+    if (n > PROCESSES_SHOWN) {
+        sd_buf_clear(&line);
+        sd_buf_printf(&line, "%zu more", n - PROCESSES_SHOWN);
+        put_row(out, "", sd_buf_string(&line));
+    }
     sd_buf_release(&line);
 }
 
 static void put_text(struct sd_out *out, const struct sd_profile *p, const char *file)
 {
-    static const char *const keys[] = { "command", "cwd",        "host",
-                                        "python",  "collectors", "sonde.version" };
+    static const char *const keys[] = { "command", "cwd", "host", "python",
+                                        "collectors" };
     char wall[SD_TEXT_MAX];
     struct sd_facts f;
 
@@ -141,6 +148,7 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     PUT_MADE(out, "ended", put_ending, &p->health);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         put_row(out, keys[i], sd_profile_meta(p, keys[i]));
+    put_row(out, "sonde", sd_profile_meta(p, "sonde.version"));
     PUT_MADE(out, "recorded", put_time, p->health.created_real_ns);
     put_row(out, "lasted", sd_text_duration(wall, (int64_t)f.wall_ns));
     PUT_MADE(out, "events", put_counts, &p->health);
@@ -258,7 +266,7 @@ static int run(const struct sd_command *c)
     if (c->n_words != 1)
         return sd_say_failure(
             sd_fail(SD_EUSAGE, "info wants one capture: sonde info train.sonde"));
-    rc = sd_profile_load(c->words[0], NULL, &p);
+    rc = sd_load_one(c, c->words[0], NULL, &p);
     if (rc < 0)
         return sd_say_failure(rc);
     sd_out_to_fd(&out, STDOUT_FILENO);

@@ -2,12 +2,30 @@
 #include "cli/load.h"
 
 #include "base/error.h"
+#include "cli/progress.h"
 #include "cli/say.h"
 
-static int load_one(const char *file, const struct sd_filter *filter,
-                    struct sd_profile **out)
+int sd_load_one(const struct sd_command *c, const char *file,
+                const struct sd_filter *filter, struct sd_profile **out)
 {
-    int rc = sd_profile_load(file, filter, out);
+    struct sd_reader *reader = NULL;
+    struct sd_progress progress;
+    int rc = sd_reader_open(file, &reader);
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    sd_progress_begin(&progress, c, reader, file);
+    rc = sd_profile_load_reader(reader, filter, out);
+    sd_progress_end(&progress);
+    sd_reader_free(reader);
+    return rc;
+}
+
+static int load_and_say(const struct sd_command *c, const char *file,
+                        const struct sd_filter *filter, struct sd_profile **out)
+{
+    int rc = sd_load_one(c, file, filter, out);
 
     if (rc == 0 && (*out)->complaint)
         sd_say("%s: %s", file, (*out)->complaint);
@@ -24,9 +42,9 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
     if (n == 0)
         return sd_fail(SD_EUSAGE, "%s wants a capture: sonde %s train.sonde",
                        c->verb->name, c->verb->name);
-    rc = load_one(files[0], filter, out);
+    rc = load_and_say(c, files[0], filter, out);
     for (size_t i = 1; i < n && rc == 0; i++) {
-        rc = load_one(files[i], filter, &more);
+        rc = load_and_say(c, files[i], filter, &more);
         if (rc == 0)
             rc = sd_profile_merge(*out, more);
         sd_profile_free(more);

@@ -50,7 +50,10 @@ static const struct sd_option options[] = {
     [OPT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time", 0,
                  "TIME" },
     [OPT_TABLE] = { "table", SD_TEXT, NULL,
-                    "only this table: sections, processes or series", 0, "NAME" },
+                    "only this table: sections, processes, or series (the readings of "
+                    "each "
+                    "process)",
+                    0, "NAME" },
     [OPT_TREE] = { "tree", SD_FLAG, NULL, "sections as a tree", 0, NULL },
     [OPT_PLOT] = { "plot", SD_FLAG, NULL,
                    "draw readings over time into the picture that -o names", 0, NULL },
@@ -145,8 +148,8 @@ static int put_tables(const struct sd_command *c, const struct sd_profile *p,
 {
     const struct sd_option_value *v = c->values;
     struct sd_tables_wish wish = { v[OPT_TABLE].text, v[OPT_SORT].text,
-                                   (size_t)v[OPT_ROWS].number,
-                                   v[OPT_TREE].number != 0 };
+                                   (size_t)v[OPT_ROWS].number, v[OPT_TREE].number != 0,
+                                   form == FORM_TEXT };
     struct sd_text_style style = sd_style_for(c, fd);
     struct sd_view view = { 0 };
     int rc;
@@ -207,8 +210,9 @@ const struct sd_verb sd_verb_report = {
     .group = SD_GROUP_READ,
     .summary = "prints what is in a capture: tables, JSON, CSV, or a plot",
     .usage = "[OPTION...] FILE...",
-    .about = "Prints the tables of a capture: its sections, its processes, and the "
-             "readings taken over time. Several captures are merged into one report. "
+    .about = "Prints the tables of a capture: its sections and its processes; the "
+             "readings taken over time with --table series, and in JSON. Several "
+             "captures are merged into one report. "
              "A capture that is cut or damaged is reported as far as it goes; what is "
              "missing is said on stderr.\n\n"
              "Times of --from and --to count from the start of the capture: 2s, "

@@ -20,6 +20,7 @@
 #include "cli/facts.h"
 #include "cli/interpreter.h"
 #include "cli/launch.h"
+#include "cli/load.h"
 #include "cli/naming.h"
 #include "cli/package.h"
 #include "cli/say.h"
@@ -248,7 +249,7 @@ static void say_absence(struct run *r)
 /* A collector's verb prints its table where data goes; it is the run's answer. */
 static void put_report(const struct sd_command *c, const struct sd_profile *p)
 {
-    const struct sd_tables_wish wish = { .limit = 20 };
+    const struct sd_tables_wish wish = { .limit = 20, .is_short = true };
     struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
     struct sd_view v = { 0 };
     struct sd_out out;
@@ -282,7 +283,7 @@ static void show(struct run *r)
     struct sd_profile *p = NULL;
 
     say_absence(r);
-    if (sd_profile_load(r->naming.capture, NULL, &p) < 0) {
+    if (sd_load_one(r->command, r->naming.capture, NULL, &p) < 0) {
         sd_say("the capture cannot be read back: %s", sd_fail_text());
         return;
     }

@@ -8,13 +8,14 @@
 #include "base/text.h"
 #include "cli/facts.h"
 
-static int fill(const struct sd_profile *p, bool is_tree, struct sd_view *v)
+static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                struct sd_view *v)
 {
-    int rc = is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
+    int rc = wish->is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
 
     if (rc == 0)
         rc = sd_analyse_processes(p, v);
-    if (rc == 0)
+    if (rc == 0 && (wish->table || !wish->is_short))
         rc = sd_analyse_series(p, v);
     return rc;
 }
@@ -74,7 +75,7 @@ static int sort(struct sd_view *v, const char *key, size_t limit)
 int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
                  struct sd_view *v)
 {
-    int rc = fill(p, wish->is_tree, v);
+    int rc = fill(p, wish, v);
 
     if (rc == 0 && wish->table)
         rc = keep_named(v, wish->table);

@@ -12,6 +12,7 @@ struct sd_tables_wish {
     const char *sort;  /* NULL: as the analysis has them */
     size_t limit;      /* rows of each; 0: all */
     bool is_tree;      /* sections as a tree */
+    bool is_short;     /* without what is only asked for by name: the readings */
 };
 
 /* Fills a zeroed view: sections, processes, series, less those without rows.
