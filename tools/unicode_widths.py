@@ -15,7 +15,7 @@ def width(code):
     category = unicodedata.category(char)
     if category == "Cn":
         return None  # not assigned: joins whatever stands around it
-    if 0x1160 <= code <= 0x11FF:
+    if 0x1160 <= code <= 0x11FF or 0xD7B0 <= code <= 0xD7FF:
         return 0  # vowels and finals of Hangul, drawn into the syllable before them
     if code == 0xAD or unicodedata.bidirectional(char) == "AN":
         return 1  # soft hyphen; Arabic signs before a number: format characters, but drawn

@@ -401,7 +401,6 @@ static void fill_fallbacks(struct walk w, struct sd_option_value *values)
             int rc = sd_option_read(o, o->fallback, v);
 
             sd_assert(rc == 0); /* fallbacks are ours */
-            (void)rc;
         }
         v->is_given = false;
     }
