@@ -286,9 +286,8 @@ TEST(one_value_is_read_by_its_kind)
 
 TEST(the_nearest_word_is_a_slip_or_a_beginning_and_nothing_far)
 {
-    static const char *const words[] = {
-        "report", "record", "run", "info", "rate", "on", "a", NULL
-    };
+    static const char *const words[] = { "report", "record", "run", "info",
+                                         "rate",   "on",     "a",   NULL };
     static const char *const none[] = { NULL };
 
     CHECK(strcmp(sd_nearest("rat", words), "rate") == 0);
