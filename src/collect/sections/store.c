@@ -129,7 +129,6 @@ static struct sd_path_step *add_step(struct sd_store *s,
     if (step->entry == SD_STORE_NONE && add_entry(s, path, n_path, &step->entry) < 0)
         return NULL;
     step->parent = parent;
-    step->depth = parent ? parent->depth + 1 : 1;
     step->id = s->n_steps + 1;
     sd_section_name_init(&step->name, parent ? &parent->name : NULL, path + n_path - n,
                          n);
@@ -145,7 +144,7 @@ const struct sd_path_step *sd_store_step(struct sd_store *s,
 {
     uint64_t key, found;
 
-    while (parent && parent->depth >= SD_STORE_DEPTH)
+    while (parent && parent->name.depth >= SD_STORE_DEPTH)
         parent = parent->parent;
     if (n > INT32_MAX / 2 || (parent && s->entries[parent->entry].n > INT32_MAX / 2))
         return NULL;
@@ -259,17 +258,24 @@ void sd_store_begun(const struct sd_store *s, uint32_t at, const struct sd_secti
     sd_store_set(s, row, SD_FIELD_START_RSS, known(m->start.rss_bytes));
 }
 
+/* CPU clocks belong to one thread or process: elsewhere they say nothing of the
+ * section. */
+static bool has_same_clock(const struct sd_section *m, enum sd_kind kind)
+{
+    if (kind == SD_KIND_CPU)
+        return !m->is_moved;
+    return kind != SD_KIND_PROCESS || m->forks == sd_session_forks();
+}
+
 void sd_store_ended(const struct sd_store *s, uint32_t at, const struct sd_section *m,
                     int64_t epoch_ns, enum sd_row_flags raised)
 {
     const struct sd_reading *a = &m->start, *b = &m->end;
     struct sd_row *row = sd_store_row(s, at);
-    int64_t end = moment(b, row->kind, epoch_ns);
 
     row->flags = (uint8_t)raised;
-    /* A CPU clock that ran backwards is that of another thread or process. */
-    if (end >= moment(a, row->kind, epoch_ns))
-        sd_store_set(s, row, SD_FIELD_END, end);
+    if (has_same_clock(m, row->kind))
+        sd_store_set(s, row, SD_FIELD_END, moment(b, row->kind, epoch_ns));
     sd_store_set(s, row, SD_FIELD_END_VMS, known(b->vms_bytes));
     sd_store_set(s, row, SD_FIELD_END_RSS, known(b->rss_bytes));
     sd_store_set(s, row, SD_FIELD_PEAK, known(m->peak_bytes));

@@ -69,7 +69,6 @@ struct sd_path_step { /* lives in the arena: sections keep pointers to it */
     const struct sd_path_step *parent;
     uint32_t id; /* from 1 */
     uint32_t entry;
-    uint32_t depth;
 };
 
 struct sd_entry { /* one different path */

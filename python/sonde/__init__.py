@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Sonde: one profiler for Python and machine-learning programs.
+
+    from sonde import Profiler
+
+    profiler = Profiler()
+    with profiler("loading-data"):
+        ...
+    for batch in profiler.each(batches, name="epoch"):
+        ...
+    profiler["loading-data"].time.duration
+    profiler.df()                       # with pandas; profiler.rows() always
+
+Sections are measured in this process and kept in memory.  Under `sonde run program.py`, after
+sonde.start("x.sonde"), or with SONDE_OUT=x.sonde in the environment, they also go into a capture,
+on one clock with everything else that is recorded: `sonde report x.sonde`.
+
+Importing sonde starts nothing, opens nothing and imports nothing but its own extension.
+"""
+try:
+    from ._sonde import (
+        Interval, IoInterval, MemoryInterval, NetworkInterval, Profiler, TimeInterval, __version__, collectors, is_recording,
+        section, start, stop,
+    )
+except ImportError as why:
+    if why.name != "sonde._sonde":
+        raise
+    import sys
+
+    raise ImportError(
+        "sonde has no extension for this Python ({0}): install sonde with it (pip install sonde), or run `make` in the "
+        "source tree while this Python is on PATH".format(sys.version.split()[0]),
+        name="sonde._sonde",
+    ) from None
+
+from _collections_abc import Mapping as _Mapping  # loaded already wherever a program runs
+
+_Mapping.register(Profiler)
+del _Mapping
+
+__all__ = [
+    "Interval", "IoInterval", "MemoryInterval", "NetworkInterval", "Profiler", "TimeInterval", "collectors", "is_recording",
+    "section", "start", "stop",
+]

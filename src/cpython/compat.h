@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CPYTHON_COMPAT_H
+#define SD_CPYTHON_COMPAT_H
+/* compat: CPython 3.8 to 3.13 under one set of names.
+ *
+ * The only file that compares PY_VERSION_HEX.  Each difference is one macro or one
+ * small function here, named after what is wanted, so that the extension reads the
+ * same for every version.  Where a newer CPython has the call, its name is used. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#if PY_VERSION_HEX < 0x03080000
+#error "Sonde's extension needs CPython 3.8 or later"
+#endif
+
+/* 3.8's PyMODINIT_FUNC says nothing of visibility, and we hide everything. */
+#define SD_PYINIT __attribute__((visibility("default"))) PyMODINIT_FUNC
+
+/* Instances of types made from a spec own a reference to their type.  Visiting it
+ * crashes subclasses before 3.9 (bpo-40217); there it is simply not collected. */
+#if PY_VERSION_HEX >= 0x03090000
+#define SD_VISIT_TYPE(self) Py_VISIT(Py_TYPE(self))
+#else
+#define SD_VISIT_TYPE(self) ((void)(self))
+#endif
+
+/* Vectorcall and weak references on types made from a spec: 3.9 reads the offsets from
+ * members of these names; 3.8 must be told by hand, once the type is there. */
+#if PY_VERSION_HEX >= 0x03090000
+#define SD_TPFLAGS_VECTORCALL Py_TPFLAGS_HAVE_VECTORCALL
+#define SD_OFFSET_MEMBERS(call, weakrefs)                                              \
+    { "__vectorcalloffset__", T_PYSSIZET, (call), READONLY, NULL },                    \
+        { "__weaklistoffset__", T_PYSSIZET, (weakrefs), READONLY, NULL },
+#else
+#define SD_TPFLAGS_VECTORCALL _Py_TPFLAGS_HAVE_VECTORCALL
+#define SD_OFFSET_MEMBERS(call, weakrefs)
+#endif
+
+static inline void sd_type_offsets(PyTypeObject *type, Py_ssize_t call,
+                                   Py_ssize_t weakrefs)
+{
+#if PY_VERSION_HEX >= 0x03090000
+    (void)type, (void)call, (void)weakrefs;
+#else
+    type->tp_vectorcall_offset = call;
+    type->tp_weaklistoffset = weakrefs;
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030a0000
+static inline PyObject *Py_NewRef(PyObject *o)
+{
+    Py_INCREF(o);
+    return o;
+}
+
+static inline PyObject *Py_XNewRef(PyObject *o)
+{
+    Py_XINCREF(o);
+    return o;
+}
+
+/* Takes no reference, whatever happens: PyModule_AddObject takes one on success only.
+ */
+static inline int PyModule_AddObjectRef(PyObject *module, const char *name, PyObject *o)
+{
+    Py_XINCREF(o);
+    if (o && PyModule_AddObject(module, name, o) == 0)
+        return 0;
+    Py_XDECREF(o);
+    return -1;
+}
+#endif
+
+/* A free object of a type with garbage collection is one again.  Heap types count
+ * their instances, and an object that waits on a free list still counts. */
+static inline void sd_revive(PyObject *o) { _Py_NewReference(o); }
+
+/* The exception that is set, put aside while our own bookkeeping runs in a destructor
+ * or behind a user's back. */
+struct sd_raised {
+    PyObject *type, *value, *traceback;
+};
+
+static inline struct sd_raised sd_raised_take(void)
+{
+    struct sd_raised r = { NULL, NULL, NULL };
+
+#if PY_VERSION_HEX >= 0x030c0000
+    r.value = PyErr_GetRaisedException();
+#else
+    PyErr_Fetch(&r.type, &r.value, &r.traceback);
+#endif
+    return r;
+}
+
+static inline void sd_raised_give_back(struct sd_raised r)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    PyErr_SetRaisedException(r.value);
+#else
+    PyErr_Restore(r.type, r.value, r.traceback);
+#endif
+}
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/columns.h"
+
+const char *const sd_words[SD_N_WORDS] = {
+#define WORD(id, text) text,
+#include "ext/words.def"
+#undef WORD
+};
+
+enum shape {
+    SIZE,
+    SIZE_GAIN,
+    SECONDS,
+    LASTED,
+    COUNT,
+    WORD_SIZE,
+    WORD_KIND,
+    WORD_SECONDS,
+};
+
+static const struct {
+    enum shape shape;
+    enum sd_field a, b;
+} sources[SD_N_COLUMNS] = {
+#define COLUMN(id, group, name, shape, a, b) { shape, SD_FIELD_##a, SD_FIELD_##b },
+#include "ext/columns.def"
+#undef COLUMN
+};
+
+#define GROUP_NAME_MEMORY "memory:"
+#define GROUP_NAME_TIME "time:"
+#define GROUP_NAME_IO "io:"
+#define GROUP_NAME_NETWORK "network:"
+#define CELL_OF_SIZE SD_CELL_REAL
+#define CELL_OF_SIZE_GAIN SD_CELL_REAL
+#define CELL_OF_SECONDS SD_CELL_REAL
+#define CELL_OF_LASTED SD_CELL_REAL
+#define CELL_OF_COUNT SD_CELL_COUNT
+#define CELL_OF_WORD_SIZE SD_CELL_WORD
+#define CELL_OF_WORD_KIND SD_CELL_WORD
+#define CELL_OF_WORD_SECONDS SD_CELL_WORD
+
+const struct sd_column_about sd_columns[SD_N_COLUMNS] = {
+#define COLUMN(id, group, name, shape, a, b)                                           \
+    { GROUP_NAME_##group name, name, SD_GROUP_##group, CELL_OF_##shape },
+#include "ext/columns.def"
+#undef COLUMN
+};
+
+double sd_unit_bytes(enum sd_size_unit unit)
+{
+    return (double)(1ull << (10u * (unsigned)unit));
+}
+
+bool sd_column_is_shown(const struct sd_store *s, enum sd_column column)
+{
+    return column != SD_COL_PSS || (s->measure & SD_MEASURE_PSS);
+}
+
+static struct sd_cell real(double v)
+{
+    return (struct sd_cell){ .kind = SD_CELL_REAL, .real = v };
+}
+
+static struct sd_cell word(unsigned first, unsigned which)
+{
+    return (struct sd_cell){ .kind = SD_CELL_WORD, .word = first + which };
+}
+
+struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row,
+                              enum sd_column column)
+{
+    static const struct sd_cell none = { .kind = SD_CELL_NONE };
+    enum shape shape = sources[column].shape;
+    enum sd_field a_field = sources[column].a;
+    int64_t a, b;
+
+    /* A word is as true of an open interval as of a finished one, but has no sense
+     * beside numbers that were not asked for. */
+    if (sd_columns[column].kind == SD_CELL_WORD && s->at[a_field] < 0)
+        return none;
+    a = sd_store_get(s, row, a_field);
+    b = sd_store_get(s, row, sources[column].b);
+    if (sd_columns[column].kind != SD_CELL_WORD &&
+        (a == SD_VALUE_NONE || b == SD_VALUE_NONE))
+        return none;
+    switch (shape) {
+    case SIZE:
+        return real((double)a / sd_unit_bytes(row->unit));
+    case SIZE_GAIN:
+        return real((double)(b - a) / sd_unit_bytes(row->unit));
+    case SECONDS:
+        return real((double)a / 1e9);
+    case LASTED:
+        return real((double)(b - a) / 1e9);
+    case COUNT:
+        return (struct sd_cell){ .kind = SD_CELL_COUNT, .count = a };
+    case WORD_SIZE:
+        return word(SD_WORD_BYTES, row->unit);
+    case WORD_KIND:
+        return word(SD_WORD_WALL, row->kind);
+    case WORD_SECONDS:
+        return word(SD_WORD_SECONDS, 0);
+    }
+    return none;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_EXT_H
+#define SD_EXT_EXT_H
+/* ext: what one instance of the module `_sonde` owns.
+ *
+ * A process may hold several (one per sub-interpreter; the bootstrap's and the
+ * program's own import): each has its own types and its own nesting, and all share the
+ * one session underneath (collect/session.h), hence one writer and one memory mark.
+ *
+ * The types reach their instance through a capsule in their dictionary, because an
+ * object may outlive the module: the module owns the Python objects below and drops
+ * them when it goes, the types own this struct. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpython/compat.h"
+#include "ext/columns.h"
+
+struct sd_profiler;
+struct sd_open;
+
+enum sd_view_kind { /* what p["x"] and its parts are */
+                    SD_VIEW_INTERVAL,
+                    SD_VIEW_MEMORY,
+                    SD_VIEW_TIME,
+                    SD_VIEW_IO,
+                    SD_VIEW_NETWORK,
+                    SD_N_VIEWS,
+};
+
+enum { SD_FREE_SECTIONS = 32 };
+
+struct sd_ext {
+    bool is_cleared; /* the module is gone: keep nothing for later */
+    /* Dropped with the module: */
+    PyTypeObject *profiler, *section, *quiet, *each, *views[SD_N_VIEWS];
+    PyObject *quiet_one; /* what a disabled Profiler hands out */
+    PyObject *members;   /* tuple: the words as enum members; NULL until used */
+    PyObject *plain;     /* the Profiler behind section(): keeps nothing */
+    PyObject *free[SD_FREE_SECTIONS]; /* ended sections, to be used again */
+    int n_free;
+    /* Dropped with the last type: */
+    PyObject *current; /* ContextVar: the innermost open section of this context */
+    PyObject *task;    /* ContextVar: bytes of struct sd_task_number (section.c) */
+    uint64_t n_tasks;
+    PyObject *words[SD_N_WORDS]; /* "bytes", "wall", ... */
+    PyObject *str_asyncio;
+};
+
+/* The instance that made this type or a base of it; borrowed.  NULL with an exception
+ * set. */
+struct sd_ext *sd_ext_of(PyTypeObject *type);
+
+struct sd_ext *sd_ext_of_module(PyObject *module);
+
+/* True, with an exception set, once the module is gone: nothing new can be made. */
+bool sd_ext_is_gone(struct sd_ext *ext);
+
+/* Raises what a code of the core means, in the core's own sentence.  Returns NULL. */
+PyObject *sd_ext_raise(int rc);
+
+/* sonde.<module>.<name>(...): the adapters written in Python, imported at their first
+ * use.  A new reference. */
+PyObject *sd_ext_adapter(const char *module, const char *name, PyObject *arg);
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* module: the extension `_sonde`: makes its types, and the few functions of sonde. */
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "collect/collector.h"
+#include "collect/own.h"
+#include "collect/session.h"
+#include "ext/interval.h"
+#include "ext/section.h"
+#include "process/usage.h"
+#include "sonde.h"
+
+static const char capsule_name[] = "sonde._sonde";
+static const char capsule_key[] = "_ext";
+
+struct state { /* what Python keeps with the module */
+    struct sd_ext *ext;
+    PyObject *capsule; /* owned: keeps `ext` */
+};
+
+/* --- ext.h */
+
+struct sd_ext *sd_ext_of(PyTypeObject *type)
+{
+    PyObject *capsule = PyObject_GetAttrString((PyObject *)type, capsule_key);
+    struct sd_ext *ext = capsule ? PyCapsule_GetPointer(capsule, capsule_name) : NULL;
+
+    Py_XDECREF(capsule); /* the type holds it */
+    return ext && sd_ext_is_gone(ext) ? NULL : ext;
+}
+
+bool sd_ext_is_gone(struct sd_ext *ext)
+{
+    if (ext->is_cleared)
+        PyErr_SetString(PyExc_RuntimeError, "sonde has been unloaded");
+    return ext->is_cleared;
+}
+
+struct sd_ext *sd_ext_of_module(PyObject *module)
+{
+    return ((struct state *)PyModule_GetState(module))->ext;
+}
+
+static PyTypeObject *make_type(PyObject *capsule, PyType_Spec *spec)
+{
+    PyObject *type = PyType_FromSpec(spec);
+
+    if (type && PyObject_SetAttrString(type, capsule_key, capsule) < 0)
+        Py_CLEAR(type);
+    return (PyTypeObject *)type;
+}
+
+PyObject *sd_ext_raise(int rc)
+{
+    PyObject *type = PyExc_OSError;
+
+    switch ((enum sd_err)rc) {
+    case SD_ENOMEM:
+        return PyErr_NoMemory();
+    case SD_EUSAGE:
+    case SD_EFORMAT:
+        type = PyExc_ValueError;
+        break;
+    case SD_EEXISTS:
+        type = PyExc_FileExistsError;
+        break;
+    case SD_EABSENT:
+        type = PyExc_FileNotFoundError;
+        break;
+    case SD_EACCESS:
+        type = PyExc_PermissionError;
+        break;
+    case SD_ELACKS:
+        type = PyExc_ImportError;
+        break;
+    case SD_EIO:
+    case SD_EFULL:
+    case SD_EGONE:
+    case SD_ETORN:
+        break;
+    }
+    PyErr_SetString(type, sd_fail_text());
+    return NULL;
+}
+
+PyObject *sd_ext_adapter(const char *module, const char *name, PyObject *arg)
+{
+    PyObject *path = PyUnicode_FromFormat("sonde.%s", module);
+    PyObject *imported = path ? PyImport_Import(path) : NULL;
+    PyObject *function = imported ? PyObject_GetAttrString(imported, name) : NULL;
+    PyObject *result =
+        function ? PyObject_CallFunctionObjArgs(function, arg, NULL) : NULL;
+
+    Py_XDECREF(path);
+    Py_XDECREF(imported);
+    Py_XDECREF(function);
+    return result;
+}
+
+/* --- Functions */
+
+static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "path", NULL };
+    PyObject *path;
+    int rc;
+
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:start", names,
+                                     PyUnicode_FSConverter, &path))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS /* a file is made */
+        rc = sd_own_start(PyBytes_AS_STRING(path));
+    Py_END_ALLOW_THREADS Py_DECREF(path);
+    if (rc < 0)
+        return sd_ext_raise(rc);
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_stop(PyObject *module, PyObject *unused)
+{
+    int rc;
+
+    (void)module;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
+        rc = sd_own_stop(SD_STATUS_UNKNOWN);
+    Py_END_ALLOW_THREADS if (rc < 0) return sd_ext_raise(rc);
+    Py_RETURN_NONE;
+}
+
+static PyObject *module_is_recording(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(sd_session_has_capture());
+}
+
+/* section("name"): for the capture alone.  The Profiler behind it is made at its first
+ * use, when the run has said what sections measure. */
+static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssize_t n,
+                                PyObject *kwnames)
+{
+    struct sd_ext *ext = sd_ext_of_module(module);
+    unsigned measure = SD_MEASURE_ALL;
+
+    if (!sd_session_has_capture())
+        return Py_NewRef(ext->quiet_one);
+    if (!ext->plain) {
+        sd_section_measure_from_env(&measure);
+        ext->plain = (PyObject *)sd_profiler_new(ext, measure, false);
+    }
+    return ext->plain ? sd_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
+}
+
+static void join_from_env(void)
+{
+    sd_session_join_from_env();
+    sd_own_start_from_env();
+}
+
+static PyObject *module_join_from_env(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    join_from_env();
+    Py_RETURN_NONE;
+}
+
+/* (rss, vms) of this process now, in bytes: for the calls that open no section. */
+static PyObject *module_memory(PyObject *module, PyObject *unused)
+{
+    struct sd_usage_reader reader;
+    struct sd_usage usage;
+    int rc;
+
+    (void)module;
+    (void)unused;
+    sd_usage_init(&reader, 0);
+    rc = sd_usage_read(&reader, SD_USAGE_MEMORY, &usage);
+    sd_usage_release(&reader);
+    if (rc < 0 || usage.rss_bytes < 0) {
+        PyErr_SetString(PyExc_OSError, "the memory of this process cannot be read");
+        return NULL;
+    }
+    return Py_BuildValue("LL", (long long)usage.rss_bytes, (long long)usage.vms_bytes);
+}
+
+static PyObject *options_about(const struct sd_option *options)
+{
+    PyObject *all = PyDict_New();
+
+    for (; all && options && options->name; options++) {
+        PyObject *meaning = PyUnicode_FromString(options->meaning);
+
+        if (!meaning || PyDict_SetItemString(all, options->name, meaning) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(meaning);
+    }
+    return all;
+}
+
+static PyObject *metrics_about(const struct sd_metric_about *metrics)
+{
+    PyObject *all = PyDict_New();
+
+    for (; all && metrics && metrics->name; metrics++) {
+        PyObject *meaning =
+            PyUnicode_FromString(metrics->meaning ? metrics->meaning : "");
+
+        if (!meaning || PyDict_SetItemString(all, metrics->name, meaning) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(meaning);
+    }
+    return all;
+}
+
+static PyObject *one_about(const struct sd_collector_about *about)
+{
+    return Py_BuildValue("{szszszszsNsN}", "name", about->name, "summary",
+                         about->summary, "cost", about->cost, "blind_to",
+                         about->blind_to, "metrics", metrics_about(about->metrics),
+                         "options", options_about(about->options));
+}
+
+static PyObject *module_about(PyObject *module, PyObject *unused)
+{
+    PyObject *all = PyList_New(0);
+
+    (void)module;
+    (void)unused;
+    for (size_t i = 0; all && sd_abouts[i]; i++) {
+        PyObject *one = one_about(sd_abouts[i]);
+
+        if (!one || PyList_Append(all, one) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(one);
+    }
+    return all;
+}
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+
+static PyMethodDef module_methods[] = {
+    { "start", WITH_KEYWORDS(module_start), METH_VARARGS | METH_KEYWORDS,
+      "start(path)\n--\n\nRecords this process and its children into a new capture, "
+      "until stop() or the\nend of the program.  Under `sonde run` there is one "
+      "already, "
+      "and this raises." },
+    { "stop", module_stop, METH_NOARGS,
+      "stop()\n--\n\nFinishes the capture that start() made; nothing without one." },
+    { "is_recording", module_is_recording, METH_NOARGS,
+      "is_recording()\n--\n\nDo sections go into a capture now?" },
+    { "section", WITH_KEYWORDS(module_section), METH_FASTCALL | METH_KEYWORDS,
+      "section(name, memory_unit=None, time_kind=None)\n--\n\n"
+      "A section for the capture alone: nothing is kept in memory, and without a "
+      "capture\nit costs next to nothing." },
+    { "collectors", module_about, METH_NOARGS,
+      "collectors()\n--\n\nEvery way of measuring: what it is, costs, and cannot "
+      "see." },
+    { "_join_from_env", module_join_from_env, METH_NOARGS, NULL },
+    { "_memory", module_memory, METH_NOARGS, NULL },
+    { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+/* --- Making and unmaking an instance */
+
+/* The last type or module is gone.  What is dropped only here leads to no type of
+ * ours, so it closes no circle through the capsule. */
+static void drop_ext(PyObject *capsule)
+{
+    struct sd_ext *ext = PyCapsule_GetPointer(capsule, capsule_name);
+
+    for (int i = 0; i < SD_N_WORDS; i++)
+        Py_CLEAR(ext->words[i]);
+    Py_CLEAR(ext->str_asyncio);
+    Py_CLEAR(ext->current);
+    Py_CLEAR(ext->task);
+    sd_free(ext);
+}
+
+static int make_words(struct sd_ext *ext)
+{
+    for (int i = 0; i < SD_N_WORDS; i++) {
+        ext->words[i] = PyUnicode_InternFromString(sd_words[i]);
+        if (!ext->words[i])
+            return -1;
+    }
+    ext->str_asyncio = PyUnicode_InternFromString("_asyncio");
+    return ext->str_asyncio ? 0 : -1;
+}
+
+static int make_types(struct sd_ext *ext, PyObject *capsule)
+{
+    ext->profiler = make_type(capsule, &sd_profiler_spec);
+    ext->section = make_type(capsule, &sd_section_spec);
+    ext->quiet = make_type(capsule, &sd_quiet_spec);
+    ext->each = make_type(capsule, &sd_each_spec);
+    for (int i = 0; i < SD_N_VIEWS; i++) {
+        ext->views[i] = make_type(capsule, &sd_view_specs[i]);
+        if (!ext->views[i])
+            return -1;
+    }
+    if (!ext->profiler || !ext->section || !ext->quiet || !ext->each)
+        return -1;
+    sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
+                    offsetof(struct sd_profiler, weakrefs));
+    ext->quiet_one = PyObject_CallFunctionObjArgs((PyObject *)ext->quiet, NULL);
+    /* These come from a Profiler only: object's own constructor would leave them
+     * empty. */
+    ext->section->tp_new = ext->each->tp_new = ext->quiet->tp_new = NULL;
+    return ext->quiet_one ? 0 : -1;
+}
+
+static int make_variables(struct sd_ext *ext)
+{
+    ext->current = PyContextVar_New("sonde.section", NULL);
+    ext->task = PyContextVar_New("sonde.task", NULL);
+    return ext->current && ext->task ? 0 : -1;
+}
+
+static int add_names(PyObject *module, struct sd_ext *ext)
+{
+    static const char *const views[] = { "Interval", "MemoryInterval", "TimeInterval",
+                                         "IoInterval", "NetworkInterval" };
+
+    for (int i = 0; i < SD_N_VIEWS; i++) {
+        if (PyModule_AddObjectRef(module, views[i], (PyObject *)ext->views[i]) < 0)
+            return -1;
+    }
+    return PyModule_AddObjectRef(module, "Profiler", (PyObject *)ext->profiler) < 0 ||
+                   PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
+               ? -1
+               : 0;
+}
+
+static int make_ext(struct state *state)
+{
+    struct sd_ext *ext = sd_zalloc(sizeof *ext);
+
+    if (!ext) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    state->capsule = PyCapsule_New(ext, capsule_name, drop_ext);
+    if (!state->capsule) {
+        sd_free(ext);
+        return -1;
+    }
+    state->ext = ext;
+    return 0;
+}
+
+static int module_exec(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+
+    if (make_ext(state) < 0 || make_words(state->ext) < 0 ||
+        make_variables(state->ext) < 0 || make_types(state->ext, state->capsule) < 0 ||
+        add_names(module, state->ext) < 0)
+        return -1;
+    sd_session_be_guest();
+    join_from_env();
+    return 0;
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    struct state *state = PyModule_GetState(module);
+    struct sd_ext *ext = state ? state->ext : NULL;
+
+    if (!ext)
+        return 0;
+    Py_VISIT(ext->profiler);
+    Py_VISIT(ext->section);
+    Py_VISIT(ext->quiet);
+    Py_VISIT(ext->each);
+    for (int i = 0; i < SD_N_VIEWS; i++)
+        Py_VISIT(ext->views[i]);
+    Py_VISIT(ext->quiet_one);
+    Py_VISIT(ext->members);
+    Py_VISIT(ext->plain);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    struct sd_ext *ext = state ? state->ext : NULL;
+
+    if (!ext)
+        return 0;
+    ext->is_cleared = true;
+    while (ext->n_free > 0)
+        sd_open_free(ext->free[--ext->n_free]);
+    Py_CLEAR(ext->plain);
+    Py_CLEAR(ext->members);
+    Py_CLEAR(ext->quiet_one);
+    for (int i = 0; i < SD_N_VIEWS; i++)
+        Py_CLEAR(ext->views[i]);
+    Py_CLEAR(ext->profiler);
+    Py_CLEAR(ext->section);
+    Py_CLEAR(ext->quiet);
+    Py_CLEAR(ext->each);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    struct state *state = PyModule_GetState(module);
+
+    if (!state)
+        return;
+    module_clear(module);
+    state->ext = NULL;
+    Py_CLEAR(state->capsule);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    { Py_mod_exec, module_exec },
+    { 0, NULL },
+};
+
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "sonde._sonde",
+    .m_doc = "The part of sonde that is written in C; import sonde instead.",
+    .m_size = sizeof(struct state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+SD_PYINIT PyInit__sonde(void);
+SD_PYINIT PyInit__sonde(void) { return PyModuleDef_Init(&module_def); }
