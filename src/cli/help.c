@@ -16,21 +16,25 @@ const char *const sd_group_titles[] = { "Record a program", "Look at a capture",
 
 void sd_put_wrapped(struct sd_out *out, const char *text, size_t at, size_t indent)
 {
+    bool is_first =
+        true; /* of its line: nothing stands between it and what was there */
+
     while (*text) {
         size_t n = strcspn(text, " \n");
         size_t width = sd_text_width(text, n);
 
-        if (at > indent && at + 1 + width > WIDTH) {
+        if (!is_first && at + 1 + width > WIDTH) {
             sd_out_printf(out, "\n%*s", (int)indent, "");
             at = indent;
-        } else if (at > indent) {
+        } else if (!is_first) {
             sd_out_text(out, " ");
             at++;
         }
         sd_out_write(out, text, n);
         at += width;
         text += n;
-        if (*text == '\n') {
+        is_first = *text == '\n';
+        if (is_first) {
             sd_out_printf(out, "\n%*s", text[1] && text[1] != '\n' ? (int)indent : 0,
                           "");
             at = indent;
@@ -185,7 +189,7 @@ int sd_print_help(const struct sd_verb *verb)
     struct sd_out out;
 
     sd_out_to_fd(&out, STDOUT_FILENO);
-    sd_out_printf(&out, "sonde %s", verb->name);
+    sd_out_printf(&out, "sonde %s ", verb->name);
     sd_put_wrapped(&out, verb->usage, 7 + strlen(verb->name), 6);
     sd_out_text(&out, "\n");
     sd_verb_paragraphs(&about, verb);
