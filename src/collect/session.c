@@ -228,7 +228,12 @@ void sd_session_be_guest(void) { sd_assert_set_handler(stop_measuring); }
 
 /* --- Tracks ---------------------------------------------------------------------- */
 
-struct sd_thread sd_thread_self(void)
+static uint64_t track_key(uint64_t kind, uint64_t number)
+{
+    return sd_hash(&number, sizeof number, 0x747261636b00u + kind);
+}
+
+const struct sd_thread *sd_thread_self(void)
 {
     unsigned now = sd_session_forks() + 1;
 
@@ -236,17 +241,11 @@ struct sd_thread sd_thread_self(void)
         thread.self.tid = (uint32_t)syscall(SYS_gettid);
         thread.self.start_ticks =
             sd_thread_start_time(getpid(), (pid_t)thread.self.tid);
+        thread.self.key = track_key(SD_TRACK_THREAD, thread.self.tid);
         thread.known_in = now;
     }
-    return thread.self;
+    return &thread.self;
 }
-
-static uint64_t track_key(uint64_t kind, uint64_t number)
-{
-    return sd_hash(&number, sizeof number, 0x747261636b00u + kind);
-}
-
-uint64_t sd_thread_key(uint32_t tid) { return track_key(SD_TRACK_THREAD, tid); }
 
 static uint32_t define_name(struct sd_log *l, const char *name)
 {
@@ -277,8 +276,8 @@ uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t)
 
     /* The name of another thread would have to be asked for by a handle that may be
      * stale; its own logs tell it. */
-    if (t->tid == sd_thread_self().tid)
+    if (t->tid == sd_thread_self()->tid)
         pthread_getname_np(pthread_self(), name, sizeof name);
-    return sd_log_define_track(l, sd_thread_key(t->tid), SD_TRACK_THREAD, process,
-                               t->tid, t->start_ticks, define_name(l, name));
+    return sd_log_define_track(l, t->key, SD_TRACK_THREAD, process, t->tid,
+                               t->start_ticks, define_name(l, name));
 }

@@ -47,13 +47,13 @@ _Atomic uint64_t *sd_session_peak_word(void);
 struct sd_thread {
     uint32_t tid;
     uint64_t start_ticks; /* clock ticks since boot; 0: not known */
+    uint64_t key;         /* of its track, in every log (sd_log_known) */
 };
-/* hot: the calling one. */
-struct sd_thread sd_thread_self(void);
+/* hot: the calling one.  Borrowed until the thread forks. */
+const struct sd_thread *sd_thread_self(void);
 
 enum { SD_ROOM_THREAD = 1024 }; /* room for sd_session_define_thread */
-uint64_t sd_thread_key(uint32_t tid);
 /* Defines the thread's track, and that of its process, in this chunk; inside room only.
- * Returns its id, which is known under sd_thread_key from now on. */
+ * Returns its id, which is known under t->key from now on. */
 uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t);
 #endif

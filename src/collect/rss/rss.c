@@ -68,8 +68,10 @@ static void read_all(struct rss *s)
     struct sd_log *l = sd_writer_log(s->how.writer);
 
     s->n_readings++;
-    if (l)
-        sd_watch_read(&s->watch, l);
+    if (!l)
+        return;
+    sd_watch_read(&s->watch, l);
+    sd_watch_read_end(&s->watch, l);
 }
 
 /* The next multiple of the interval that is still to come. */
@@ -112,19 +114,14 @@ static void *run(void *state)
 {
     struct rss *s = state;
     uint64_t deadline = s->watch.started_ns;
-    unsigned asked = 0;
+    unsigned asked = 1; /* by start, for the first */
     unsigned answered = 0;
-    struct sd_log *l;
 
     do {
         read_all(s);
-        if (asked != answered) {
-            l = sd_writer_log(s->how.writer);
-            if (l)
-                sd_watch_read_end(&s->watch, l);
+        if (asked != answered)
             answer(s, asked);
-            answered = asked;
-        }
+        answered = asked;
         deadline = next_deadline(s, deadline);
     } while (wait_until(s, deadline, &asked));
     read_all(s);
@@ -166,6 +163,28 @@ static void free_state(struct rss *s)
     sd_free(s);
 }
 
+static void wait_for_answer(struct rss *s, unsigned to)
+{
+    while (s->n_answered < to)
+        pthread_cond_wait(&s->changed, &s->lock);
+}
+
+/* When start returns the first reading is made: the program has not begun yet, and its
+ * counters start there. */
+static int start_reading(struct rss *s)
+{
+    int rc;
+
+    s->n_asked = 1;
+    rc = start_thread(s);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&s->lock);
+    wait_for_answer(s, 1);
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
 static int start(const struct sd_collect *how, void **state)
 {
     struct rss *s;
@@ -182,7 +201,7 @@ static int start(const struct sd_collect *how, void **state)
     init_waiting(s);
     rc = sd_watch_init(&s->watch, &s->how);
     if (rc == 0)
-        rc = start_thread(s);
+        rc = start_reading(s);
     if (rc < 0) {
         sd_watch_release(&s->watch);
         free_state(s);
@@ -195,13 +214,11 @@ static int start(const struct sd_collect *how, void **state)
 static void at_end(void *state)
 {
     struct rss *s = state;
-    unsigned mine;
 
     pthread_mutex_lock(&s->lock);
-    mine = ++s->n_asked;
+    s->n_asked++;
     pthread_cond_broadcast(&s->changed);
-    while (s->n_answered < mine)
-        pthread_cond_wait(&s->changed, &s->lock);
+    wait_for_answer(s, s->n_asked);
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -32,8 +32,8 @@ struct sd_watch {
 int sd_watch_init(struct sd_watch *w, const struct sd_collect *how);
 /* Reads every process once into this thread's log; false when none is left. */
 bool sd_watch_read(struct sd_watch *w, struct sd_log *l);
-/* After the last reading: the peak of a root that ended but is not waited for yet, as
- * the kernel keeps it for its parent. */
+/* After a reading: once the root has ended and is not waited for yet, its peak, as the
+ * kernel keeps it for the parent; before that nothing. */
 void sd_watch_read_end(struct sd_watch *w, struct sd_log *l);
 void sd_watch_release(struct sd_watch *w);
 #endif

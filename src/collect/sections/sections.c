@@ -103,9 +103,7 @@ struct ids {
 
 static uint64_t track_key(const struct sd_thread *t, uint64_t task)
 {
-    uint64_t key = sd_thread_key(t->tid);
-
-    return task ? sd_hash(&task, sizeof task, key) : key;
+    return task ? sd_hash(&task, sizeof task, t->key) : t->key;
 }
 
 static uint64_t shape_mask(unsigned measure)
@@ -142,7 +140,7 @@ static uint64_t shape_key(unsigned measure)
 
 static uint32_t define_track(struct sd_log *l, const struct sd_thread *t, uint64_t task)
 {
-    uint32_t thread = sd_log_known(l, sd_thread_key(t->tid));
+    uint32_t thread = sd_log_known(l, t->key);
 
     if (!thread)
         thread = sd_session_define_thread(l, t);
@@ -220,12 +218,27 @@ static void set_unread(struct sd_reading *out)
     out->received_bytes = out->sent_bytes = out->pss_bytes = -1;
 }
 
-static void read_cpu(unsigned measure, struct sd_reading *out)
+/* The thread's clock is read inside the process's, so it never shows more. */
+static void read_cpu_at_begin(struct sd_section *s)
 {
-    if (measure & SD_MEASURE_PROCESS_CPU)
-        out->process_cpu_ns = sd_clock_process_cpu_ns();
-    if (measure & SD_MEASURE_THREAD_CPU)
-        out->thread_cpu_ns = sd_clock_thread_cpu_ns();
+    s->thread = *sd_thread_self();
+    if (s->measure & SD_MEASURE_PROCESS_CPU)
+        s->start.process_cpu_ns = sd_clock_process_cpu_ns();
+    if (s->measure & SD_MEASURE_THREAD_CPU)
+        s->start.thread_cpu_ns = sd_clock_thread_cpu_ns();
+}
+
+static void read_cpu_at_end(struct sd_section *s, bool is_same_process)
+{
+    if (s->measure & SD_MEASURE_THREAD_CPU)
+        s->end.thread_cpu_ns = sd_clock_thread_cpu_ns();
+    if (s->measure & SD_MEASURE_PROCESS_CPU)
+        s->end.process_cpu_ns = sd_clock_process_cpu_ns();
+    s->is_moved = !is_same_process || s->thread.tid != sd_thread_self()->tid;
+    if (s->is_moved)
+        s->end.thread_cpu_ns = s->start.thread_cpu_ns;
+    if (!is_same_process)
+        s->end.process_cpu_ns = s->start.process_cpu_ns;
 }
 
 /* --- The copy in the capture ----------------------------------------------------- */
@@ -237,7 +250,7 @@ static void write_open(struct sd_section *s, struct sd_log *l)
     struct sd_rec_open *e;
     struct ids ids;
 
-    s->thread = sd_thread_self();
+    s->thread = *sd_thread_self();
     s->is_recorded = true;
     if (!prepare(l, s->name, &s->thread, s->task, 0, sizeof *e, &ids)) {
         s->start.wall_ns = sd_clock_ns();
@@ -336,10 +349,8 @@ void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
             sd_peak_open(&s->region);
         read_usage(measure & ~(unsigned)SD_MEASURE_PSS, &s->start);
     }
-    if (measure & CPU) {
-        s->thread = sd_thread_self();
-        read_cpu(measure, &s->start);
-    }
+    if (measure & CPU)
+        read_cpu_at_begin(s);
     if (l)
         write_open(s, l);
     else
@@ -354,15 +365,8 @@ void sd_section_end(struct sd_section *s, bool raised)
 
     s->end.wall_ns = now;
     set_unread(&s->end);
-    if (s->measure & CPU) {
-        read_cpu(s->measure, &s->end);
-        if (!is_ours || s->thread.tid != sd_thread_self().tid) {
-            s->is_moved = true;
-            s->end.thread_cpu_ns = s->start.thread_cpu_ns;
-        }
-        if (!is_ours)
-            s->end.process_cpu_ns = s->start.process_cpu_ns;
-    }
+    if (s->measure & CPU)
+        read_cpu_at_end(s, is_ours);
     if (s->measure & SLOW) {
         read_usage(s->measure, &s->end);
         if (s->measure & SD_MEASURE_PEAK)
@@ -375,7 +379,7 @@ void sd_section_end(struct sd_section *s, bool raised)
 
 void sd_section_mark(const struct sd_section_name *name)
 {
-    struct sd_section s = { .name = name, .thread = sd_thread_self() };
+    struct sd_section s = { .name = name, .thread = *sd_thread_self() };
     struct sd_log *l = sd_session_log();
 
     if (!l)

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "capture/capture.h"
+#include "capture/writer.h"
+#include "collect/captured_test.h"
+#include "collect/collector.h"
+#include "collect/rss/metrics.h"
+
+#define MB (1 << 20)
+
+extern const struct sd_collector sd_collector_rss;
+
+struct recording {
+    struct sd_capture *capture;
+    struct sd_writer *writer;
+    void *state;
+    char path[96];
+};
+
+static struct sd_option_value options[3];
+
+static void set_options(uint64_t every_ns, bool children, bool pss)
+{
+    memset(options, 0, sizeof options);
+    options[SD_RSS_EVERY].number = every_ns;
+    options[SD_RSS_CHILDREN].number = children;
+    options[SD_RSS_WITH_PSS].number = pss;
+}
+
+static struct recording start(pid_t root)
+{
+    const struct sd_capture_options raw = { .zstd_level = 0 };
+    struct recording r = { 0 };
+    struct sd_collect how = { .root = root, .options = options };
+
+    strcpy(r.path, captured_path());
+    CHECK(sd_capture_create(r.path, &raw, &r.capture) == 0);
+    CHECK(sd_writer_join(sd_capture_live_dir(r.capture), &r.writer) == 0);
+    how.writer = r.writer;
+    CHECK(sd_collector_rss.start(&how, &r.state) == 0);
+    return r;
+}
+
+static struct captured *stop(struct recording *r)
+{
+    struct sd_capture_counts counts;
+
+    sd_collector_rss.stop(r->state);
+    sd_writer_leave(r->writer);
+    CHECK(sd_capture_finish(r->capture, 0, &counts) == 0);
+    return captured_read(r->path);
+}
+
+/* Works as the parent does: waits, lets the collector read the zombie, reaps it. */
+static struct captured *run_to_end(struct recording *r, pid_t pid)
+{
+    siginfo_t info;
+
+    CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    sd_collector_rss.at_end(r->state);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    return stop(r);
+}
+
+/* A child that waits to be let go, as one does before exec; then runs `body`. */
+static pid_t start_child(void (*body)(void), int *let_go)
+{
+    int gate[2];
+    char c;
+    pid_t pid;
+
+    CHECK(pipe(gate) == 0);
+    pid = fork();
+    if (pid == 0) {
+        close(gate[1]);
+        if (read(gate[0], &c, 1) == 0)
+            body();
+        _exit(0);
+    }
+    close(gate[0]);
+    *let_go = gate[1];
+    return pid;
+}
+
+static void touch_and_drop(size_t n)
+{
+    char *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    memset(p, 1, n);
+    munmap(p, n);
+}
+
+static int64_t last_of(const struct captured *c, pid_t pid, const char *metric)
+{
+    int64_t last = SD_VALUE_NONE;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (c->events[i].type == SD_REC_POINT &&
+            c->events[i].process == (uint64_t)pid &&
+            captured_value(&c->events[i], metric) != SD_VALUE_NONE)
+            last = captured_value(&c->events[i], metric);
+    return last;
+}
+
+static int64_t first_of(const struct captured *c, pid_t pid, const char *metric)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->events[i].type == SD_REC_POINT &&
+            c->events[i].process == (uint64_t)pid &&
+            captured_value(&c->events[i], metric) != SD_VALUE_NONE)
+            return captured_value(&c->events[i], metric);
+    return SD_VALUE_NONE;
+}
+
+static int64_t largest_of(const struct captured *c, pid_t pid, const char *metric)
+{
+    int64_t most = SD_VALUE_NONE;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (c->events[i].type == SD_REC_POINT &&
+            c->events[i].process == (uint64_t)pid &&
+            captured_value(&c->events[i], metric) > most)
+            most = captured_value(&c->events[i], metric);
+    return most;
+}
+
+TEST(rss_refuses_a_zero_interval_and_leaves_nothing)
+{
+    struct sd_collect how = { .root = getpid(), .options = options };
+    void *running = &options;
+
+    set_options(0, true, false);
+    CHECK(sd_collector_rss.start(&how, &running) == SD_EUSAGE);
+    CHECK(running == NULL);
+    CHECK(strstr(sd_fail_text(), "cannot be zero"));
+    sd_collector_rss.stop(NULL);
+}
+
+TEST(rss_of_nobody_is_refused)
+{
+    struct sd_collect how = { .root = 0x3fffffff, .options = options };
+    void *running = &options;
+
+    set_options(10000000, true, false);
+    CHECK(sd_collector_rss.start(&how, &running) == SD_EGONE);
+    CHECK(running == NULL);
+}
+
+/* --- Truth */
+
+static void spin_and_hold(void)
+{
+    uint64_t from = sd_clock_process_cpu_ns();
+    char *p =
+        mmap(NULL, 60 * MB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    memset(p, 1, 60 * MB);
+    while (sd_clock_process_cpu_ns() - from < 200000000u)
+        ;
+    munmap(p, 60 * MB);
+}
+
+TEST(rss_reads_memory_and_all_of_the_cpu_time)
+{
+    int let_go;
+    pid_t pid = start_child(spin_and_hold, &let_go);
+    struct recording r;
+    struct captured *c;
+    int64_t cpu;
+
+    set_options(10000000, true, false);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    cpu = last_of(c, pid, "cpu") - first_of(c, pid, "cpu");
+    CHECK(cpu >= 199000000 && cpu <= 240000000);
+    CHECK(largest_of(c, pid, "rss") >= 60 * MB && largest_of(c, pid, "vms") >= 60 * MB);
+    CHECK(largest_of(c, pid, "rss") <= largest_of(c, pid, "peak_rss"));
+    CHECK(first_of(c, pid, "threads") == 1);
+    CHECK(last_of(c, pid, "pss") == SD_VALUE_NONE);
+    CHECK(c->n >= 15); /* 200 ms at 100 a second */
+    CHECK(strstr(c->metas, "rss.readings="));
+    captured_free(c);
+    captured_clean();
+}
+
+static void peak_for_a_moment(void)
+{
+    usleep(20000);
+    touch_and_drop(80 * MB);
+    usleep(30000);
+}
+
+TEST(rss_sees_a_peak_shorter_than_its_interval)
+{
+    int let_go;
+    pid_t pid = start_child(peak_for_a_moment, &let_go);
+    struct recording r;
+    struct captured *c;
+
+    set_options(2000000000, true, false); /* reads at the start and at the end only */
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    CHECK(largest_of(c, pid, "rss") < 40 * MB);
+    CHECK(last_of(c, pid, "peak_rss") >= 80 * MB);
+    CHECK(last_of(c, pid, "peak_rss") <= 120 * MB);
+    captured_free(c);
+    captured_clean();
+}
+
+static void write_much(void)
+{
+    char path[] = "/tmp/sonde-test-XXXXXX";
+    static char block[1 << 16];
+    int fd = mkstemp(path);
+
+    unlink(path);
+    for (int i = 0; i < 320; i++)
+        if (write(fd, block, sizeof block) < 0)
+            _exit(1);
+}
+
+TEST(rss_counts_bytes_written_to_the_last)
+{
+    int let_go;
+    pid_t pid = start_child(write_much, &let_go);
+    struct recording r;
+    struct captured *c;
+
+    set_options(1000000000, true, false);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    CHECK(last_of(c, pid, "written") - first_of(c, pid, "written") == 20 * MB);
+    CHECK(last_of(c, pid, "received") >= 0 && last_of(c, pid, "sent") >= 0);
+    captured_free(c);
+    captured_clean();
+}
+
+/* --- Trees */
+
+static pid_t *shared_pid;
+
+static void have_a_child(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        spin_and_hold();
+        _exit(0);
+    }
+    *shared_pid = pid;
+    waitpid(pid, NULL, 0);
+    usleep(50000);
+}
+
+TEST(rss_follows_children_and_keeps_what_they_used)
+{
+    int let_go;
+    struct recording r;
+    struct captured *c;
+    pid_t pid, child;
+
+    shared_pid =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = start_child(have_a_child, &let_go);
+    set_options(5000000, true, true);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    child = *shared_pid;
+    CHECK(first_of(c, child, "cpu") == 0 && first_of(c, child, "written") == 0);
+    CHECK(last_of(c, child, "cpu") >= 150000000);
+    CHECK(largest_of(c, child, "peak_rss") >= 60 * MB);
+    CHECK(largest_of(c, pid, "peak_rss") < 60 * MB);
+    /* One namespace, one reader of its network. */
+    CHECK(last_of(c, pid, "received") >= 0);
+    CHECK(last_of(c, child, "received") == SD_VALUE_NONE);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->events[i].process == (uint64_t)child)
+            CHECK(c->events[i].parent_process == (uint64_t)pid);
+    munmap(shared_pid, 4096);
+    captured_free(c);
+    captured_clean();
+}
+
+TEST(rss_without_children_reads_the_root_alone)
+{
+    int let_go;
+    struct recording r;
+    struct captured *c;
+    pid_t pid;
+
+    shared_pid =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = start_child(have_a_child, &let_go);
+    set_options(5000000, false, false);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    CHECK(last_of(c, *shared_pid, "cpu") == SD_VALUE_NONE);
+    CHECK(last_of(c, pid, "cpu") >= 0);
+    munmap(shared_pid, 4096);
+    captured_free(c);
+    captured_clean();
+}
+
+static void exec_sleep(void) { execlp("sleep", "sleep", "0.1", (char *)NULL); }
+
+TEST(rss_shows_the_name_of_the_program_that_was_executed)
+{
+    int let_go;
+    pid_t pid = start_child(exec_sleep, &let_go);
+    struct recording r;
+    struct captured *c;
+    const char *name = "";
+
+    set_options(5000000, true, false);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    for (size_t i = 0; i < c->n; i++)
+        name = c->events[i].track;
+    CHECK(strcmp(name, "sleep") == 0);
+    captured_free(c);
+    captured_clean();
+}
+
+/* --- Deadlines and memory */
+
+TEST(rss_keeps_its_deadlines)
+{
+    int let_go;
+    pid_t pid = start_child(peak_for_a_moment, &let_go);
+    uint64_t from = sd_clock_ns();
+    struct recording r;
+    struct captured *c;
+    uint64_t took;
+    size_t n;
+
+    set_options(1000000, true, false);
+    r = start(pid);
+    usleep(200000);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    took = sd_clock_ns() - from;
+    n = captured_count(c, SD_REC_POINT, NULL);
+    CHECK(n <= took / 1000000 + 10);
+    /* On a busy machine some are left out; then the capture says so. */
+    CHECK(n >= 180 || strstr(c->notes, "left out"));
+    captured_free(c);
+    captured_clean();
+}
+
+TEST(rss_without_memory_fails_or_records_and_never_hangs)
+{
+    int let_go;
+    pid_t pid = start_child(peak_for_a_moment, &let_go);
+    const struct sd_capture_options raw = { .zstd_level = 0 };
+
+    set_options(1000000, true, false);
+    for (size_t nth = 1; nth < 12; nth++) {
+        struct sd_collect how = { .root = pid, .options = options };
+        struct sd_capture_counts counts;
+        struct sd_capture *capture;
+        void *running = NULL;
+        int rc;
+
+        CHECK(sd_capture_create(captured_path(), &raw, &capture) == 0);
+        CHECK(sd_writer_join(sd_capture_live_dir(capture), &how.writer) == 0);
+        sd_mem_fail_at(nth, true);
+        rc = sd_collector_rss.start(&how, &running);
+        usleep(5000);
+        sd_mem_fail_at(0, false);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        CHECK((running != NULL) == (rc == 0));
+        sd_collector_rss.stop(running);
+        sd_writer_leave(how.writer);
+        CHECK(sd_capture_finish(capture, 0, &counts) == 0);
+        captured_clean();
+    }
+    close(let_go);
+    waitpid(pid, NULL, 0);
+}
