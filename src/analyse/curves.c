@@ -69,6 +69,13 @@ static bool is_read(const struct sd_profile *p, const struct sd_series *s,
            strcmp(p->metrics[s->metric.at].name, metric) == 0;
 }
 
+/* A fortieth of the largest can hardly be told from zero. */
+static bool is_visible(const struct chosen *c, size_t i)
+{
+    return i == 0 ||
+           (double)c->series[i]->sum.max > 0.025 * (double)c->series[0]->sum.max;
+}
+
 static int choose(const struct sd_profile *p, const char *metric, struct sd_arena *a,
                   struct chosen *c)
 {
@@ -80,7 +87,8 @@ static int choose(const struct sd_profile *p, const char *metric, struct sd_aren
         if (is_read(p, &p->series[i], metric))
             c->series[c->n_all++] = &p->series[i];
     qsort(c->series, c->n_all, sizeof *c->series, larger_first);
-    c->n = c->n_all < MAX_CURVES ? c->n_all : MAX_CURVES;
+    while (c->n < c->n_all && c->n < MAX_CURVES && is_visible(c, c->n))
+        c->n++;
     return 0;
 }
 
@@ -484,8 +492,10 @@ static int set_words(const struct sd_profile *p, const char *metric,
     if (whose && !(out->subtitle = sd_arena_string(a, whose, strlen(whose))))
         return sd_no_memory();
     if (c->n_all > c->n &&
-        !(out->note = sd_arena_printf(a, "%zu smaller processes have no curve",
-                                      c->n_all - c->n)))
+        !(out->note = sd_arena_printf(a, "%zu smaller process%s no curve of %s own",
+                                      c->n_all - c->n,
+                                      c->n_all - c->n == 1 ? " has" : "es have",
+                                      c->n_all - c->n == 1 ? "its" : "their")))
         return sd_no_memory();
     return 0;
 }

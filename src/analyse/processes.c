@@ -147,12 +147,12 @@ static int set_moment(const struct sd_profile *p, const char *metric,
 
 /* Amounts add up.  (Network bytes too: collectors book them on one process of each
  * namespace.) */
-static void add_amounts(const struct sd_view_table *t, size_t n, struct sd_cell *row)
+static void add_amounts(const struct sd_view_table *t, struct sd_cell *row)
 {
     static const enum column amounts[] = { CPU, READ, WRITTEN, RECEIVED, SENT };
 
     for (size_t k = 0; k < sizeof amounts / sizeof amounts[0]; k++)
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 1; i < t->n_rows; i++) {
             const struct sd_cell *c = sd_view_cell(t, i, amounts[k]);
 
             if (c->kind == SD_CELL_NONE)
@@ -164,16 +164,17 @@ static void add_amounts(const struct sd_view_table *t, size_t n, struct sd_cell 
         }
 }
 
-static int fill_all(const struct sd_profile *p, const struct sd_view_table *t, size_t n,
-                    struct sd_cell *row)
+/* The first row, from those below it. */
+static int fill_all(const struct sd_profile *p, const struct sd_view_table *t)
 {
+    struct sd_cell *row = sd_view_cell(t, 0, 0);
     struct sd_summary s;
     int rc;
 
     sd_analyse_summary(p, &s);
     row[NAME] = sd_cell_text("all processes");
     row[WALL] = sd_cell_number(SD_CELL_NS, (int64_t)s.wall_ns);
-    add_amounts(t, n, row);
+    add_amounts(t, row);
     set_percent(row);
     rc = set_moment(p, "rss", SD_CELL_BYTES, &row[RSS_MAX]);
     if (rc == 0)
@@ -217,11 +218,12 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
                       const struct sd_process *found)
 {
     struct sd_view_table *t;
-    size_t n = 0, row = 0;
+    size_t n = 0, row;
     int rc = 0;
 
     for (uint32_t i = 0; i < p->n_tracks; i++)
         n += found[i].is_one;
+    row = n > 1;
     t = sd_view_add(v, "processes", "Processes", columns, N_COLUMNS, n > 1 ? n + 1 : n);
     if (!t)
         return sd_no_memory();
@@ -229,7 +231,7 @@ static int fill_table(const struct sd_profile *p, struct sd_view *v,
         if (found[i].is_one)
             rc = fill_process(p, i, &found[i], &v->arena, sd_view_cell(t, row++, 0));
     if (rc == 0 && n > 1)
-        rc = fill_all(p, t, n, sd_view_cell(t, n, 0));
+        rc = fill_all(p, t);
     if (rc == 0)
         drop_columns(t);
     return rc;

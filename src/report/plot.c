@@ -55,7 +55,7 @@ enum {
 
 static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
 static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
-static const struct sd_colour grid = { 0.90, 0.91, 0.92, 1 };
+static const struct sd_colour grid = { 0.45, 0.48, 0.52, 0.2 };
 static const struct sd_colour frame = { 0.62, 0.64, 0.67, 1 };
 static const struct sd_colour warning = { 0.75, 0.22, 0.17, 1 };
 
@@ -65,11 +65,12 @@ struct plot {
     double width, height;
     struct sd_box area; /* where the curves are */
     struct sd_axis x, y;
-    uint8_t *lanes; /* owned; by band; MAX_LANES: not drawn */
-    uint8_t *tints; /* owned; by band: its colour */
+    uint8_t *lanes;   /* owned; by band; MAX_LANES: not drawn */
+    size_t max_lanes; /* that there is room for */
+    uint8_t *tints;   /* owned; by band: its colour */
     size_t n_lanes;
     bool has_more_lanes;
-    double legend_height;
+    double legend_height, title_width;
 };
 
 static struct sd_font font(double size, struct sd_colour colour, enum sd_anchor anchor)
@@ -95,7 +96,9 @@ static void assign_lanes(struct plot *p)
 {
     double ends[MAX_LANES];
     size_t first = 0; /* lane of the present depth */
+    double room = (p->height - 260) / LANE;
 
+    p->max_lanes = room < 0 ? 0 : room > MAX_LANES ? MAX_LANES : (size_t)room;
     for (size_t i = 0; i < p->series->n_bands; i++) {
         const struct sd_band *b = &p->series->bands[i];
         size_t lane;
@@ -104,7 +107,7 @@ static void assign_lanes(struct plot *p)
             first = p->n_lanes;
         for (lane = first; lane < p->n_lanes && ends[lane] > b->from; lane++)
             continue;
-        if (lane >= MAX_LANES) {
+        if (lane >= p->max_lanes) {
             p->lanes[i] = MAX_LANES;
             p->has_more_lanes = true;
             continue;
@@ -142,7 +145,8 @@ static void band_label(const struct sd_band *b, char *out, size_t n)
         snprintf(out, n, "%.200s", b->name);
 }
 
-static void draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
+/* True when there was room for its name. */
+static bool draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
                       unsigned tint)
 {
     struct sd_font f = font(11, ink, SD_ANCHOR_START);
@@ -157,42 +161,80 @@ static void draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
         (struct sd_box){ from, top, width > 2 ? width - 0.7 : width, LANE - 3 },
         SD_RGB(band_colours[tint]));
     if (width < 24)
-        return;
+        return false;
     band_label(b, label, sizeof label);
     fitted = sd_canvas_fit(p->canvas, label, &f, width - 8);
     if (*fitted)
         sd_canvas_text(p->canvas, from + 4, top + 12, fitted, &f);
+    return *fitted != 0;
 }
 
 /* Behind the curves: only the outermost sections, or it would be a carpet. */
-static void shade(struct plot *p, const struct sd_band *b, unsigned tint)
+static bool is_shaded(const struct plot *p, size_t i)
 {
-    double from = x_of(p, b->from), to = x_of(p, b->to);
+    return p->lanes[i] == 0 &&
+           x_of(p, p->series->bands[i].to) - x_of(p, p->series->bands[i].from) >= 1.5;
+}
+
+static void shade_sections(struct plot *p)
+{
+    for (size_t i = 0; i < p->series->n_bands; i++) {
+        double from = x_of(p, p->series->bands[i].from);
+        double to = x_of(p, p->series->bands[i].to);
+
+        if (is_shaded(p, i))
+            sd_canvas_fill_box(p->canvas,
+                               (struct sd_box){ from, p->area.y, to - from, p->area.h },
+                               SD_RGBA(band_colours[p->tints[i]], 0.3));
+    }
+}
+
+/* Over the areas too, so that one sees what the curve does where a section ends. */
+static void draw_boundaries(struct plot *p)
+{
+    const struct sd_colour line = SD_RGBA(0x6f7780, 0.45);
     double low = p->area.y + p->area.h;
 
-    if (to - from < 1.5)
-        return;
-    sd_canvas_fill_box(p->canvas,
-                       (struct sd_box){ from, p->area.y, to - from, p->area.h },
-                       SD_RGBA(band_colours[tint], 0.33));
-    sd_canvas_line(p->canvas, from, p->area.y, from, low, 0.6, SD_RGBA(0x7f8790, 0.5));
-    sd_canvas_line(p->canvas, to, p->area.y, to, low, 0.6, SD_RGBA(0x7f8790, 0.5));
+    for (size_t i = 0; i < p->series->n_bands; i++) {
+        double from = x_of(p, p->series->bands[i].from);
+        double to = x_of(p, p->series->bands[i].to);
+
+        if (!is_shaded(p, i))
+            continue;
+        sd_canvas_line(p->canvas, from, p->area.y, from, low, 0.6, line);
+        sd_canvas_line(p->canvas, to, p->area.y, to, low, 0.6, line);
+    }
+}
+
+/* A lane whose bands are all too narrow to be named has its first name beside it. */
+static void name_lane(struct plot *p, size_t lane, const char *name)
+{
+    struct sd_font f = font(10, grey, SD_ANCHOR_END);
+    double top = p->area.y - 8 - (double)(p->n_lanes - lane) * LANE;
+
+    sd_canvas_text(p->canvas, p->area.x - 8, top + 12,
+                   sd_canvas_fit(p->canvas, name, &f, p->area.x - 10), &f);
 }
 
 static void draw_sections(struct plot *p)
 {
-    struct sd_font f = font(10, grey, SD_ANCHOR_END);
+    bool is_named[MAX_LANES] = { false };
+    const char *first[MAX_LANES] = { NULL };
 
     for (size_t i = 0; i < p->series->n_bands; i++) {
-        if (p->lanes[i] == MAX_LANES)
+        unsigned lane = p->lanes[i];
+
+        if (lane == MAX_LANES)
             continue;
-        if (p->lanes[i] == 0)
-            shade(p, &p->series->bands[i], p->tints[i]);
-        draw_band(p, &p->series->bands[i], p->lanes[i], p->tints[i]);
+        is_named[lane] |= draw_band(p, &p->series->bands[i], lane, p->tints[i]);
+        if (!first[lane])
+            first[lane] = p->series->bands[i].name;
     }
-    if (p->n_lanes > 0)
-        sd_canvas_text(p->canvas, p->area.x - 8,
-                       p->area.y - 8 - (double)p->n_lanes * LANE + 12, "sections", &f);
+    for (size_t lane = 0; lane < p->n_lanes; lane++)
+        if (!is_named[lane])
+            name_lane(p, lane, first[lane]);
+        else if (lane == 0)
+            name_lane(p, 0, "sections");
 }
 
 /* --- Axes */
@@ -228,7 +270,7 @@ static void draw_x_axis(struct plot *p)
     for (int i = 0; sd_axis_tick(&p->x, i, &at) && i < 200; i++) {
         double x = round(x_of(p, at)) + 0.5;
 
-        sd_canvas_line(p->canvas, x, p->area.y, x, low, 1, SD_RGBA(0x7f8790, 0.13));
+        sd_canvas_line(p->canvas, x, p->area.y, x, low, 1, SD_RGBA(0x7f8790, 0.15));
         sd_canvas_line(p->canvas, x, low, x, low + 4, 1, frame);
         sd_axis_text(&p->x, at, text, sizeof text);
         sd_canvas_text(p->canvas, x, low + 18, text, &f);
@@ -241,7 +283,7 @@ static void draw_x_axis(struct plot *p)
 
 /* The readings that fall on one column of pixels. */
 struct column {
-    double x, min, max, first, last;
+    double x, min, max;
 };
 
 static size_t to_columns(const struct plot *p, const struct sd_curve *c,
@@ -258,9 +300,8 @@ static size_t to_columns(const struct plot *p, const struct sd_curve *c,
 
             k->min = fmin(k->min, q->min);
             k->max = fmax(k->max, q->max);
-            k->last = q->last;
         } else {
-            columns[n++] = (struct column){ x, q->min, q->max, q->last, q->last };
+            columns[n++] = (struct column){ x, q->min, q->max };
         }
     }
     return n;
@@ -278,8 +319,8 @@ static void fill_under(struct plot *p, const struct column *k, size_t n,
     sd_canvas_fill(p->canvas, colour);
 }
 
-/* From the smallest to the largest of each column. */
-static void fill_range(struct plot *p, const struct column *k, size_t n,
+/* From the smallest to the largest of each column; false when they are all the same. */
+static bool fill_range(struct plot *p, const struct column *k, size_t n,
                        struct sd_colour colour)
 {
     bool is_needed = false;
@@ -287,31 +328,24 @@ static void fill_range(struct plot *p, const struct column *k, size_t n,
     for (size_t i = 0; i < n; i++)
         is_needed |= k[i].max > k[i].min;
     if (!is_needed)
-        return;
+        return false;
     sd_canvas_begin(p->canvas, k[0].x, y_of(p, k[0].max));
     for (size_t i = 1; i < n; i++)
         sd_canvas_to(p->canvas, k[i].x, y_of(p, k[i].max));
     for (size_t i = n; i-- > 0;)
         sd_canvas_to(p->canvas, k[i].x, y_of(p, k[i].min));
     sd_canvas_fill(p->canvas, colour);
+    return true;
 }
 
-static void stroke_curve(struct plot *p, const struct column *k, size_t n,
-                         double line_width, struct sd_colour colour)
+/* Through the largest of each column, so that a peak is as high as it was, or through
+ * the smallest. */
+static void stroke_edge(struct plot *p, const struct column *k, size_t n, bool is_upper,
+                        double line_width, struct sd_colour colour)
 {
-    if (n == 1) { /* one reading is no line */
-        sd_canvas_dot(p->canvas, k[0].x, y_of(p, k[0].last), line_width + 1, colour);
-        return;
-    }
-    sd_canvas_begin(p->canvas, k[0].x, y_of(p, k[0].first));
-    for (size_t i = 0; i < n; i++) {
-        /* Through the extremes, so that a peak is as high as it was. */
-        if (k[i].max > k[i].min) {
-            sd_canvas_to(p->canvas, k[i].x, y_of(p, k[i].min));
-            sd_canvas_to(p->canvas, k[i].x, y_of(p, k[i].max));
-        }
-        sd_canvas_to(p->canvas, k[i].x, y_of(p, k[i].last));
-    }
+    sd_canvas_begin(p->canvas, k[0].x, y_of(p, is_upper ? k[0].max : k[0].min));
+    for (size_t i = 1; i < n; i++)
+        sd_canvas_to(p->canvas, k[i].x, y_of(p, is_upper ? k[i].max : k[i].min));
     sd_canvas_stroke(p->canvas, line_width, colour);
 }
 
@@ -326,37 +360,74 @@ static struct sd_colour curve_colour(const struct plot *p, size_t i)
                            : SD_RGB(curve_colours[i % N_CURVE_COLOURS]);
 }
 
-static int draw_curve(struct plot *p, size_t i)
+static void draw_line(struct plot *p, size_t i, const struct column *k, size_t n)
+{
+    struct sd_colour colour = curve_colour(p, i), light = colour;
+    double line_width = p->series->n_curves == 1 ? 1.9 : is_strong(p, i) ? 3 : 1.5;
+
+    light.a = 0.3;
+    if (n == 1) { /* one reading is no line */
+        sd_canvas_dot(p->canvas, k[0].x, y_of(p, k[0].max), line_width + 1, colour);
+    } else if (fill_range(p, k, n, light)) {
+        stroke_edge(p, k, n, false, 0.7, colour);
+        stroke_edge(p, k, n, true, line_width - 0.5, colour);
+    } else {
+        stroke_edge(p, k, n, true, line_width, colour);
+    }
+}
+
+/* Calls `how` with the columns of one curve. */
+static int with_columns(struct plot *p, size_t i,
+                        void (*how)(struct plot *p, size_t i, const struct column *k,
+                                    size_t n))
 {
     const struct sd_curve *c = &p->series->curves[i];
-    struct sd_colour colour = curve_colour(p, i), light = colour;
     struct column *k = sd_alloc((c->n_points + 1) * sizeof *k);
     size_t n;
 
     if (!k)
         return sd_no_memory();
     n = to_columns(p, c, k);
-    if (n > 0) {
-        light.a = 0.14;
-        if (is_strong(p, i))
-            fill_under(p, k, n, light);
-        light.a = 0.28;
-        fill_range(p, k, n, light);
-        stroke_curve(p, k, n, is_strong(p, i) ? 1.9 : 1.4, colour);
-    }
+    if (n > 0)
+        how(p, i, k, n);
     sd_free(k);
     return 0;
 }
 
-/* The whole first, so that the thin curves lie over its area. */
+/* Opaque, so that the colours behind do not mix with it. */
+static void draw_area(struct plot *p, size_t i, const struct column *k, size_t n)
+{
+    (void)i;
+    fill_under(p, k, n, SD_RGB(0xdde8f3));
+}
+
+static void clip(struct plot *p)
+{
+    sd_canvas_clip(p->canvas, (struct sd_box){ p->area.x - 2, p->area.y - 4,
+                                               p->area.w + 4, p->area.h + 6 });
+}
+
+static int draw_areas(struct plot *p)
+{
+    int rc = 0;
+
+    clip(p);
+    for (size_t i = 0; i < p->series->n_curves && rc == 0; i++)
+        if (is_strong(p, i))
+            rc = with_columns(p, i, draw_area);
+    sd_canvas_unclip(p->canvas);
+    return rc;
+}
+
+/* The whole comes first and wider, so that a part as large as the whole is seen on it.
+ */
 static int draw_curves(struct plot *p)
 {
     int rc = 0;
 
-    sd_canvas_clip(p->canvas, (struct sd_box){ p->area.x - 2, p->area.y - 4,
-                                               p->area.w + 4, p->area.h + 6 });
+    clip(p);
     for (size_t i = p->series->n_curves; i-- > 0 && rc == 0;)
-        rc = draw_curve(p, i);
+        rc = with_columns(p, i, draw_line);
     sd_canvas_unclip(p->canvas);
     return rc;
 }
@@ -379,13 +450,14 @@ static void draw_tag(struct plot *p, double x, double y, const char *text,
     sd_canvas_text(p->canvas, x, y, text, f);
 }
 
-static void draw_peak(struct plot *p)
+/* Where the peak's label is; no width: nowhere. */
+static struct sd_box draw_peak(struct plot *p)
 {
     struct sd_font f = font(12, ink, SD_ANCHOR_MIDDLE);
     double x = x_of(p, p->series->peak_t), y = y_of(p, p->series->peak), half;
 
     if (p->series->peak < 0 || !p->series->peak_label)
-        return;
+        return (struct sd_box){ 0 };
     f.is_bold = true;
     sd_canvas_dot(p->canvas, x, y, 5.5, SD_RGB(0xffffff));
     sd_canvas_dot(p->canvas, x, y, 4, SD_RGB(0xd55e00));
@@ -395,37 +467,48 @@ static void draw_peak(struct plot *p)
     if (x + half > p->area.x + p->area.w)
         x = p->area.x + p->area.w - half;
     draw_tag(p, x, y - 10, p->series->peak_label, &f);
+    return (struct sd_box){ x - half, y - 24, 2 * half, 20 };
 }
 
-static void draw_mark(struct plot *p)
+/* Its label stands at the end farther from the peak's, or nowhere when that would still
+ * cover it. */
+static void draw_mark(struct plot *p, struct sd_box peak)
 {
     struct sd_font f = font(11, warning, SD_ANCHOR_END);
-    double y = round(y_of(p, p->series->mark)) + 0.5;
+    double y = round(y_of(p, p->series->mark)) + 0.5, x, w;
     bool is_right = x_of(p, p->series->peak_t) < p->area.x + p->area.w / 2;
 
     if (p->series->mark < 0 || !p->series->mark_label)
         return;
     sd_canvas_dashed(p->canvas, p->area.x, y, p->area.x + p->area.w, y, 1.2, warning);
-    if (!is_right)
-        f.anchor = SD_ANCHOR_START;
-    draw_tag(p, is_right ? p->area.x + p->area.w - 6 : p->area.x + 6, y - 5,
-             p->series->mark_label, &f);
+    w = sd_canvas_measure(p->canvas, p->series->mark_label, &f) + 10;
+    x = is_right ? p->area.x + p->area.w - 6 : p->area.x + 6;
+    if (is_right ? peak.x + peak.w > x - w : peak.x < x + w)
+        return;
+    f.anchor = is_right ? SD_ANCHOR_END : SD_ANCHOR_START;
+    draw_tag(p, x, y - 5, p->series->mark_label, &f);
 }
 
 /* --- Words around it */
+
+static bool has_subtitle(const struct plot *p)
+{
+    return p->series->subtitle && p->height >= 300;
+}
 
 static void draw_title(struct plot *p)
 {
     struct sd_font title = font(17, ink, SD_ANCHOR_START);
     struct sd_font under = font(12, grey, SD_ANCHOR_START);
     double room = p->width - 2 * MARGIN;
+    const char *fitted;
 
     title.is_bold = true;
-    sd_canvas_text(p->canvas, MARGIN, MARGIN + 14,
-                   sd_canvas_fit(p->canvas, p->series->title ? p->series->title : "",
-                                 &title, room),
-                   &title);
-    if (p->series->subtitle)
+    fitted = sd_canvas_fit(p->canvas, p->series->title ? p->series->title : "", &title,
+                           room);
+    p->title_width = sd_canvas_measure(p->canvas, fitted, &title);
+    sd_canvas_text(p->canvas, MARGIN, MARGIN + 14, fitted, &title);
+    if (has_subtitle(p))
         sd_canvas_text(p->canvas, MARGIN, MARGIN + 34,
                        sd_canvas_fit(p->canvas, p->series->subtitle, &under, room),
                        &under);
@@ -471,7 +554,8 @@ static void draw_foot(struct plot *p)
     snprintf(text, sizeof text, "%.200s%s%s", p->series->note ? p->series->note : "",
              p->series->note && p->has_more_lanes ? "; " : "",
              p->has_more_lanes ? "deeper sections are not drawn" : "");
-    if (*text)
+    if (*text &&
+        sd_canvas_measure(p->canvas, text, &f) + p->title_width + 3 * MARGIN < p->width)
         sd_canvas_text(p->canvas, p->width - MARGIN, MARGIN + 14, text, &f);
 }
 
@@ -514,7 +598,7 @@ static void arrange(struct plot *p)
                            : p->width > 700 ? 10
                                             : 6);
     p->legend_height = legend(p, 0, false);
-    top = MARGIN + (p->series->subtitle ? 50 : 30) +
+    top = MARGIN + (has_subtitle(p) ? 50 : 30) +
           (p->n_lanes ? (double)p->n_lanes * LANE + 8 : 0);
     left = MARGIN + 16 + widest_tick(p) + 10;
     low = p->height - 54 - (p->legend_height > 0 ? p->legend_height + 2 : 0);
@@ -530,12 +614,15 @@ static int draw(struct plot *p)
     sd_canvas_fill_box(p->canvas, (struct sd_box){ 0, 0, p->width, p->height },
                        SD_RGB(0xffffff));
     draw_title(p);
+    shade_sections(p);
+    rc = draw_areas(p);
     draw_y_axis(p);
-    draw_sections(p);
     draw_x_axis(p);
-    rc = draw_curves(p);
-    draw_mark(p);
-    draw_peak(p);
+    draw_boundaries(p);
+    draw_sections(p);
+    if (rc == 0)
+        rc = draw_curves(p);
+    draw_mark(p, draw_peak(p));
     draw_foot(p);
     return rc;
 }
