@@ -51,7 +51,8 @@ void sd_summary_print(const struct sd_command *c, const struct sd_profile *p)
     sd_summary_words(&words, p);
     sd_say("%s", sd_buf_string(&words));
     sd_buf_release(&words);
-    put_sections(c, p);
+    if (!c->verb->collector) /* whose verb prints its tables on stdout */
+        put_sections(c, p);
 }
 
 void sd_summary_wrote(const char *capture)

@@ -13,7 +13,8 @@ static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
 {
     int rc = wish->is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
 
-    if (rc == 0)
+    /* Without readings a row of it would be little more than a pid. */
+    if (rc == 0 && (wish->table || !wish->is_short || p->n_series))
         rc = sd_analyse_processes(p, v);
     if (rc == 0 && (wish->table || !wish->is_short))
         rc = sd_analyse_series(p, v);

@@ -65,7 +65,7 @@ SCRIPTS = {
     "subprocess_killed": "import subprocess, sys\np = subprocess.Popen(['sleep', '60']); p.terminate(); print(p.wait())",
     "double_fork_daemon": "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.close(1); os.close(2); time.sleep(0.3)\n"
                           "    os._exit(0)\nos.wait(); print('started')",
-    "descriptors": "import os\nprint(sorted(int(n) for n in os.listdir('/proc/self/fd'))[:-1])",
+    "descriptors": "import os\nprint(sorted(n for n in map(int, os.listdir('/proc/self/fd')) if n < 32))",
     "closes_every_descriptor": "import os\nos.closerange(3, 256); print('closed')",
     "chdir": "import os; os.chdir('/'); print(os.getcwd())",
     "main_module": "import sys\nprint(__name__, __file__, sys.argv, sys.path[0], sys.modules['__main__'].__dict__ is globals())",
@@ -357,6 +357,7 @@ def send_when_ready(folder, source, send):
         p = start(command, folder)
         try:
             first = p.stdout.readline()
+            time.sleep(0.1)         # so that it is at its next statement, and tracebacks name the same line
             send(p)
             out, err = p.communicate(timeout=LIMIT_S)
         finally:
