@@ -64,7 +64,8 @@ static void fold(int64_t mark)
 
     raise_to(&peak.process_bytes, mark);
     for (r = peak.open; r; r = r->next)
-        raise_to(&r->peak_bytes, mark);
+        if (r->peak_bytes >= 0)
+            raise_to(&r->peak_bytes, mark);
     publish();
 }
 
@@ -134,13 +135,21 @@ void sd_peak_open(struct sd_peak_region *r)
 
 int64_t sd_peak_close(struct sd_peak_region *r)
 {
+    return sd_peak_close_at_least(r, -1);
+}
+
+int64_t sd_peak_close_at_least(struct sd_peak_region *r, int64_t seen_bytes)
+{
     int cancel_state;
 
     if (r->forks != sd_session_forks())
         return r->peak_bytes = -1;
     cancel_state = lock();
-    if (r->peak_bytes >= 0)
+    if (r->peak_bytes >= 0) {
         raise_to(&r->peak_bytes, read_mark());
+        if (seen_bytes > r->peak_bytes)
+            fold(seen_bytes); /* for those around it too: an outer peak is no less */
+    }
     unlink_from(r);
     unlock(cancel_state);
     return r->peak_bytes;

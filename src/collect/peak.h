@@ -24,6 +24,10 @@ void sd_peak_open(struct sd_peak_region *r);
 /* The largest RSS of the process while the region was open, or -1 where the mark cannot
  * be reset, or when the process forked off inside the region. */
 int64_t sd_peak_close(struct sd_peak_region *r);
+/* The same, where the caller has seen this much resident while the region was open: the
+ * kernel's mark is kept from counts that lag by some pages per processor (Linux 6.2
+ * and later), those of statm do not. */
+int64_t sd_peak_close_at_least(struct sd_peak_region *r, int64_t seen_bytes);
 /* The process's own peak, resets notwithstanding. */
 int64_t sd_peak_of_process(void);
 

@@ -192,13 +192,16 @@ static void let_go(struct sd_watch *w, size_t at)
 
 /* The larger of the kernel's mark and what the process's own sections folded away
  * before they set that mark back. */
-static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p, int64_t mark)
+static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p,
+                       const struct sd_usage *u)
 {
     const struct sd_collect *how = w->how;
     uint64_t folded = how->folded_peak ? how->folded_peak(how->of, p->reader.pid) : 0;
 
-    if (mark > p->peak_bytes)
-        p->peak_bytes = mark;
+    if (u->peak_bytes > p->peak_bytes)
+        p->peak_bytes = u->peak_bytes;
+    if (u->rss_bytes > p->peak_bytes) /* the mark lags by some pages (peak.h) */
+        p->peak_bytes = u->rss_bytes;
     if (folded <= INT64_MAX && (int64_t)folded > p->peak_bytes)
         p->peak_bytes = (int64_t)folded;
     return p->peak_bytes > 0 ? p->peak_bytes : -1;
@@ -231,7 +234,7 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
         return false;
     if (u.name[0])
         memcpy(m->name, u.name, sizeof u.name);
-    u.peak_bytes = peak_of(w, p, u.peak_bytes);
+    u.peak_bytes = peak_of(w, p, &u);
     if (!p->has_begun)
         write_birth(w, l, at, now);
     p->has_begun = true;

@@ -328,6 +328,8 @@ static void write_span(const struct sd_section *s, struct sd_log *l, bool raised
     sd_log_commit(l, 1, e->to);
 }
 
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
 /* --- Begin and end --------------------------------------------------------------- */
 
 void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
@@ -370,7 +372,8 @@ void sd_section_end(struct sd_section *s, bool raised)
     if (s->measure & SLOW) {
         read_usage(s->measure, &s->end);
         if (s->measure & SD_MEASURE_PEAK)
-            s->peak_bytes = sd_peak_close(&s->region);
+            s->peak_bytes = sd_peak_close_at_least(
+                &s->region, larger(s->start.rss_bytes, s->end.rss_bytes));
     }
     l = is_ours && s->is_recorded ? sd_session_log() : NULL;
     if (l)

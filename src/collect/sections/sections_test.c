@@ -122,6 +122,7 @@ TEST(section_that_does_nothing_costs_nothing)
     CHECK(s.end.read_bytes == s.start.read_bytes);
     CHECK(s.end.written_bytes == s.start.written_bytes);
     CHECK(s.end.rss_bytes == s.start.rss_bytes);
+    CHECK(s.peak_bytes == -1 || s.peak_bytes >= s.start.rss_bytes);
 }
 
 static void *end_it(void *s)
