@@ -12,11 +12,13 @@
 #   make install   PREFIX=/usr/local, DESTDIR=
 #
 # BUILD=dir builds elsewhere; TINY=1, SANITIZE=1, WERROR=1 and CC=clang change how.
+# PYTHONS=/path/a,/path/b builds the extension for those interpreters alone.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 TESTS ?=
+PYTHONS ?=
 export BUILD ROOMS
 # `cc` is make's own idea of a compiler; only one that was asked for is passed on.
 ifneq ($(origin CC),default)
@@ -27,7 +29,7 @@ endif
 TEST_SETUP = $(if $(filter true,$(CI)),check,test)
 
 yes_no = $(if $($(1)),true,false)
-OPTIONS = -Dprefix=$(PREFIX) -Dtiny=$(call yes_no,TINY) -Dsanitize=$(call yes_no,SANITIZE) -Dwerror=$(call yes_no,WERROR)
+OPTIONS = -Dprefix=$(PREFIX) -Dpythons=$(PYTHONS) -Dtiny=$(call yes_no,TINY) -Dsanitize=$(call yes_no,SANITIZE) -Dwerror=$(call yes_no,WERROR)
 
 all:
 	@tools/setup build

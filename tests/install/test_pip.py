@@ -64,7 +64,8 @@ def test_the_installed_package_records_sections(folder):
 def test_the_extension_depends_on_libc_alone(folder):
     (path,) = glob.glob(os.path.join(venv(), "lib", "python*", "site-packages", "sonde", "_sonde*.so"))
     needed = [line.split("[")[1].rstrip("]") for line in must(["readelf", "-d", path]).out.splitlines() if "(NEEDED)" in line]
-    equal(needed, ["libc.so.6"], "what the extension needs")
+    # The loader is part of libc; it is named when there are variables per thread.
+    equal([n for n in needed if n != "ld-linux-x86-64.so.2"], ["libc.so.6"], "what the extension needs")
 
 
 def test_the_extension_exports_its_init_function_alone(folder):
@@ -91,10 +92,17 @@ def everything(top):
 
 
 def build_wheel():
+    """The wheel, made from the source package: so both are seen to be whole."""
     if "wheel" not in made:
         out = os.path.join(os.environ.get("TMPDIR", "/tmp"), "wheels")
         os.makedirs(out)
-        must([in_venv("python"), "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", out, SRC])
+        code = "import sys; sys.path.insert(0, %r); import sonde_build; print(sonde_build.build_sdist(sys.argv[1]))" % os.path.join(SRC, "tools")
+        name = must([PYTHON, "-B", "-c", code, out]).out.strip()
+        equal(name, "sonde-%s.tar.gz" % VERSION)
+        must(["tar", "-xzf", name], cwd=out)
+        tree = os.path.join(out, name[:-len(".tar.gz")])
+        assert os.path.exists(os.path.join(tree, "PKG-INFO"))
+        must([in_venv("python"), "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", out, tree])
         (made["wheel"],) = glob.glob(os.path.join(out, "*.whl"))
     return made["wheel"]
 
@@ -113,17 +121,6 @@ def test_the_wheel_is_named_and_recorded_as_it_is(folder):
                 equal(rows[name][1:], ["sha256=" + digest, str(len(data))], "record of " + name)
         for name in ("sonde/bin/sonde", "sonde-%s.data/scripts/sonde" % VERSION, "sonde/_sonde" + sysconfig.get_config_var("EXT_SUFFIX")):
             assert z.getinfo(name).external_attr >> 16 & 0o111, "%s is not executable" % name
-
-
-def test_the_source_package_builds_by_itself(folder):
-    code = "import sys; sys.path.insert(0, %r); import sonde_build; print(sonde_build.build_sdist(sys.argv[1]))" % os.path.join(SRC, "tools")
-    name = must([PYTHON, "-B", "-c", code, folder]).out.strip()
-    equal(name, "sonde-%s.tar.gz" % VERSION)
-    must(["tar", "-xzf", name], cwd=folder)
-    tree = os.path.join(folder, name[:-len(".tar.gz")])
-    assert os.path.exists(os.path.join(tree, "PKG-INFO"))
-    must([in_venv("python"), "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", folder, tree])
-    assert glob.glob(os.path.join(folder, "*.whl"))
 
 
 def test_a_missing_tool_is_named_with_the_line_to_type(folder):
