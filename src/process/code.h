@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROCESS_CODE_H
+#define SD_PROCESS_CODE_H
+/* code: code objects of a process, each read once and known by its address.
+ *
+ * Addresses are reused: a code object is freed and another one, or something else,
+ * takes its place.  So what was read is checked again (sd_codes_check, all in a few
+ * batched reads, about once a second): where the fields have changed the entry is
+ * retired and the next use of the address reads anew under a new id.  Retired entries
+ * stay until release, so that ids and pointers given out stay good. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "cpython/layout.h"
+#include "cpython/lines.h"
+#include "process/remote.h"
+#include "process/runtime.h"
+
+enum {
+    SD_CODE_NAME_MAX = 4096,       /* characters of a name; longer ones are cut */
+    SD_CODE_LINES_MAX = 16 << 20,  /* bytes of a line table; longer: no lines */
+    SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
+};
+
+struct sd_code {
+    uint64_t address;
+    uint64_t bytecode;    /* address of the first instruction */
+    uint32_t n_code;      /* bytes of bytecode */
+    uint32_t frame_bytes; /* of a frame that runs it, 0 where frames are heap objects */
+    uint32_t id;          /* from 0, in the order of reading */
+    int32_t first_line;
+    uint32_t n_locals,
+        n_args; /* entries of frame_locals; positional arguments of them */
+    const char *name, *qualname,
+        *filename; /* UTF-8; qualname "" where CPython has none */
+
+    /* code.c's own: */
+    uint64_t stamp[6];        /* the fields that sd_codes_check compares */
+    const uint8_t *table;     /* the line table as it was read */
+    struct sd_line_run *runs; /* decoded at the first question; NULL before */
+    uint32_t n_table, n_runs;
+    uint32_t n_slot; /* where it stands in the table of addresses */
+    bool is_retired;
+};
+
+struct sd_code_slot; /* code.c's own */
+
+struct sd_codes {               /* all zero is a fresh one */
+    struct sd_code_slot *slots; /* owned; open addressing by address */
+    size_t n_slots, n_live;
+    struct sd_code **all; /* owned; by id */
+    size_t n, cap;
+    struct sd_arena arena; /* everything the codes hold */
+    uint64_t generation;   /* as CPython last said, where it counts them */
+};
+
+/* hot: no system call, no allocation.  NULL when the address is not known yet. */
+const struct sd_code *sd_codes_find(const struct sd_codes *c, uint64_t address);
+/* Finds or reads.  SD_EFORMAT or SD_ETORN without a sentence when there is no code
+ * object at the address (now), SD_ENOMEM with one. */
+int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
+                 const struct sd_runtime *rt, uint64_t address,
+                 const struct sd_code **out);
+/* Compares every live entry with the process and retires what is another one now.
+ * n_retired may be NULL. */
+int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
+                   const struct sd_runtime *rt, size_t *n_retired);
+void sd_codes_release(struct sd_codes *c);
+
+/* hot: whether a frame's raw frame_instr can belong to this code. */
+static inline bool sd_code_has_instr(const struct sd_code *c, const struct sd_layout *l,
+                                     uint64_t raw)
+{
+    int64_t offset = sd_layout_instr(l, raw, c->bytecode);
+
+    return offset >= -2 && offset < (int64_t)c->n_code;
+}
+
+/* The line that executes, SD_NO_LINE when the instruction has none.  Decodes the table
+ * at the first question; later ones are a binary search. */
+int32_t sd_codes_line(struct sd_codes *c, const struct sd_code *code,
+                      const struct sd_layout *l, uint64_t raw_instr);
+#endif
