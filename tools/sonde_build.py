@@ -168,9 +168,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def source_files():
-    """What git knows; without git (a source package itself) all but what a build leaves."""
+    """What git knows or would take; without git (a source package itself) all but what a build leaves."""
     try:
-        out = subprocess.run(["git", "-C", TOP, "ls-files", "-z"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        out = subprocess.run(["git", "-C", TOP, "ls-files", "-z", "-co", "--exclude-standard"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
         return [n for n in out.decode().split("\0") if n and os.path.isfile(os.path.join(TOP, n))]
     except (OSError, subprocess.CalledProcessError):
         found = []

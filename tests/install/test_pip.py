@@ -95,7 +95,7 @@ def build_wheel():
     """The wheel, made from the source package: so both are seen to be whole."""
     if "wheel" not in made:
         out = os.path.join(os.environ.get("TMPDIR", "/tmp"), "wheels")
-        os.makedirs(out)
+        os.makedirs(out, exist_ok=True)
         code = "import sys; sys.path.insert(0, %r); import sonde_build; print(sonde_build.build_sdist(sys.argv[1]))" % os.path.join(SRC, "tools")
         name = must([PYTHON, "-B", "-c", code, out]).out.strip()
         equal(name, "sonde-%s.tar.gz" % VERSION)
