@@ -1,0 +1,589 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/profile.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/define.h"
+#include "profile/events.h"
+#include "profile/profile_testing.h"
+
+enum { MS = 1000000 };
+
+/* Two chunks of one thread: outer 0..10 ms with three inner of 1, 2, 3 ms. */
+static void make_nested(struct sd_made *m)
+{
+    uint32_t process, thread, outer, inner;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 5, 1);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 100, "prog");
+    thread = sd_made_track(m, SD_TRACK_THREAD, process, 101, "main");
+    outer = sd_made_site(m, 0, "outer");
+    inner = sd_made_site(m, outer, "inner");
+    sd_made_open(m, outer, thread, 1, 0);
+    sd_made_open(m, inner, thread, 2, 1 * MS);
+    sd_made_span(m, inner, thread, 2, 1 * MS, 2 * MS);
+    sd_made_chunk(m, 5, 2); /* ids are others here */
+    sd_made_string(m, "unused");
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 100, "prog");
+    outer = sd_made_site(m, 0, "outer");
+    inner = sd_made_site(m, outer, "inner");
+    thread = sd_made_track(m, SD_TRACK_THREAD, process, 101, "main");
+    sd_made_open(m, inner, thread, 3, 3 * MS);
+    sd_made_span(m, inner, thread, 3, 3 * MS, 5 * MS);
+    sd_made_open(m, inner, thread, 4, 6 * MS);
+    sd_made_span(m, inner, thread, 4, 6 * MS, 9 * MS);
+    sd_made_span(m, outer, thread, 1, 0, 10 * MS);
+    sd_made_end(m, 0);
+}
+
+TEST(profile_unifies_what_chunks_define_again)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    const struct sd_span_total *inner, *outer;
+
+    make_nested(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_sites == 2 && p->n_tracks == 2 && p->n_spans == 2);
+    inner = sd_made_total(p, "outer:inner");
+    outer = sd_made_total(p, "outer");
+    CHECK(inner && inner->count == 3 && inner->wall.total == 6 * MS);
+    CHECK(inner->wall.min == 1 * MS && inner->wall.max == 3 * MS);
+    CHECK(inner->first_ns == 1 * MS && inner->last_ns == 9 * MS);
+    CHECK(outer && outer->count == 1 && outer->wall.total == 10 * MS);
+    CHECK(outer->n_unfinished == 0 && inner->n_unfinished == 0);
+    CHECK(p->end_ns == 10 * MS && p->n_span_events == 4);
+    CHECK(inner->when.n == 3 && inner->when.items[1].from_ns == 3 * MS);
+    CHECK(p->complaint == NULL);
+    CHECK(sd_profile_process_of(p, inner->track).at ==
+          p->tracks[inner->track.at].parent.at);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_of_an_empty_capture_is_empty)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    sd_made_begin(&m);
+    sd_made_end(&m, 3);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_sites == 0 && p->n_spans == 0 && p->n_series == 0 && p->end_ns == 0);
+    CHECK(p->health.status == 3 && p->health.is_ended);
+    CHECK(sd_profile_meta(p, "nothing") == NULL);
+    CHECK(sd_profile_metric(p, "rss", SD_ADDS_LEVEL).at == UINT32_MAX);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_shows_ids_that_dangle_as_lost_names)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint32_t track, site;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    site = sd_made_site(&m, 999, "child"); /* its parent was never defined */
+    sd_made_span(&m, 12345, track, 0, 0, 5);
+    sd_made_span(&m, UINT32_MAX, 4000000, 0, 0, 6);
+    sd_made_span(&m, track, site, 0, 0, 7); /* swapped: each is of the other kind */
+    sd_made_span(&m, site, track, 0, 0, 8);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_made_total(p, SD_LOST_NAME ":child")->wall.total == 8);
+    CHECK(sd_made_total(p, SD_LOST_NAME)->track.at == 0);
+    CHECK(p->n_span_events == 4 && p->n_tracks == 2);
+    CHECK(strcmp(p->tracks[1].name, SD_LOST_NAME) == 0);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_ends_unfinished_spans_where_their_stream_ends)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    const struct sd_span_total *t;
+    uint32_t track, a, b;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    a = sd_made_site(&m, 0, "killed");
+    b = sd_made_site(&m, 0, "done");
+    sd_made_open(&m, a, track, 1, 10);
+    sd_made_open(&m, b, track, 2, 20);
+    sd_made_span(&m, b, track, 2, 20, 90);
+    sd_made_chunk(&m, 2, 1); /* a later event of another stream says nothing */
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    b = sd_made_site(&m, 0, "other");
+    sd_made_span(&m, b, track, (uint64_t)1 << 40 | 1, 0, 5000);
+    sd_made_end(&m, -9);
+    p = sd_made_load(&m, NULL);
+    t = sd_made_total(p, "killed");
+    CHECK(t && t->n_unfinished == 1 && t->count == 1);
+    CHECK(t->wall.total == 80 && t->last_ns == 90);
+    CHECK(sd_made_total(p, "done")->n_unfinished == 0);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* Streams are read one after the other, so the end may be met before the begin. */
+TEST(profile_matches_ends_in_other_streams_whichever_is_read_first)
+{
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct sd_made m;
+        struct sd_profile *p;
+        uint32_t track, site;
+
+        sd_made_begin(&m);
+        sd_made_chunk(&m, swapped ? 2 : 1, 1);
+        track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+        site = sd_made_site(&m, 0, "moves");
+        sd_made_open(&m, site, track, 0 << 20 | 5, 10);
+        sd_made_chunk(&m, swapped ? 1 : 2, 1);
+        track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+        site = sd_made_site(&m, 0, "own");
+        sd_made_open(&m, site, track, (uint64_t)1 << 40 | 1, 20);
+        sd_made_span(&m, site, track, (uint64_t)1 << 40 | 1, 20, 30);
+        site = sd_made_site(&m, 0, "moves");
+        sd_made_span(&m, site, track, 5, 10, 40);
+        sd_made_end(&m, 0);
+        p = sd_made_load(&m, NULL);
+        CHECK(sd_made_total(p, "moves")->count == 1);
+        CHECK(sd_made_total(p, "moves")->n_unfinished == 0);
+        sd_profile_free(p);
+        sd_made_release(&m);
+    }
+}
+
+TEST(profile_counts_a_span_whose_begin_was_lost_once)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint32_t track, site;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 2); /* the first chunk, with the OPEN, is gone */
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    site = sd_made_site(&m, 0, "x");
+    sd_made_span(&m, site, track, 1, 0, 10);
+    sd_made_open(&m, site, track, 2, 20); /* and its end with the third */
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_made_total(p, "x")->count == 2);
+    CHECK(sd_made_total(p, "x")->n_unfinished == 1);
+    CHECK(sd_made_total(p, "x")->wall.total == 10);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_adds_values_up_by_what_each_metric_says)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    const struct sd_span_total *t;
+    uint32_t track, site, shape, metrics[4];
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    site = sd_made_site(&m, 0, "x");
+    metrics[0] = sd_made_metric(&m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    metrics[1] = sd_made_metric(&m, "rss_after", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[2] = sd_made_metric(&m, "peak_rss", SD_UNIT_BYTES, SD_ADDS_PEAK);
+    metrics[3] = sd_made_metric(&m, "odometer", SD_UNIT_COUNT, SD_ADDS_COUNTER);
+    shape = sd_made_shape(&m, metrics, 4);
+    sd_made_span_with(&m, site, track, 0, 10, shape, (int64_t[]){ 3, 100, 500, 7 }, 4,
+                      SD_SPAN_RAISED);
+    sd_made_span_with(&m, site, track, 10, 30, shape,
+                      (int64_t[]){ 4, 50, 200, SD_VALUE_NONE }, 4, 0);
+    sd_made_span_with(&m, site, track, 30, 60, shape, (int64_t[]){ 5, 60, 300, 19 }, 4,
+                      0);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    t = sd_made_total(p, "x");
+    CHECK(t->count == 3 && t->n_raised == 1);
+    CHECK(sd_span_total_value(p, t, "cpu")->total == 12);
+    CHECK(sd_span_total_value(p, t, "rss_after")->total == 210);
+    CHECK(sd_span_total_value(p, t, "rss_after")->last == 60);
+    CHECK(sd_span_total_value(p, t, "peak_rss")->total == 500);
+    CHECK(sd_span_total_value(p, t, "odometer")->n == 2);
+    CHECK(sd_span_total_value(p, t, "odometer")->total == 12);
+    CHECK(sd_span_total_value(p, t, "wall") == NULL);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_keeps_metrics_of_one_name_apart_by_how_they_add)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint32_t track, site, sum, counter, of_span, of_point;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    site = sd_made_site(&m, 0, "x");
+    counter = sd_made_metric(&m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
+    sum = sd_made_metric(&m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    of_point = sd_made_shape(&m, &counter, 1);
+    of_span = sd_made_shape(&m, &sum, 1);
+    sd_made_point(&m, track, of_point, 1, (int64_t[]){ 1000 }, 1);
+    sd_made_span_with(&m, site, track, 0, 9, of_span, (int64_t[]){ 8 }, 1, 0);
+    sd_made_point(&m, track, of_point, 9, (int64_t[]){ 1500 }, 1);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_metrics == 2);
+    CHECK(sd_profile_metric(p, "cpu", SD_ADDS_SUM).at !=
+          sd_profile_metric(p, "cpu", SD_ADDS_COUNTER).at);
+    CHECK(sd_span_total_value(p, sd_made_total(p, "x"), "cpu")->total == 8);
+    CHECK(sd_profile_series(p, (sd_track_id){ 0 }, "cpu")->sum.total == 500);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_takes_the_latest_name_status_and_parent_of_a_process)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint32_t parent, child;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    child = sd_made_track(&m, SD_TRACK_PROCESS, 0, 8, "before-exec");
+    sd_made_span(&m, 0, child, 0, 0, 1);
+    parent = sd_made_track(&m, SD_TRACK_PROCESS, child, 7, "parent");
+    child = sd_made_track(&m, SD_TRACK_PROCESS, parent, 8, "after-exec");
+    sd_made_exit(&m, child, 77, -11);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(strcmp(p->tracks[0].name, "after-exec") == 0);
+    CHECK(p->tracks[0].status == -11 && p->tracks[0].last_ns == 77);
+    /* The parent claims to be the child's child too: rings are not made. */
+    CHECK(p->tracks[1].parent.at == 0 && p->tracks[0].parent.at == UINT32_MAX);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+static void make_for_filters(struct sd_made *m)
+{
+    uint32_t one, two, thread, site, metric, shape;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    one = sd_made_track(m, SD_TRACK_PROCESS, 0, 100, "trainer");
+    thread = sd_made_track(m, SD_TRACK_THREAD, one, 101, "loader");
+    two = sd_made_track(m, SD_TRACK_PROCESS, one, 200, "worker");
+    metric = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    shape = sd_made_shape(m, &metric, 1);
+    for (int i = 0; i < 100; i++) {
+        sd_made_point(m, one, shape, (uint64_t)i * MS, (int64_t[]){ i }, 1);
+        sd_made_point(m, two, shape, (uint64_t)i * MS, (int64_t[]){ 1000 - i }, 1);
+    }
+    site = sd_made_site(m, 0, "fit");
+    sd_made_span(m, site, one, 0, 10 * MS, 30 * MS);
+    sd_made_span(m, site, one, 0, 60 * MS, 70 * MS);
+    site = sd_made_site(m, site, "step");
+    sd_made_span(m, site, thread, 0, 12 * MS, 13 * MS);
+    sd_made_span(m, site, thread, 0, 80 * MS, 81 * MS);
+    sd_made_end(m, 0);
+}
+
+TEST(profile_filters_by_time_track_section_and_name)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    make_for_filters(&m);
+    p = sd_made_load(&m, &(struct sd_filter){ .from_ns = 50 * MS, .to_ns = 65 * MS });
+    CHECK(p->n_point_events == 32); /* 50..65, both ends */
+    CHECK(sd_made_total(p, "fit")->count == 1 && !sd_made_total(p, "fit:step"));
+    sd_profile_free(p);
+    p = sd_made_load(&m, &(struct sd_filter){ .track = "100" });
+    CHECK(p->n_point_events == 100 && p->n_span_events == 4);
+    sd_profile_free(p);
+    p = sd_made_load(&m, &(struct sd_filter){ .track = "100/101" });
+    CHECK(p->n_point_events == 0 && p->n_span_events == 2);
+    sd_profile_free(p);
+    p = sd_made_load(&m, &(struct sd_filter){ .track = "work" });
+    CHECK(p->n_point_events == 100 && p->n_span_events == 0);
+    sd_profile_free(p);
+    p = sd_made_load(&m, &(struct sd_filter){ .section = "fit" });
+    CHECK(p->n_point_events == 2 * (21 + 11) && p->n_span_events == 3);
+    CHECK(sd_made_total(p, "fit:step")->count == 1);
+    sd_profile_free(p);
+    p = sd_made_load(&m, &(struct sd_filter){ .match = "s(t|p)ep$" });
+    CHECK(p->n_span_events == 2 && p->n_point_events == 200);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_refuses_filters_that_name_nothing)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    make_for_filters(&m);
+    CHECK(sd_made_try(&m, &(struct sd_filter){ .match = "(" }, &p) == SD_EUSAGE);
+    CHECK(p == NULL && strstr(sd_fail_text(), "regular expression"));
+    CHECK(sd_made_try(&m, &(struct sd_filter){ .section = "fitt" }, &p) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "there are fit, fit:step"));
+    CHECK(sd_made_try(&m, &(struct sd_filter){ .track = "999" }, &p) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "'999'"));
+    sd_made_release(&m);
+}
+
+TEST(profile_keeps_facts_and_notes)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    sd_made_meta(&m, "host", "one");
+    sd_made_meta(&m, "host", "one");
+    sd_made_meta(&m, "command", "x.py");
+    sd_made_note(&m, "half of it was refused");
+    sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_metas == 2 && strcmp(sd_profile_meta(p, "command"), "x.py") == 0);
+    CHECK(p->n_notes == 1 && strcmp(p->notes[0].text, "half of it was refused") == 0);
+    CHECK(p->notes[0].kind == SD_NOTE_WARNING);
+    CHECK(strcmp(p->tracks[0].host, "one") == 0);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(profile_books_tasks_beyond_the_limit_on_their_process)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint64_t task = 1;
+
+    sd_made_begin(&m);
+    for (uint32_t seq = 1; task < 3 * SD_TASKS_MAX; seq++) {
+        uint32_t process, site;
+
+        sd_made_chunk(&m, 1, seq);
+        process = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+        site = sd_made_site(&m, 0, "handle");
+        for (int i = 0; i < 1000; i++, task++)
+            sd_made_span(&m, site,
+                         sd_made_track(&m, SD_TRACK_TASK, process, task, NULL), 0, task,
+                         task + 1);
+    }
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_tracks == 1 + SD_TASKS_MAX);
+    CHECK(p->n_span_events == task - 1);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* --- Ticks of another clock */
+
+TEST(profile_turns_ticks_into_nanoseconds_between_the_pairs_of_a_stream)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_rec_clock *c;
+    struct sd_rec_span *s;
+    uint32_t track, site;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 9, 1);
+    c = sd_made_record(&m, SD_REC_CLOCK, sizeof *c);
+    *c = (struct sd_rec_clock){ c->head, SD_CLOCK_TSC, 1000, SD_MADE_MONO };
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    site = sd_made_site(&m, 0, "x");
+    s = sd_made_record(&m, SD_REC_SPAN, sizeof *s);
+    s->site = site;
+    s->track = track;
+    s->from = 1000 + 300; /* three ticks are a nanosecond */
+    s->to = 1000 + 900;
+    sd_made_chunk(&m, 9, 2);
+    c = sd_made_record(&m, SD_REC_CLOCK, sizeof *c);
+    *c = (struct sd_rec_clock){ c->head, SD_CLOCK_TSC, 4000, SD_MADE_MONO + 1000 };
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_made_total(p, "x")->first_ns == 100);
+    CHECK(sd_made_total(p, "x")->wall.total == 200);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* --- The walk over events */
+
+TEST(events_come_in_ids_of_the_profile_unfinished_ones_last)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_events *walk;
+    struct sd_event e;
+    size_t n_points = 0, n_spans = 0;
+
+    make_for_filters(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_events_open(p, sd_made_save(&m), NULL, &walk) == 0);
+    while (sd_events_next(walk, &e) == 1) {
+        n_points += e.kind == SD_EVENT_POINT;
+        n_spans += e.kind == SD_EVENT_SPAN;
+        CHECK(e.track.at < p->n_tracks);
+        CHECK(e.kind == SD_EVENT_POINT || e.site.at < p->n_sites);
+        CHECK(e.kind == SD_EVENT_SPAN ||
+              strcmp(p->metrics[e.metrics[0].at].name, "rss") == 0);
+    }
+    CHECK(n_points == 200 && n_spans == 4);
+    sd_events_free(walk);
+    CHECK(sd_events_open(p, m.path, &(struct sd_filter){ .section = "fit" }, &walk) ==
+          0);
+    for (n_points = 0; sd_events_next(walk, &e) == 1; n_points++)
+        continue;
+    CHECK(n_points == 2 * (21 + 11) + 3);
+    sd_events_free(walk);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* --- Merging */
+
+static void make_rank(struct sd_made *m, uint64_t real_ns, const char *host, int rank)
+{
+    uint32_t process, site, cpu, rss, of_span, of_point;
+
+    sd_made_begin_at(m, real_ns);
+    sd_made_chunk(m, 1, 1);
+    sd_made_meta(m, "host", host);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 50, "python");
+    site = sd_made_site(m, 0, rank % 2 ? "odd" : "even");
+    cpu = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    of_span = sd_made_shape(m, &cpu, 1);
+    if (rank == 2)
+        sd_made_metric(m, "extra", SD_UNIT_COUNT, SD_ADDS_SUM);
+    rss = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    of_point = sd_made_shape(m, &rss, 1);
+    for (int i = 0; i < 20; i++) {
+        sd_made_span_with(m, site, process, (uint64_t)i * MS, (uint64_t)i * MS + 100,
+                          of_span, (int64_t[]){ i + rank }, 1, 0);
+        sd_made_point(m, process, of_point, (uint64_t)i * 3 * MS,
+                      (int64_t[]){ 100 * rank + i }, 1);
+    }
+    sd_made_note(m, "a note");
+    sd_made_end(m, 0);
+}
+
+static bool same_sum(const struct sd_sum *a, const struct sd_sum *b)
+{
+    return a->n == b->n && a->total == b->total && a->min == b->min &&
+           a->max == b->max && a->first == b->first && a->last == b->last;
+}
+
+static void check_same(const struct sd_profile *a, const struct sd_profile *b)
+{
+    CHECK(a->n_sites == b->n_sites && a->n_tracks == b->n_tracks);
+    CHECK(a->n_metrics == b->n_metrics && a->n_spans == b->n_spans);
+    CHECK(a->n_series == b->n_series && a->n_notes == b->n_notes);
+    CHECK(a->end_ns == b->end_ns && a->real_zero_ns == b->real_zero_ns);
+    CHECK(a->zero_ns == b->zero_ns && a->n_span_events == b->n_span_events);
+    for (size_t i = 0; i < a->n_sites; i++)
+        CHECK(strcmp(a->sites[i].path, b->sites[i].path) == 0);
+    for (size_t i = 0; i < a->n_tracks; i++)
+        CHECK(a->tracks[i].number == b->tracks[i].number &&
+              a->tracks[i].first_ns == b->tracks[i].first_ns &&
+              a->tracks[i].last_ns == b->tracks[i].last_ns);
+    for (size_t i = 0; i < a->n_spans; i++) {
+        const struct sd_span_total *x = &a->spans[i], *y = &b->spans[i];
+
+        CHECK(x->site.at == y->site.at && x->track.at == y->track.at);
+        CHECK(x->count == y->count && same_sum(&x->wall, &y->wall));
+        CHECK(x->first_ns == y->first_ns && x->last_ns == y->last_ns);
+        for (size_t k = 0; k < a->n_metrics; k++)
+            CHECK(same_sum(&x->values[k], &y->values[k]));
+        CHECK(x->when.n == y->when.n);
+        CHECK(memcmp(x->when.items, y->when.items, x->when.n * sizeof *x->when.items) ==
+              0);
+    }
+    for (size_t i = 0; i < a->n_series; i++) {
+        const struct sd_series *x = &a->series[i], *y = &b->series[i];
+
+        CHECK(x->track.at == y->track.at && x->metric.at == y->metric.at);
+        CHECK(same_sum(&x->sum, &y->sum) && x->bucket_ns == y->bucket_ns);
+        CHECK(x->n_buckets == y->n_buckets);
+        CHECK(memcmp(x->buckets, y->buckets, x->n_buckets * sizeof *x->buckets) == 0);
+    }
+}
+
+TEST(merge_is_associative_and_keeps_hosts_apart)
+{
+    struct sd_made m[3];
+    struct sd_profile *left[3], *right[3];
+
+    make_rank(&m[0], SD_MADE_REAL, "one", 0);
+    make_rank(&m[1], SD_MADE_REAL + 7 * MS, "two", 1);
+    make_rank(&m[2], SD_MADE_REAL - 5 * MS, "one", 2); /* the process of the first */
+    for (int i = 0; i < 3; i++) {
+        left[i] = sd_made_load(&m[i], NULL);
+        right[i] = sd_made_load(&m[i], NULL);
+    }
+    CHECK(sd_profile_merge(left[0], left[1]) == 0);
+    CHECK(sd_profile_merge(left[0], left[2]) == 0);
+    CHECK(sd_profile_merge(right[1], right[2]) == 0);
+    CHECK(sd_profile_merge(right[0], right[1]) == 0);
+    check_same(left[0], right[0]);
+    CHECK(left[0]->n_tracks == 2 && left[0]->n_span_events == 60);
+    CHECK(left[0]->real_zero_ns == SD_MADE_REAL - 5 * MS);
+    CHECK(sd_made_total(left[0], "even")->count == 40);
+    CHECK(sd_made_total(left[0], "odd")->first_ns == 12 * MS);
+    CHECK(left[0]->n_notes == 3);
+    for (int i = 0; i < 3; i++) {
+        sd_profile_free(left[i]);
+        sd_profile_free(right[i]);
+        sd_made_release(&m[i]);
+    }
+}
+
+/* --- Out of memory */
+
+TEST(profile_survives_every_allocation_that_fails)
+{
+    struct sd_made m;
+    struct sd_profile *p = NULL;
+
+    make_for_filters(&m);
+    EACH_FAILURE(nth)
+    {
+        int rc = sd_made_try(&m, &(struct sd_filter){ .section = "fit" }, &p);
+
+        CHECK(rc == 0 ? p != NULL : rc == SD_ENOMEM && p == NULL);
+        sd_profile_free(p);
+    }
+    sd_made_release(&m);
+}
+
+TEST(merge_survives_every_allocation_that_fails)
+{
+    struct sd_made a, b;
+
+    make_rank(&a, SD_MADE_REAL, "one", 1);
+    make_rank(&b, SD_MADE_REAL + MS, "two", 2);
+    EACH_FAILURE(nth)
+    {
+        struct sd_profile *into = NULL, *from = NULL;
+        int rc = sd_made_try(&a, NULL, &into);
+
+        if (rc == 0)
+            rc = sd_made_try(&b, NULL, &from);
+        if (rc == 0)
+            rc = sd_profile_merge(into, from);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_profile_free(into);
+        sd_profile_free(from);
+    }
+    sd_made_release(&a);
+    sd_made_release(&b);
+}
