@@ -40,8 +40,10 @@ static void put_ending(struct sd_buf *to, const struct sd_health *h)
 {
     if (h->is_running && !h->is_ended)
         sd_buf_text(to, "still running, or its last processes are");
-    else if (!h->is_ended)
+    else if (!h->is_ended && h->has_live) /* which a clean end removes */
         sd_buf_text(to, "sonde itself was killed: the program's end is not known");
+    else if (!h->is_ended)
+        sd_buf_text(to, "not known: the end of the recording is missing");
     else
         put_status(to, h->status);
     if (h->is_ended && h->is_running)

@@ -2,6 +2,7 @@
 #include "cli/interpreter.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "cli/path.h"
 
@@ -92,11 +94,59 @@ static int ask_suffixes(const char *python, char *text, size_t size)
     return 0;
 }
 
+static const char EXTENSION[] = "_sonde.";
+
+static int is_extension(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, EXTENSION, strlen(EXTENSION)) == 0;
+}
+
+/* "cpython-311-x86_64-linux-gnu.so" is known as what stands before its second dash. */
+static int tag_length(const char *suffix)
+{
+    const char *dash = strchr(suffix, '-');
+
+    dash = dash ? strchr(dash + 1, '-') : NULL;
+    return dash ? (int)(dash - suffix) : (int)strlen(suffix);
+}
+
+/* "cpython-38, cpython-311": the interpreters that there are extensions for. */
+static void list_extensions(struct sd_buf *to, const char *package)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(package, &entries, is_extension, versionsort);
+
+    for (int i = 0; i < n; i++) {
+        const char *suffix = entries[i]->d_name + strlen(EXTENSION);
+
+        sd_buf_printf(to, "%s%.*s", i ? ", " : "", tag_length(suffix), suffix);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static int has_no_extension(const char *python, const char *package)
+{
+    struct sd_buf there = { 0 };
+    int rc;
+
+    list_extensions(&there, package);
+    rc = sd_fail(SD_ELACKS,
+                 "there is no Sonde extension for %s (there are: %s); choose another "
+                 "interpreter with --python, or build one for it (make)",
+                 python, there.n ? sd_buf_string(&there) : "none");
+    sd_buf_release(&there);
+    return rc;
+}
+
 int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *package)
 {
+    const char *named = getenv("SONDE_PACKAGE");
     char suffixes[1024], *rest = NULL;
     int rc;
 
+    if (!package && named && *named)
+        return sd_fail(SD_ELACKS, "SONDE_PACKAGE names no package of Sonde: %s", named);
     if (!package)
         return sd_fail(SD_ELACKS, "Sonde's Python package is not beside the program; "
                                   "set SONDE_PACKAGE to the directory that holds it");
@@ -110,8 +160,5 @@ int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *pack
         if (file && sd_path_exists(file))
             return 0;
     }
-    return sd_fail(SD_ELACKS,
-                   "there is no Sonde extension for %s; build it with this interpreter "
-                   "on PATH (make), or choose another with --python",
-                   python);
+    return has_no_extension(python, package);
 }
