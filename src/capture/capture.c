@@ -401,7 +401,7 @@ static void wait_for_stragglers(struct sd_capture *c)
     for (int i = 0; i < 40 && sd_seal_n_alive(c) > 0; i++) {
         nanosleep(&step, NULL);
         sd_seal_look(c);
-        sd_seal_pass(c);
+        sd_seal_pass(c, true);
     }
 }
 
@@ -464,7 +464,7 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
         return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture");
     sd_seal_stop(c);
     sd_seal_look(c);
-    sd_seal_pass(c);
+    sd_seal_pass(c, true);
     wait_for_stragglers(c);
     mark_ended(c, status);
     why = append_end(c, status);

@@ -44,6 +44,8 @@ static int scan_source(struct sd_reader *r, uint32_t i, uint64_t from)
     r->health.bad_chunks += scan.bad_chunks;
     r->health.bad_bytes += scan.bad_bytes;
     r->health.is_cut |= scan.is_cut;
+    if (rc == 0 && r->sources[i].error)
+        rc = sd_fail_errno(r->sources[i].error, "cannot be read");
     return rc;
 }
 
@@ -279,6 +281,8 @@ int sd_gather(struct sd_reader *r)
 
     if (rc == 0 && r->is_preamble_bad)
         learn_salt(r);
+    if (rc == 0 && r->sources[0].error)
+        rc = sd_fail_errno(r->sources[0].error, "cannot be read");
     if (rc == 0)
         rc = read_folder(r);
     if (rc < 0)

@@ -104,20 +104,22 @@ bool sd_who_may_live(const struct sd_who *who)
     return line.start == who->start;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+/* Takes one more number into a hash.  What is there is scrambled first: pids and start
+ * times both count up, and their plain exclusive-or would often be the same. */
+static uint64_t mix(uint64_t hash, uint64_t number)
 {
-    uint64_t x = (a ^ b) + 0x9E3779B97F4A7C15u;
+    uint64_t x = hash + 0x9E3779B97F4A7C15u;
 
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
     x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
+    return (x ^ (x >> 31)) + number;
 }
 
 uint64_t sd_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot)
 {
-    uint64_t x = mix(mix(who->pid, who->start), who->pid_ns);
+    uint64_t x = mix(mix(mix(mix(0, who->pid), who->start), who->pid_ns), number);
 
-    x = mix(x, (uint64_t)number << 32 | slot);
+    x = mix(mix(x, slot), 0);
     return x ? x : 1; /* 0 is the owner's */
 }
 

@@ -62,8 +62,9 @@ int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
 
 /* Looks for new files in the folder. */
 void sd_seal_look(struct sd_capture *c);
-/* Seals all that is handed over, and all of processes that are gone. */
-void sd_seal_pass(struct sd_capture *c);
+/* Seals all that is handed over, and all of processes that have left; with `must_check`
+ * also of those that turn out to be gone. */
+void sd_seal_pass(struct sd_capture *c, bool must_check);
 /* The processes that may still write, this one not counted. */
 uint32_t sd_seal_n_alive(struct sd_capture *c);
 /* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */

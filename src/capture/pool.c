@@ -16,6 +16,7 @@
 enum {
     MAX_FILES = 1 << 14, /* of one process: their number fits a span's (log.h) */
     WRITTEN_HALF = 64 * 1024,
+    LEAVE_MS = 100, /* at most, for events that other threads have begun */
     RETRY_NS = 100 * 1000 * 1000, /* after a slot could not be had */
 };
 
@@ -341,57 +342,30 @@ struct sd_log *sd_pool_take(struct sd_pool *p)
     return l;
 }
 
-void sd_pool_give_back(struct sd_pool *p, struct sd_log *l)
-{
-    bool is_last;
-
-    pthread_mutex_lock(&p->lock);
-    l->writer = NULL;
-    l->next_idle = p->idle;
-    p->idle = l;
-    is_last = --p->n_taken == 0 && p->has_left;
-    pthread_mutex_unlock(&p->lock);
-    if (is_last)
-        sd_pool_forget(p);
-}
-
 /* --- Leaving */
 
 /* An event begun before `owner` was cleared is let finish.  A sleep of a millisecond
  * is the barrier between that store and these loads, so that the hot path needs none.
- */
-static void wait_for_events(struct sd_pool *p)
+ * False when a thread is still inside of one: it may wait for the disk, or sleep. */
+static bool wait_for_events(struct sd_pool *p)
 {
     struct timespec step = { 0, 1000 * 1000 };
 
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < LEAVE_MS; round++) {
         bool is_busy = false;
 
         nanosleep(&step, NULL);
         for (struct sd_log *l = p->logs; l; l = l->next)
             is_busy |= atomic_load_explicit(&l->is_nested, memory_order_acquire);
         if (!is_busy)
-            return;
+            return true;
     }
+    return false;
 }
 
-void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head)
+/* Tells the owner that it may seal all there is. */
+static void mark_left(struct sd_pool *p)
 {
-    int fd = sd_kept_fd(file, 0);
-
-    /* What cannot be written is only figures; the events have their own way. */
-    if (fd >= 0 && pwrite(fd, head, SD_PAGE, 0) < 0)
-        return;
-}
-
-void sd_pool_leave(struct sd_pool *p)
-{
-    bool is_last;
-
-    pthread_mutex_lock(&p->lock);
-    atomic_store(p->owner, 0);
-    if (p->n_taken)
-        wait_for_events(p);
     for (struct sd_log *l = p->logs; l; l = l->next) {
         if (!l->is_written)
             continue;
@@ -403,7 +377,45 @@ void sd_pool_leave(struct sd_pool *p)
         if (p->is_written)
             sd_pool_write_head(&o->file, o->head);
     }
+    p->is_marked = true;
     sd_bell_ring(p->bell);
+}
+
+void sd_pool_write_head(struct sd_kept *file, const struct sd_live_head *head)
+{
+    int fd = sd_kept_fd(file, 0);
+
+    /* What cannot be written is only figures; the events have their own way. */
+    if (fd >= 0 && pwrite(fd, head, SD_PAGE, 0) < 0)
+        return;
+}
+
+void sd_pool_give_back(struct sd_pool *p, struct sd_log *l)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&p->lock);
+    l->writer = NULL;
+    l->next_idle = p->idle;
+    p->idle = l;
+    is_last = --p->n_taken == 0 && p->has_left;
+    if (is_last && !p->is_marked)
+        mark_left(p);
+    pthread_mutex_unlock(&p->lock);
+    if (is_last)
+        sd_pool_forget(p);
+}
+
+/* With a thread still inside an event the files are not marked; the owner takes them
+ * for those of a process that goes on writing, and leaves them to readers. */
+void sd_pool_leave(struct sd_pool *p)
+{
+    bool is_last;
+
+    pthread_mutex_lock(&p->lock);
+    atomic_store(p->owner, 0);
+    if (p->n_taken == 0 || wait_for_events(p))
+        mark_left(p);
     p->has_left = true;
     is_last = p->n_taken == 0;
     pthread_mutex_unlock(&p->lock);

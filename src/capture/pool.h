@@ -40,7 +40,8 @@ struct sd_pool {
     struct sd_log *idle;       /* those no thread has */
     uint32_t n_taken;          /* those a thread has */
     uint64_t retry_ns;         /* not before this is another slot tried for; or 0 */
-    bool has_left;
+    bool has_left;             /* no log is given out any more */
+    bool is_marked;            /* and the files say so */
 };
 
 /* A page that reads 0 in the child of any fork, raw clone included; NULL without

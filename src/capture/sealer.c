@@ -103,11 +103,13 @@ void sd_seal_forget(struct sd_capture *c)
 
 /* --- Halves */
 
+/* A producer that died right after its write(2) has the same chunk in its half still. A
+ * smaller number says nothing: the other half waits for us while chunks pass it by. */
 static bool was_drained(const struct sd_joined *j, const struct sd_chunk_head *head)
 {
     uint64_t seq;
 
-    return sd_table_get(&j->last_seq, head->stream, &seq) && seq >= head->seq;
+    return sd_table_get(&j->last_seq, head->stream, &seq) && seq == head->seq;
 }
 
 /* One half, if it is FULL; or, of a process that is gone, whatever it holds. */
@@ -213,6 +215,8 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
         if (why == 0)
             done = scan.at;
     }
+    if (why == 0)
+        why = source.error;
     sd_source_release(&source);
     if (done > j->drained)
         set_drained(j, done);
@@ -285,13 +289,8 @@ static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_chec
     return why ? why : drain_chunks(c, j, false);
 }
 
-void sd_seal_pass(struct sd_capture *c)
+void sd_seal_pass(struct sd_capture *c, bool must_check)
 {
-    uint64_t now = sd_clock_ns();
-    bool must_check = now - c->checked_ns >= CHECK_MS * MS_NS || !c->has_thread;
-
-    if (must_check)
-        c->checked_ns = now;
     for (struct sd_joined *j = c->joined; j; j = j->next)
         if (!j->is_done)
             j->is_stuck = seal_joined(c, j, must_check) != 0;
@@ -334,11 +333,14 @@ static void wait_for_bell(struct sd_capture *c, uint32_t heard)
 static void one_round(struct sd_capture *c)
 {
     uint64_t now = sd_clock_ns(), stored = c->counts.bytes_stored;
+    bool must_check = now - c->checked_ns >= CHECK_MS * MS_NS;
 
     if (c->seen_files != atomic_load(&c->bell->n_files) ||
         now - c->looked_ns >= LOOK_MS * MS_NS)
         sd_seal_look(c);
-    sd_seal_pass(c);
+    if (must_check)
+        c->checked_ns = now;
+    sd_seal_pass(c, must_check);
     if (c->options.sync == SD_SYNC_SEAL
             ? c->counts.bytes_stored != stored
             : now - c->synced_ns >= c->options.sync_every_ns)

@@ -26,12 +26,16 @@ static void fill_window(struct sd_source *s, uint64_t at)
     s->window_n = 0;
     if (!s->window)
         s->window = sd_alloc(WINDOW);
+    if (!s->window)
+        s->error = ENOMEM;
     while (s->window && s->window_n < WINDOW) {
         ssize_t done = pread(s->fd, s->window + s->window_n, WINDOW - s->window_n,
                              (off_t)(at + s->window_n));
 
         if (done < 0 && errno == EINTR)
             continue;
+        if (done < 0)
+            s->error = errno;
         if (done <= 0)
             break;
         s->window_n += (size_t)done;
@@ -135,7 +139,7 @@ bool sd_scan_next(struct sd_scan *s, struct sd_found *found)
 
     if (sd_scan_here(s, found))
         return true;
-    if (from >= s->source->n)
+    if (from >= s->source->n || s->source->error)
         return false;
     /* Remember whether the first bad place is a chunk that the end of the file cuts: if
      * nothing whole follows, that is what happened. */
@@ -154,6 +158,8 @@ bool sd_scan_next(struct sd_scan *s, struct sd_found *found)
             return true;
         }
     }
+    if (s->source->error)
+        return false;
     s->is_cut = was_cut;
     s->bad_chunks += !was_cut;
     s->bad_bytes += s->source->n - from;

@@ -15,6 +15,7 @@ struct sd_source {
     const uint8_t *p; /* bytes in memory, borrowed; or NULL */
     int fd;           /* owned; -1 without */
     uint64_t n;       /* bytes in all, as of opening */
+    int error;        /* errno of a read or an allocation that failed, or 0 */
     uint8_t *window;  /* what was read last; owned */
     uint64_t window_at;
     size_t window_n;
@@ -23,7 +24,9 @@ struct sd_source {
 void sd_source_of_bytes(struct sd_source *s, const void *p, size_t n);
 /* `take_fd` becomes the source's. */
 void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t n);
-/* n bytes at `at`, borrowed until the next call; NULL when they are not there. */
+/* n bytes at `at`, borrowed until the next call; NULL when they are not there, or
+ * cannot be had: then `error` says why, and nothing may be concluded about the bytes.
+ */
 const uint8_t *sd_source_at(struct sd_source *s, uint64_t at, size_t n);
 void sd_source_release(struct sd_source *s);
 
@@ -45,7 +48,8 @@ struct sd_found {
 
 void sd_scan_init(struct sd_scan *s, struct sd_source *source, uint64_t salt,
                   uint64_t at);
-/* True with the next whole chunk; false at the end, with the damage counted. */
+/* True with the next whole chunk; false at the end, with the damage counted, or when
+ * the source has an error. */
 bool sd_scan_next(struct sd_scan *s, struct sd_found *found);
 /* True when a whole chunk stands at s->at; passes it.  Looks no further. */
 bool sd_scan_here(struct sd_scan *s, struct sd_found *found);

@@ -81,14 +81,14 @@ static int write_locked(struct sd_spill *s, struct sd_chunk_head *head,
 
 int sd_spill_write(struct sd_spill *s, struct sd_chunk_head *head, const void *payload)
 {
-    int kept = errno;
+    int kept = errno, why;
 
     head->crc = sd_chunk_sum(head, payload);
     pthread_mutex_lock(&s->lock);
-    s->error = write_locked(s, head, payload);
+    why = write_locked(s, head, payload);
     pthread_mutex_unlock(&s->lock);
     errno = kept;
-    return s->error;
+    return why;
 }
 
 void sd_spill_release(struct sd_spill *s)

@@ -16,7 +16,6 @@ struct sd_spill {
                              another has appended meanwhile */
     char *path;           /* absolute; owned */
     struct sd_kept file;
-    int error; /* errno of the last write that failed, 0 after one that did not */
 };
 
 /* `take_path` becomes ours. */

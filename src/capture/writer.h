@@ -31,7 +31,7 @@ int sd_writer_after_fork(struct sd_writer *w);
 _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
 
 /* This process is done: no thread of it gets room from now on; events already begun are
- * waited for (10 ms at most).  A thread may still hold its log, and a late
+ * waited for (100 ms at most).  A thread may still hold its log, and a late
  * sd_writer_log on w gives NULL. */
 void sd_writer_leave(struct sd_writer *w);
 #endif
