@@ -9,6 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <stdbool.h>
 
 #if PY_VERSION_HEX < 0x03080000
 #error "Sonde's extension needs CPython 3.8 or later"
@@ -101,6 +102,24 @@ static inline void sd_raised_give_back(struct sd_raised r)
     PyErr_SetRaisedException(r.value);
 #else
     PyErr_Restore(r.type, r.value, r.traceback);
+#endif
+}
+
+/* The context that runs, borrowed; NULL before anything has set a variable.  The public
+ * calls only give copies of it; this field has been the same since 3.7. */
+static inline PyObject *sd_context_now(void) { return PyThreadState_Get()->context; }
+
+/* Is this what a weak reference leads to?  A dead one leads to nothing. */
+static inline bool sd_weakref_is(PyObject *ref, PyObject *o)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *found = NULL;
+    bool is = PyWeakref_GetRef(ref, &found) == 1 && found == o;
+
+    Py_XDECREF(found);
+    return is;
+#else
+    return o && PyWeakref_GET_OBJECT(ref) == o;
 #endif
 }
 #endif

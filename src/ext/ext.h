@@ -17,7 +17,6 @@
 #include "ext/columns.h"
 
 struct sd_profiler;
-struct sd_open;
 
 enum sd_view_kind { /* what p["x"] and its parts are */
                     SD_VIEW_INTERVAL,
@@ -33,16 +32,15 @@ enum { SD_FREE_SECTIONS = 32 };
 struct sd_ext {
     bool is_cleared; /* the module is gone: keep nothing for later */
     /* Dropped with the module: */
-    PyTypeObject *profiler, *section, *quiet, *each, *views[SD_N_VIEWS];
+    PyTypeObject *profiler, *section, *nest, *quiet, *each, *views[SD_N_VIEWS];
     PyObject *quiet_one; /* what a disabled Profiler hands out */
     PyObject *members;   /* tuple: the words as enum members; NULL until used */
     PyObject *plain;     /* the Profiler behind section(): keeps nothing */
     PyObject *free[SD_FREE_SECTIONS]; /* ended sections, to be used again */
     int n_free;
     /* Dropped with the last type: */
-    PyObject *current; /* ContextVar: the innermost open section of this context */
-    PyObject *task;    /* ContextVar: bytes of struct sd_task_number (section.c) */
-    uint64_t n_tasks;
+    PyObject *current;           /* ContextVar: a struct sd_nest */
+    uint64_t n_tasks;            /* asyncio tasks met so far */
     PyObject *words[SD_N_WORDS]; /* "bytes", "wall", ... */
     PyObject *str_asyncio;
 };

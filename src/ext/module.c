@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* module: the extension `_sonde`: makes its types, and the few functions of sonde. */
+#include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -100,6 +103,60 @@ PyObject *sd_ext_adapter(const char *module, const char *name, PyObject *arg)
     return result;
 }
 
+/* --- A capture of our own, and its end */
+
+static void finish(int status, void *unused)
+{
+    (void)unused;
+    sd_own_stop(status & 0xff);
+}
+
+/* atexit's.  A program that Control-C ended dies of the signal, past all of libc's own
+ * handlers: its capture is finished here. */
+static PyObject *module_at_exit(PyObject *module, PyObject *unused)
+{
+    PyObject *last = PySys_GetObject("last_type");
+
+    (void)module;
+    (void)unused;
+    if (last && PyErr_GivenExceptionMatches(last, PyExc_KeyboardInterrupt)) {
+        Py_BEGIN_ALLOW_THREADS sd_own_stop(-SIGINT);
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+/* on_exit, unlike atexit, is told the status, and comes when Python is gone: what the
+ * program measures in its last moments is in the capture. */
+static void finish_at_exit(PyObject *module)
+{
+    static _Atomic bool is_registered;
+    PyObject *atexit, *ours, *done = NULL;
+
+    if (!atomic_exchange(&is_registered, true))
+        on_exit(finish, NULL);
+    atexit = PyImport_ImportModule("atexit");
+    ours = PyObject_GetAttrString(module, "_at_exit");
+    if (atexit && ours)
+        done = PyObject_CallMethod(atexit, "register", "O", ours);
+    Py_XDECREF(done);
+    Py_XDECREF(ours);
+    Py_XDECREF(atexit);
+    PyErr_Clear();
+}
+
+/* Joins what the environment names: the capture of a run, or one of our own. */
+static void join_from_env(PyObject *module)
+{
+    bool has_parent;
+
+    sd_session_join_from_env();
+    has_parent = sd_session_has_capture();
+    sd_own_start_from_env();
+    if (!has_parent && sd_session_has_capture())
+        finish_at_exit(module);
+}
+
 /* --- Functions */
 
 static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs)
@@ -108,7 +165,6 @@ static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs
     PyObject *path;
     int rc;
 
-    (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&:start", names,
                                      PyUnicode_FSConverter, &path))
         return NULL;
@@ -117,6 +173,7 @@ static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs
     Py_END_ALLOW_THREADS Py_DECREF(path);
     if (rc < 0)
         return sd_ext_raise(rc);
+    finish_at_exit(module);
     Py_RETURN_NONE;
 }
 
@@ -156,17 +213,10 @@ static PyObject *module_section(PyObject *module, PyObject *const *args, Py_ssiz
     return ext->plain ? sd_section_call(ext->plain, args, (size_t)n, kwnames) : NULL;
 }
 
-static void join_from_env(void)
-{
-    sd_session_join_from_env();
-    sd_own_start_from_env();
-}
-
 static PyObject *module_join_from_env(PyObject *module, PyObject *unused)
 {
-    (void)module;
     (void)unused;
-    join_from_env();
+    join_from_env(module);
     Py_RETURN_NONE;
 }
 
@@ -262,6 +312,7 @@ static PyMethodDef module_methods[] = {
       "collectors()\n--\n\nEvery way of measuring: what it is, costs, and cannot "
       "see." },
     { "_join_from_env", module_join_from_env, METH_NOARGS, NULL },
+    { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
@@ -279,7 +330,6 @@ static void drop_ext(PyObject *capsule)
         Py_CLEAR(ext->words[i]);
     Py_CLEAR(ext->str_asyncio);
     Py_CLEAR(ext->current);
-    Py_CLEAR(ext->task);
     sd_free(ext);
 }
 
@@ -298,6 +348,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
 {
     ext->profiler = make_type(capsule, &sd_profiler_spec);
     ext->section = make_type(capsule, &sd_section_spec);
+    ext->nest = make_type(capsule, &sd_nest_spec);
     ext->quiet = make_type(capsule, &sd_quiet_spec);
     ext->each = make_type(capsule, &sd_each_spec);
     for (int i = 0; i < SD_N_VIEWS; i++) {
@@ -305,22 +356,22 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
         if (!ext->views[i])
             return -1;
     }
-    if (!ext->profiler || !ext->section || !ext->quiet || !ext->each)
+    if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
                     offsetof(struct sd_profiler, weakrefs));
     ext->quiet_one = PyObject_CallFunctionObjArgs((PyObject *)ext->quiet, NULL);
     /* These come from a Profiler only: object's own constructor would leave them
      * empty. */
-    ext->section->tp_new = ext->each->tp_new = ext->quiet->tp_new = NULL;
+    ext->section->tp_new = ext->nest->tp_new = NULL;
+    ext->each->tp_new = ext->quiet->tp_new = NULL;
     return ext->quiet_one ? 0 : -1;
 }
 
 static int make_variables(struct sd_ext *ext)
 {
     ext->current = PyContextVar_New("sonde.section", NULL);
-    ext->task = PyContextVar_New("sonde.task", NULL);
-    return ext->current && ext->task ? 0 : -1;
+    return ext->current ? 0 : -1;
 }
 
 static int add_names(PyObject *module, struct sd_ext *ext)
@@ -364,7 +415,7 @@ static int module_exec(PyObject *module)
         add_names(module, state->ext) < 0)
         return -1;
     sd_session_be_guest();
-    join_from_env();
+    join_from_env(module);
     return 0;
 }
 
@@ -377,6 +428,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
         return 0;
     Py_VISIT(ext->profiler);
     Py_VISIT(ext->section);
+    Py_VISIT(ext->nest);
     Py_VISIT(ext->quiet);
     Py_VISIT(ext->each);
     for (int i = 0; i < SD_N_VIEWS; i++)
@@ -404,6 +456,7 @@ static int module_clear(PyObject *module)
         Py_CLEAR(ext->views[i]);
     Py_CLEAR(ext->profiler);
     Py_CLEAR(ext->section);
+    Py_CLEAR(ext->nest);
     Py_CLEAR(ext->quiet);
     Py_CLEAR(ext->each);
     return 0;

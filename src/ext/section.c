@@ -46,85 +46,15 @@ static PyObject *exact_name(PyObject *o)
     return NULL;
 }
 
-/* --- asyncio */
-
-struct sd_task_number {
-    uintptr_t task;
-    uint64_t number;
-};
-
-/* The running asyncio task, or NULL; borrowed from the loop, which runs it.  asyncio is
- * never imported for this: a program without it has no tasks. */
-static PyObject *running_task(struct sd_ext *ext)
-{
-    PyObject *module = PyImport_GetModule(ext->str_asyncio);
-    PyObject *loop = NULL, *task = NULL, *tasks;
-
-    if (!module)
-        return NULL;
-    loop = PyObject_CallMethod(module, "_get_running_loop", NULL);
-    if (loop && loop != Py_None) {
-        task = PyObject_CallMethod(module, "current_task", "O", loop);
-        if (!task) { /* written in Python before 3.12, over this dictionary */
-            PyErr_Clear();
-            tasks = PyObject_GetAttrString(module, "_current_tasks");
-            task = tasks ? PyObject_GetItem(tasks, loop) : NULL;
-            Py_XDECREF(tasks);
-        }
-    }
-    Py_XDECREF(task);
-    Py_XDECREF(loop);
-    Py_DECREF(module);
-    return task == Py_None ? NULL : task;
-}
-
-/* Numbers tasks as they are first met.  The number is kept in the task's own context
- * beside its address; a context copied by a new task holds that of its maker, who was
- * alive at the time and so had another address. */
-static uint64_t number_of(struct sd_ext *ext, PyObject *task)
-{
-    struct sd_task_number known = { 0, 0 };
-    PyObject *kept = NULL, *token;
-
-    if (PyContextVar_Get(ext->task, NULL, &kept) == 0 && kept)
-        memcpy(&known, PyBytes_AS_STRING(kept), sizeof known);
-    Py_XDECREF(kept);
-    if (known.task == (uintptr_t)task)
-        return known.number;
-    known.task = (uintptr_t)task;
-    known.number = ++ext->n_tasks;
-    kept = PyBytes_FromStringAndSize((const char *)&known, sizeof known);
-    token = kept ? PyContextVar_Set(ext->task, kept) : NULL;
-    Py_XDECREF(token);
-    Py_XDECREF(kept);
-    return known.number;
-}
-
-static uint64_t task_number(struct sd_ext *ext)
-{
-    PyObject *task = running_task(ext);
-    uint64_t n = task ? number_of(ext, task) : 0;
-
-    PyErr_Clear();
-    return n;
-}
-
 /* --- Begin and end */
-
-static struct sd_open *nearest_open(struct sd_open *s)
-{
-    while (s && !s->is_open)
-        s = s->around;
-    return s;
-}
 
 /* The section whose name goes before ours: the nearest of the same Profiler. */
 static const struct sd_path_step *step_around(const struct sd_open *s)
 {
-    struct sd_open *o = nearest_open(s->around);
+    const struct sd_open *o = s->around;
 
-    while (o && o->profiler != s->profiler)
-        o = nearest_open(o->around);
+    while (o && !(o->is_open && o->profiler == s->profiler))
+        o = o->around;
     return o ? o->step : NULL;
 }
 
@@ -141,51 +71,22 @@ static bool find_step(struct sd_open *s)
     return s->step != NULL;
 }
 
-/* Makes `s` the innermost section of this context. */
-static bool enter_context(struct sd_open *s)
+/* Takes its place among the open ones; false when there is no memory to know it. */
+static bool take_place(struct sd_open *s)
 {
-    PyObject *before = NULL;
-
-    if (PyContextVar_Get(s->profiler->ext->current, NULL, &before) < 0)
-        return false;
-    s->around = nearest_open((struct sd_open *)before);
-    Py_XINCREF(s->around);
-    if (find_step(s))
-        s->token = PyContextVar_Set(s->profiler->ext->current, (PyObject *)s);
-    Py_XDECREF(before);
-    return s->token != NULL;
-}
-
-/* Puts the context back to the innermost section that is still open.  A section that
- * ended while another was innermost is met and taken out here, when that one ends. */
-static void leave_context(struct sd_ext *ext)
-{
-    for (;;) {
-        PyObject *innermost = NULL, *token;
-        struct sd_open *s;
-        int rc;
-
-        if (!ext->current || PyContextVar_Get(ext->current, NULL, &innermost) < 0)
-            break;
-        s = (struct sd_open *)innermost;
-        if (!s)
-            return;
-        token = s->is_open ? NULL : s->token;
-        if (!token) {
-            Py_DECREF(s);
-            return;
+    s->nest = sd_nest_here(s->profiler->ext);
+    if (s->nest) {
+        s->around = sd_nest_innermost(s->nest);
+        Py_XINCREF(s->around);
+        if (find_step(s)) {
+            sd_nest_push(s->nest, s);
+            return true;
         }
-        s->token = NULL;
-        rc = PyContextVar_Reset(ext->current, token);
-        if (rc < 0) { /* of a context that this one was copied from: theirs to use */
-            s->token = token;
-            Py_DECREF(s);
-            break;
-        }
-        Py_DECREF(token);
-        Py_DECREF(s);
     }
     PyErr_Clear();
+    Py_CLEAR(s->nest);
+    Py_CLEAR(s->around);
+    return false;
 }
 
 static unsigned what_to_measure(const struct sd_open *s, bool has_capture)
@@ -209,16 +110,14 @@ void sd_open_begin(struct sd_open *s)
     uint64_t task;
 
     s->row = SD_STORE_NONE;
-    if (!enter_context(s)) {
-        PyErr_Clear();
-        Py_CLEAR(s->around);
+    if (!take_place(s)) {
         p->n_lost++;
         return;
     }
     if (p->keeps &&
         sd_store_open(&p->store, s->step->entry, s->kind, s->unit, &s->row) < 0)
         p->n_lost++;
-    task = has_capture ? task_number(p->ext) : 0;
+    task = has_capture ? sd_nest_task(p->ext, s->nest) : 0;
     s->is_open = true;
     sd_section_begin(&s->core, &s->step->name, what_to_measure(s, has_capture), task);
     if (s->row != SD_STORE_NONE)
@@ -228,6 +127,7 @@ void sd_open_begin(struct sd_open *s)
 void sd_open_end(struct sd_open *s, bool raised)
 {
     struct sd_profiler *p = s->profiler;
+    struct sd_nest *nest = s->nest;
 
     if (!s->is_open)
         return;
@@ -236,7 +136,9 @@ void sd_open_end(struct sd_open *s, bool raised)
     if (s->row != SD_STORE_NONE)
         sd_store_ended(&p->store, s->row, &s->core, p->epoch_ns,
                        raised ? SD_ROW_RAISED : 0);
-    leave_context(p->ext);
+    s->nest = NULL;
+    sd_nest_pop(nest, s); /* may drop the last reference but the caller's */
+    Py_DECREF(nest);
 }
 
 /* --- Objects */
@@ -264,7 +166,7 @@ struct sd_open *sd_open_new(struct sd_profiler *p, PyObject *name)
     s->profiler = p;
     s->around = s->again = NULL;
     s->first = NULL;
-    s->token = NULL;
+    s->nest = NULL;
     s->step = NULL;
     s->row = SD_STORE_NONE;
     s->kind = p->kind;
@@ -280,7 +182,7 @@ static int section_traverse(PyObject *self, visitproc visit, void *arg)
 
     Py_VISIT(s->profiler);
     Py_VISIT(s->around);
-    Py_VISIT(s->token);
+    Py_VISIT(s->nest);
     Py_VISIT(s->again);
     SD_VISIT_TYPE(self);
     return 0;
@@ -308,13 +210,12 @@ static int section_clear(PyObject *self)
         a->first = NULL;
     s->again = NULL;
     Py_XDECREF(again);
-    Py_CLEAR(s->token);
     Py_CLEAR(s->around);
     return 0;
 }
 
-/* Sections hang in chains (around, and through tokens) as long as nesting was deep;
- * the trashcan keeps their end from using as much of the C stack. */
+/* Sections hang in chains as long as nesting was deep; the trashcan keeps their end
+ * from using as much of the C stack. */
 static void section_dealloc(PyObject *self)
 {
     struct sd_open *s = (struct sd_open *)self;
@@ -366,17 +267,18 @@ static void begin_again(struct sd_open *s)
  * when none of them is open in it, the newest. */
 static struct sd_open *entry_to_end(struct sd_open *s)
 {
-    PyObject *innermost = NULL;
+    struct sd_nest *nest;
     struct sd_open *o;
 
     if (!s->again)
         return s;
-    if (PyContextVar_Get(s->profiler->ext->current, NULL, &innermost) < 0)
+    nest = sd_nest_here(s->profiler->ext);
+    if (!nest)
         PyErr_Clear();
-    o = nearest_open((struct sd_open *)innermost);
-    while (o && o != s && o->first != s)
-        o = nearest_open(o->around);
-    Py_XDECREF(innermost);
+    o = nest ? sd_nest_innermost(nest) : NULL;
+    while (o && !(o->is_open && (o == s || o->first == s)))
+        o = o->around;
+    Py_XDECREF(nest);
     return o ? o : s->again;
 }
 

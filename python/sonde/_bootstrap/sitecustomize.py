@@ -12,6 +12,9 @@ Children of any version load this file, so it must parse on Python 2.7 and on al
 The program's own `import sonde` finds its own sonde, if there is one on its path; that file may be the
 same or another than the one loaded here, and both write into the same capture.  If there is none,
 SondeFinder, last in sys.meta_path, answers with the package this file belongs to.
+
+One trace remains: when the other sitecustomize raises, a traceback that shows it also shows the one
+line below that imports it.
 """
 import sys
 
@@ -59,29 +62,26 @@ def disappear(folder):
 
 
 def offer(package):
-    """Makes `import sonde` work where it would not."""
-    from _frozen_importlib_external import PathFinder
+    """Makes `import sonde` work where it would not.  Asking the importers would fill their cache."""
+    from _frozen_importlib_external import _path_isfile
 
-    if PathFinder.find_spec("sonde") is None:
-        sys.meta_path.append(SondeFinder(package))
+    for folder in sys.path:
+        if _path_isfile(folder + "/sonde/__init__.py"):
+            return
+    sys.meta_path.append(SondeFinder(package))
 
 
 def start():
     folder = __file__.rpartition("/")[0]
     package = folder.rpartition("/")[0]
-    ours = sys.modules["sitecustomize"]  # noqa: F841  Python 2 empties a module that nobody holds
-    is_loaded = False
     try:
-        is_loaded = load(package)
+        if load(package):
+            offer(package)
     except Exception:
         pass
     disappear(folder)
-    try:
-        # site is importing `sitecustomize`.  What this import raises, it sees as it would have.
-        import sitecustomize  # noqa: F401
-    finally:
-        if is_loaded:
-            offer(package)
 
 
+ours = sys.modules["sitecustomize"]  # Python 2 empties a module that nobody holds
 start()
+import sitecustomize  # noqa: E402,F401  site sees what this raises as if it had come from its own import

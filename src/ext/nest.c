@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/nest.h"
+
+#include "ext/section.h"
+
+struct sd_open *sd_nest_innermost(const struct sd_nest *n)
+{
+    struct sd_open *s = n->innermost ? n->innermost : n->below;
+
+    while (s && !s->is_open)
+        s = s->around;
+    return s;
+}
+
+/* --- Finding the nest of this context */
+
+static bool is_here(const struct sd_nest *n)
+{
+    return n->context && sd_weakref_is(n->context, sd_context_now());
+}
+
+/* `inherited` is the nest this context was copied with, or NULL. */
+static struct sd_nest *nest_new(struct sd_ext *ext, const struct sd_nest *inherited)
+{
+    struct sd_nest *n =
+        sd_ext_is_gone(ext) ? NULL : PyObject_GC_New(struct sd_nest, ext->nest);
+
+    if (!n)
+        return NULL;
+    n->context = NULL;
+    n->innermost = NULL;
+    n->below = inherited ? sd_nest_innermost(inherited) : NULL;
+    Py_XINCREF(n->below);
+    n->task = 0;
+    n->task_number = 0;
+    PyObject_GC_Track(n);
+    return n;
+}
+
+/* Makes `n` the nest of this context, which setting the variable brings to life. */
+static int settle(struct sd_ext *ext, struct sd_nest *n)
+{
+    PyObject *token = PyContextVar_Set(ext->current, (PyObject *)n);
+
+    if (!token)
+        return -1;
+    Py_DECREF(token);
+    n->context = PyWeakref_NewRef(sd_context_now(), NULL);
+    return n->context ? 0 : -1;
+}
+
+struct sd_nest *sd_nest_here(struct sd_ext *ext)
+{
+    PyObject *found = NULL;
+    struct sd_nest *n;
+
+    if (PyContextVar_Get(ext->current, NULL, &found) < 0)
+        return NULL;
+    n = (struct sd_nest *)found;
+    if (n && is_here(n))
+        return n;
+    n = nest_new(ext, n);
+    Py_XDECREF(found);
+    if (n && settle(ext, n) < 0)
+        Py_CLEAR(n);
+    return n;
+}
+
+void sd_nest_push(struct sd_nest *n, struct sd_open *s)
+{
+    Py_INCREF(s);
+    Py_XSETREF(n->innermost, s);
+}
+
+void sd_nest_pop(struct sd_nest *n, struct sd_open *s)
+{
+    struct sd_open *next = sd_nest_innermost(n);
+
+    if (n->innermost != s)
+        return; /* another is innermost; when it ends, it passes through this one */
+    if (next && next->nest != n)
+        next = NULL; /* that one is below */
+    Py_XINCREF(next);
+    Py_XSETREF(n->innermost, next);
+}
+
+/* --- asyncio */
+
+/* The running task; borrowed from the loop, which runs it. */
+static PyObject *running_task(struct sd_ext *ext)
+{
+    PyObject *module = PyImport_GetModule(ext->str_asyncio);
+    PyObject *loop = NULL, *task = NULL, *tasks;
+
+    if (!module)
+        return NULL;
+    loop = PyObject_CallMethod(module, "_get_running_loop", NULL);
+    if (loop && loop != Py_None) {
+        task = PyObject_CallMethod(module, "current_task", "O", loop);
+        if (!task) { /* in the older ones it is written in Python, over this dictionary
+                      */
+            PyErr_Clear();
+            tasks = PyObject_GetAttrString(module, "_current_tasks");
+            task = tasks ? PyObject_GetItem(tasks, loop) : NULL;
+            Py_XDECREF(tasks);
+        }
+    }
+    Py_XDECREF(task);
+    Py_XDECREF(loop);
+    Py_DECREF(module);
+    return task == Py_None ? NULL : task;
+}
+
+uint64_t sd_nest_task(struct sd_ext *ext, struct sd_nest *n)
+{
+    PyObject *task = running_task(ext);
+
+    PyErr_Clear();
+    if (!task)
+        return 0;
+    if (n->task != (uintptr_t)task) {
+        n->task = (uintptr_t)task;
+        n->task_number = ++ext->n_tasks;
+    }
+    return n->task_number;
+}
+
+/* --- The type, which nobody sees */
+
+static int nest_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct sd_nest *n = (struct sd_nest *)self;
+
+    Py_VISIT(n->innermost);
+    Py_VISIT(n->below);
+    SD_VISIT_TYPE(self);
+    return 0;
+}
+
+static int nest_clear(PyObject *self)
+{
+    struct sd_nest *n = (struct sd_nest *)self;
+
+    Py_CLEAR(n->innermost);
+    Py_CLEAR(n->below);
+    return 0;
+}
+
+static void nest_dealloc(PyObject *self)
+{
+    struct sd_nest *n = (struct sd_nest *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    nest_clear(self);
+    Py_CLEAR(n->context);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot nest_slots[] = {
+    { Py_tp_doc, "The open sections of one context." },
+    { Py_tp_dealloc, nest_dealloc },
+    { Py_tp_traverse, nest_traverse },
+    { Py_tp_clear, nest_clear },
+    { 0, NULL },
+};
+
+PyType_Spec sd_nest_spec = {
+    .name = "sonde.Nest",
+    .basicsize = sizeof(struct sd_nest),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = nest_slots,
+};
