@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "capture/writer.h"
-#include "process/stat.h"
+#include "process/usage.h"
 
 struct identity { /* what a process's track says */
     pid_t pid;    /* 0: not known */
@@ -94,6 +94,7 @@ static void identify(void)
     session.self.pid = getpid();
     if (sd_process_stat(0, &st) < 0)
         return;
+    sd_usage_add_own(sd_own_usage(), st.n_bytes, 0);
     session.self.start_ticks = st.start_ticks;
     memcpy(session.self.name, st.name, sizeof session.self.name);
 }
@@ -233,15 +234,25 @@ static uint64_t track_key(uint64_t kind, uint64_t number)
     return sd_hash(&number, sizeof number, 0x747261636b00u + kind);
 }
 
+static void identify_thread(struct sd_thread *t)
+{
+    struct sd_process_stat st;
+
+    t->tid = (uint32_t)syscall(SYS_gettid);
+    t->start_ticks = 0;
+    t->key = track_key(SD_TRACK_THREAD, t->tid);
+    if (sd_thread_stat(getpid(), (pid_t)t->tid, &st) < 0)
+        return;
+    sd_usage_add_own(sd_own_usage(), st.n_bytes, 0);
+    t->start_ticks = st.start_ticks;
+}
+
 const struct sd_thread *sd_thread_self(void)
 {
     unsigned now = sd_session_forks() + 1;
 
     if (__builtin_expect(thread.known_in != now, 0)) {
-        thread.self.tid = (uint32_t)syscall(SYS_gettid);
-        thread.self.start_ticks =
-            sd_thread_start_time(getpid(), (pid_t)thread.self.tid);
-        thread.self.key = track_key(SD_TRACK_THREAD, thread.self.tid);
+        identify_thread(&thread.self);
         thread.known_in = now;
     }
     return &thread.self;

@@ -55,6 +55,7 @@ int sd_process_stat_parse(const char *p, size_t n, struct sd_process_stat *out)
     out->n_threads = (int64_t)number(&at, end);
     number(&at, end);
     out->start_ticks = number(&at, end);
+    out->n_bytes = n;
     return out->start_ticks ? 0 : SD_EFORMAT;
 }
 
@@ -87,6 +88,14 @@ int sd_process_stat(pid_t pid, struct sd_process_stat *out)
     return read_stat(path, out);
 }
 
+int sd_thread_stat(pid_t pid, pid_t tid, struct sd_process_stat *out)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    return read_stat(path, out);
+}
+
 uint64_t sd_process_start_time(pid_t pid)
 {
     struct sd_process_stat st;
@@ -97,10 +106,8 @@ uint64_t sd_process_start_time(pid_t pid)
 uint64_t sd_thread_start_time(pid_t pid, pid_t tid)
 {
     struct sd_process_stat st;
-    char path[64];
 
-    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    return read_stat(path, &st) == 0 ? st.start_ticks : 0;
+    return sd_thread_stat(pid, tid, &st) == 0 ? st.start_ticks : 0;
 }
 
 uint64_t sd_process_start_ns(uint64_t start_ticks)

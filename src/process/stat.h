@@ -16,10 +16,12 @@ struct sd_process_stat {
     int64_t n_threads;    /* 0 of a zombie */
     uint64_t start_ticks; /* clock ticks since boot */
     char name[SD_PROCESS_NAME];
+    size_t n_bytes; /* of the line: what reading it adds to our own I/O counts */
 };
 
 /* SD_EGONE, without a sentence, when there is no such process; pid 0 is our own. */
 int sd_process_stat(pid_t pid, struct sd_process_stat *out);
+int sd_thread_stat(pid_t pid, pid_t tid, struct sd_process_stat *out);
 /* The same from n bytes already read; SD_EFORMAT, without a sentence, when they are no
  * such line. */
 int sd_process_stat_parse(const char *p, size_t n, struct sd_process_stat *out);

@@ -457,6 +457,13 @@ int sd_usage_reset_peak(struct sd_usage_reader *r)
     return n == 1 ? 0 : SD_EACCESS;
 }
 
+void sd_usage_add_own(struct sd_usage_reader *r, uint64_t read, uint64_t written)
+{
+    begin_counts(r, getpid());
+    atomic_fetch_add_explicit(&r->own_read, read, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->own_written, written, memory_order_relaxed);
+}
+
 void sd_usage_release(struct sd_usage_reader *r)
 {
     int saved = errno;

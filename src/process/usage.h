@@ -33,7 +33,7 @@ enum sd_usage_what {
 
 struct sd_usage { /* -1 where it was not asked for or could not be read */
     int64_t rss_bytes, vms_bytes;
-    int64_t read_bytes, written_bytes; /* our own own-process readings left out */
+    int64_t read_bytes, written_bytes; /* what we do to our own process left out */
     int64_t received_bytes, sent_bytes;
     int64_t cpu_ns, n_threads;
     int64_t peak_bytes;
@@ -68,5 +68,8 @@ int sd_usage_read(struct sd_usage_reader *r, unsigned what, struct sd_usage *out
 /* Sets the kernel's high-water mark back to what is resident now.  Own process only.
  * SD_EACCESS, without a sentence, where the kernel does not allow it. */
 int sd_usage_reset_peak(struct sd_usage_reader *r);
+/* Bytes that our own code read and wrote in this process by other ways: left out of its
+ * I/O from now on. */
+void sd_usage_add_own(struct sd_usage_reader *r, uint64_t read, uint64_t written);
 void sd_usage_release(struct sd_usage_reader *r);
 #endif

@@ -221,7 +221,6 @@ static void set_unread(struct sd_reading *out)
 /* The thread's clock is read inside the process's, so it never shows more. */
 static void read_cpu_at_begin(struct sd_section *s)
 {
-    s->thread = *sd_thread_self();
     if (s->measure & SD_MEASURE_PROCESS_CPU)
         s->start.process_cpu_ns = sd_clock_process_cpu_ns();
     if (s->measure & SD_MEASURE_THREAD_CPU)
@@ -243,26 +242,21 @@ static void read_cpu_at_end(struct sd_section *s, bool is_same_process)
 
 /* --- The copy in the capture ----------------------------------------------------- */
 
-/* The clock is the last thing read before the commit, which alone falls into the
- * section. */
-static void write_open(struct sd_section *s, struct sd_log *l)
+/* All of the OPEN but its time, not committed yet; NULL when it is lost. */
+static struct sd_rec_open *put_open(struct sd_section *s, struct sd_log *l)
 {
     struct sd_rec_open *e;
     struct ids ids;
 
-    s->thread = *sd_thread_self();
     s->is_recorded = true;
-    if (!prepare(l, s->name, &s->thread, s->task, 0, sizeof *e, &ids)) {
-        s->start.wall_ns = sd_clock_ns();
-        return;
-    }
+    if (!prepare(l, s->name, &s->thread, s->task, 0, sizeof *e, &ids))
+        return NULL;
     e = sd_log_put(l, SD_REC_OPEN, sizeof *e);
     e->site = ids.site;
     e->track = ids.track;
     e->pad = 0;
     e->span = s->span = sd_log_next_span(l);
-    e->time = s->start.wall_ns = sd_clock_ns();
-    sd_log_commit(l, 1, e->time);
+    return e;
 }
 
 static int64_t level(int64_t v) { return v < 0 ? SD_VALUE_NONE : v; }
@@ -332,31 +326,43 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* --- Begin and end --------------------------------------------------------------- */
 
+static void read_at_begin(struct sd_section *s)
+{
+    if (s->measure & (SLOW & ~SD_MEASURE_PSS)) {
+        if (s->measure & SD_MEASURE_PEAK)
+            sd_peak_open(&s->region);
+        read_usage(s->measure & ~(unsigned)SD_MEASURE_PSS, &s->start);
+    }
+    read_cpu_at_begin(s);
+}
+
+/* First whatever may take long or write (a slot, definitions, a full half), then the
+ * readings, the clock last: only the commit falls into the section. */
 void sd_section_begin(struct sd_section *s, const struct sd_section_name *name,
                       unsigned measure, uint64_t task)
 {
     struct sd_log *l = sd_session_log();
+    struct sd_rec_open *e = NULL;
 
     s->name = name;
     s->measure = measure;
     s->forks = sd_session_forks();
     s->span = 0;
     s->task = task;
-    s->thread.tid = 0;
     s->is_moved = s->is_recorded = false;
     s->peak_bytes = -1;
     set_unread(&s->start);
-    if (measure & (SLOW & ~SD_MEASURE_PSS)) {
-        if (measure & SD_MEASURE_PEAK)
-            sd_peak_open(&s->region);
-        read_usage(measure & ~(unsigned)SD_MEASURE_PSS, &s->start);
-    }
-    if (measure & CPU)
-        read_cpu_at_begin(s);
+    if (l || measure & CPU)
+        s->thread = *sd_thread_self();
     if (l)
-        write_open(s, l);
-    else
-        s->start.wall_ns = sd_clock_ns();
+        e = put_open(s, l);
+    if (measure & (SLOW | CPU))
+        read_at_begin(s);
+    s->start.wall_ns = sd_clock_ns();
+    if (e) {
+        e->time = s->start.wall_ns;
+        sd_log_commit(l, 1, e->time);
+    }
 }
 
 void sd_section_end(struct sd_section *s, bool raised)

@@ -55,8 +55,9 @@ struct sd_section {
         forks;     /* sd_session_forks() at begin: the child of a fork writes no span */
     uint64_t span; /* its number in the capture, or 0 */
     uint64_t task; /* 0, or the number of the asyncio task it runs in */
-    struct sd_thread thread; /* that began it; tid 0: nobody needed to know */
-    bool is_recorded;        /* a capture was joined at begin: a span goes there */
+    struct sd_thread
+        thread; /* that began it; set only where a CPU clock or a capture needs it */
+    bool is_recorded; /* a capture was joined at begin: a span goes there */
     bool is_moved; /* ended on another thread, or in the child of a fork: CPU times are
                       not those of the section, and end equals start */
     struct sd_reading start, end;
