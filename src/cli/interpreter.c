@@ -2,7 +2,6 @@
 #include "cli/interpreter.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "cli/package.h"
 #include "cli/path.h"
 
 int sd_interpreter_find(struct sd_arena *a, const char *named, const char **path)
@@ -94,43 +94,12 @@ static int ask_suffixes(const char *python, char *text, size_t size)
     return 0;
 }
 
-static const char EXTENSION[] = "_sonde.";
-
-static int is_extension(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, EXTENSION, strlen(EXTENSION)) == 0;
-}
-
-/* "cpython-311-x86_64-linux-gnu.so" is known as what stands before its second dash. */
-static int tag_length(const char *suffix)
-{
-    const char *dash = strchr(suffix, '-');
-
-    dash = dash ? strchr(dash + 1, '-') : NULL;
-    return dash ? (int)(dash - suffix) : (int)strlen(suffix);
-}
-
-/* "cpython-38, cpython-311": the interpreters that there are extensions for. */
-static void list_extensions(struct sd_buf *to, const char *package)
-{
-    struct dirent **entries = NULL;
-    int n = scandir(package, &entries, is_extension, versionsort);
-
-    for (int i = 0; i < n; i++) {
-        const char *suffix = entries[i]->d_name + strlen(EXTENSION);
-
-        sd_buf_printf(to, "%s%.*s", i ? ", " : "", tag_length(suffix), suffix);
-        free(entries[i]);
-    }
-    free(entries);
-}
-
-static int has_no_extension(const char *python, const char *package)
+static int has_no_extension(struct sd_arena *a, const char *python, const char *package)
 {
     struct sd_buf there = { 0 };
     int rc;
 
-    list_extensions(&there, package);
+    sd_package_extensions(a, package, &there);
     rc = sd_fail(SD_ELACKS,
                  "there is no Sonde extension for %s (there are: %s); choose another "
                  "interpreter with --python, or build one for it (make)",
@@ -160,5 +129,5 @@ int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *pack
         if (file && sd_path_exists(file))
             return 0;
     }
-    return has_no_extension(python, package);
+    return has_no_extension(a, python, package);
 }

@@ -91,6 +91,32 @@ const char *sd_package_find(struct sd_arena *a)
     return sd_package_find_from(a, self);
 }
 
+/* "cpython-311-x86_64-linux-gnu.so" is known as what stands before its second dash. */
+static int tag_length(const char *suffix)
+{
+    const char *dash = strchr(suffix, '-');
+
+    dash = dash ? strchr(dash + 1, '-') : NULL;
+    return dash ? (int)(dash - suffix) : (int)strlen(suffix);
+}
+
+void sd_package_extensions(struct sd_arena *a, const char *package, struct sd_buf *to)
+{
+    static const char start[] = "_sonde.";
+    const char *quoted = glob_quoted(a, package);
+    const char *pattern = quoted ? sd_arena_printf(a, "%s/%s*", quoted, start) : NULL;
+    glob_t names;
+
+    if (!pattern || glob(pattern, 0, NULL, &names) != 0)
+        return;
+    for (size_t i = 0; i < names.gl_pathc; i++) {
+        const char *suffix = sd_path_base(names.gl_pathv[i]) + strlen(start);
+
+        sd_buf_printf(to, "%s%.*s", i ? ", " : "", tag_length(suffix), suffix);
+    }
+    globfree(&names);
+}
+
 const char *sd_package_bootstrap(struct sd_arena *a, const char *package)
 {
     return sd_arena_printf(a, "%s/_bootstrap", package);
