@@ -79,12 +79,30 @@ static int insert(struct sd_intervals *s, uint32_t at, struct sd_interval i)
     return 0;
 }
 
+/* Nearly always the new one follows the last, or is one with it. */
+static bool extend_last(struct sd_intervals *s, const struct sd_interval *i)
+{
+    struct sd_interval *last;
+
+    if (s->n == 0)
+        return false;
+    last = &s->items[s->n - 1];
+    if (i->from_ns < last->from_ns ||
+        (i->from_ns > last->to_ns && i->from_ns - last->to_ns > s->gap_ns))
+        return false;
+    last->to_ns = i->to_ns > last->to_ns ? i->to_ns : last->to_ns;
+    last->n += i->n;
+    return true;
+}
+
 int sd_intervals_add(struct sd_intervals *s, uint32_t limit, struct sd_interval i)
 {
     uint32_t at, end;
 
     if (i.to_ns < i.from_ns)
         i.to_ns = i.from_ns;
+    if (extend_last(s, &i))
+        return 0;
     if (s->n >= limit)
         make_room(s, limit);
     at = first_near(s, i.from_ns);
