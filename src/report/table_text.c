@@ -246,18 +246,20 @@ static void put_cell(struct sd_out *out, const struct shown *s, size_t width,
         spaces(out, width - s->width);
 }
 
+/* Nothing is printed behind the last cell that says something. */
 static void put_row(struct sd_out *out, const struct layout *l, size_t row)
 {
-    size_t last = 0;
+    size_t end = 0;
     bool is_first = true;
 
     for (size_t k = 0; k < l->table->n_columns; k++)
-        last = is_visible(l, k) ? k : last;
-    for (size_t k = 0; k < l->table->n_columns; k++) {
+        if (is_visible(l, k) && cell(l, row, k)->n > 0)
+            end = k + 1;
+    for (size_t k = 0; k < end; k++) {
         if (!is_visible(l, k))
             continue;
         spaces(out, is_first ? 0 : GAP);
-        put_cell(out, cell(l, row, k), l->widths[k], is_text(l, k), k == last);
+        put_cell(out, cell(l, row, k), l->widths[k], is_text(l, k), k + 1 == end);
         is_first = false;
     }
     sd_out_text(out, "\n");
@@ -300,9 +302,10 @@ void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
 {
     struct layout l = { .table = t, .style = style };
 
-    if (init(&l))
+    l.is_bad = !init(&l);
+    if (!l.is_bad)
         fill(&l);
-    if (!l.is_dropped || l.is_bad) {
+    if (l.is_bad) {
         sd_out_text(out, "(out of memory)\n");
     } else {
         fit(&l);

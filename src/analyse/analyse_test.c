@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/analyse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyse/moments.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "profile/profile_testing.h"
+#include "profile/series.h"
+
+enum { MS = 1000000, MIB = 1 << 20 };
+
+static const struct sd_cell *cell(const struct sd_view_table *t, const char *row,
+                                  const char *column)
+{
+    for (size_t i = 0; i < t->n_rows; i++)
+        for (size_t k = 0; k < t->n_columns; k++) {
+            const struct sd_cell *first = sd_view_cell(t, i, 0);
+            const struct sd_cell *second = sd_view_cell(t, i, 1);
+            const char *name = first->kind == SD_CELL_TEXT    ? first->text
+                               : second->kind == SD_CELL_TEXT ? second->text
+                                                              : "";
+
+            if (strcmp(name, row) == 0 && strcmp(t->columns[k].name, column) == 0)
+                return sd_view_cell(t, i, k);
+        }
+    return NULL;
+}
+
+static int64_t number(const struct sd_view_table *t, const char *row,
+                      const char *column)
+{
+    const struct sd_cell *c = cell(t, row, column);
+
+    return c && c->kind != SD_CELL_NONE ? c->number : INT64_MIN;
+}
+
+/* outer 0..100 ms; inner 10..30 and 40..80 ms with memory and I/O; run of 200 ms. */
+static struct sd_profile *make_sections(struct sd_made *m)
+{
+    uint32_t process, outer, inner, shape, metrics[5];
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    sd_made_meta(m, "run.wall_ns", "200000000");
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "prog");
+    outer = sd_made_site(m, 0, "outer");
+    inner = sd_made_site(m, outer, "inner");
+    metrics[0] = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    metrics[1] = sd_made_metric(m, "rss_before", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[2] = sd_made_metric(m, "rss_after", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[3] = sd_made_metric(m, "peak_rss", SD_UNIT_BYTES, SD_ADDS_PEAK);
+    metrics[4] = sd_made_metric(m, "sent", SD_UNIT_BYTES, SD_ADDS_SUM);
+    shape = sd_made_shape(m, metrics, 5);
+    sd_made_span_with(m, inner, process, 10 * MS, 30 * MS, shape,
+                      (int64_t[]){ 15 * MS, 100, 150, 400, 0 }, 5, 0);
+    sd_made_span_with(m, inner, process, 40 * MS, 80 * MS, shape,
+                      (int64_t[]){ 25 * MS, 150, 120, 300, 0 }, 5, SD_SPAN_RAISED);
+    sd_made_span(m, outer, process, 0, 0, 100 * MS);
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+TEST(sections_table_holds_the_truth)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_sections(&m);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_analyse_sections(p, &v) == 0 && v.n_tables == 1);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 2 && strcmp(sd_view_cell(t, 0, 0)->text, "outer") == 0);
+    CHECK(number(t, "outer", "wall") == 100 * MS && number(t, "outer", "count") == 1);
+    CHECK(fabs(cell(t, "outer", "share")->real - 50) < 1e-9);
+    CHECK(cell(t, "outer", "cpu")->kind == SD_CELL_NONE); /* not measured */
+    CHECK(number(t, "outer:inner", "count") == 2);
+    CHECK(number(t, "outer:inner", "wall") == 60 * MS);
+    CHECK(number(t, "outer:inner", "mean") == 30 * MS);
+    CHECK(number(t, "outer:inner", "min") == 20 * MS);
+    CHECK(number(t, "outer:inner", "max") == 40 * MS);
+    CHECK(number(t, "outer:inner", "cpu") == 40 * MS);
+    CHECK(number(t, "outer:inner", "rss_change") == 20);
+    CHECK(number(t, "outer:inner", "peak_rss") == 400);
+    CHECK(number(t, "outer:inner", "raised") == 1);
+    CHECK(number(t, "outer:inner", "unfinished") == 0);
+    CHECK(!cell(t, "outer", "rss_before") && !cell(t, "outer", "vms_change"));
+    for (size_t k = 0; k < t->n_columns; k++) /* nothing was sent, all finished */
+        CHECK(t->columns[k].is_hidden_in_text ==
+              (strcmp(t->columns[k].name, "sent") == 0 ||
+               strcmp(t->columns[k].name, "unfinished") == 0));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(section_tree_nests_and_subtracts)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_sections(&m);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_analyse_section_tree(p, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 2 && t->parents[0] == -1 && t->parents[1] == 0);
+    CHECK(strcmp(sd_view_cell(t, 1, 0)->text, "inner") == 0);
+    CHECK(number(t, "outer", "own") == 40 * MS);
+    CHECK(number(t, "inner", "own") == 60 * MS);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* A parent that never ended shows up anyway: its children need a place. */
+TEST(section_tree_has_rows_for_parents_without_spans)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+    uint32_t track, a, b, c;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    a = sd_made_site(&m, 0, "a");
+    b = sd_made_site(&m, a, "b");
+    c = sd_made_site(&m, b, "c");
+    sd_made_span(&m, c, track, 0, 0, 5);
+    sd_made_span(&m, sd_made_site(&m, 0, "z"), track, 0, 0, 9);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_analyse_section_tree(p, &v) == 0);
+    CHECK(v.tables[0].n_rows == 4);
+    CHECK(number(&v.tables[0], "a", "count") == 0);
+    CHECK(v.tables[0].parents[3] == 2 && v.tables[0].parents[2] == 1);
+    CHECK(strcmp(sd_view_cell(&v.tables[0], 3, 0)->text, "c") == 0);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* Two processes whose peaks do not fall together: 100+10, 50+50, 10+100. */
+static struct sd_profile *make_processes(struct sd_made *m)
+{
+    static const int64_t levels[2][3] = { { 100, 50, 10 }, { 10, 50, 100 } };
+    uint32_t processes[2], shape, metrics[4];
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    processes[0] = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "one");
+    processes[1] = sd_made_track(m, SD_TRACK_PROCESS, processes[0], 8, "two");
+    metrics[0] = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[1] = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
+    metrics[2] = sd_made_metric(m, "written", SD_UNIT_BYTES, SD_ADDS_COUNTER);
+    metrics[3] = sd_made_metric(m, "peak_rss", SD_UNIT_BYTES, SD_ADDS_PEAK);
+    shape = sd_made_shape(m, metrics, 4);
+    for (uint64_t i = 0; i < 3; i++)
+        for (uint64_t k = 0; k < 2; k++)
+            sd_made_point(m, processes[k], shape, i * 100 * MS + k,
+                          (int64_t[]){ levels[k][i] * MIB, (int64_t)i * 80 * MS,
+                                       (int64_t)i * 15 * MIB, 120 * MIB },
+                          4);
+    sd_made_exit(m, processes[1], 210 * MS, 3);
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+TEST(processes_table_sums_at_moments_not_peaks)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_processes(&m);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_analyse_processes(p, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 3);
+    CHECK(number(t, "all processes", "rss_max") == 110 * MIB);
+    CHECK(number(t, "one", "rss_max") == 100 * MIB);
+    CHECK(number(t, "one", "peak_rss") == 120 * MIB);
+    CHECK(number(t, "all processes", "peak_rss") == INT64_MIN);
+    CHECK(number(t, "one", "written") == 30 * MIB);
+    CHECK(number(t, "all processes", "written") == 60 * MIB);
+    CHECK(number(t, "all processes", "cpu") == 320 * MS);
+    CHECK(fabs(cell(t, "one", "cpu_percent")->real - 80) < 0.1);
+    CHECK(number(t, "two", "status") == 3 && number(t, "one", "status") == INT64_MIN);
+    CHECK(!cell(t, "one", "vms_max") && !cell(t, "one", "sent"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(moments_let_a_process_count_only_while_it_lives)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_series all;
+    uint32_t a, b, shape, metric;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    a = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    b = sd_made_track(&m, SD_TRACK_PROCESS, 0, 8, NULL);
+    metric = sd_made_metric(&m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    shape = sd_made_shape(&m, &metric, 1);
+    for (uint64_t i = 0; i < 10; i++)
+        sd_made_point(&m, a, shape, i * 10 * MS, (int64_t[]){ 70 }, 1);
+    for (uint64_t i = 20; i < 30; i++)
+        sd_made_point(&m, b, shape, i * 10 * MS, (int64_t[]){ 60 }, 1);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_sum_over_processes(p, "rss", &all) == 0);
+    CHECK(all.sum.max == 70 && all.sum.last == 60 && all.sum.min == 0);
+    sd_series_release(&all);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(series_table_has_a_row_for_every_metric_of_every_track)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_processes(&m);
+    struct sd_view v = { 0 };
+
+    CHECK(sd_analyse_series(p, &v) == 0);
+    CHECK(v.tables[0].n_rows == 8);
+    CHECK(number(&v.tables[0], "rss", "max") == 100 * MIB);
+    CHECK(number(&v.tables[0], "written", "total") == 30 * MIB);
+    CHECK(strcmp(cell(&v.tables[0], "rss", "track")->text, "7 one") == 0);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(summary_tells_peak_cpu_and_how_many)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_processes(&m);
+    struct sd_summary s;
+
+    sd_analyse_summary(p, &s);
+    CHECK(s.wall_ns == 200 * MS + 1 && s.cpu_ns == 320 * MS);
+    CHECK(s.peak_bytes == 120 * MIB); /* one process's mark is above the sum */
+    CHECK(s.n_processes == 2 && s.n_points == 6 && s.n_spans == 0);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(summary_of_nothing_knows_no_peak)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_summary s;
+    struct sd_view v = { 0 };
+
+    sd_made_begin(&m);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    sd_analyse_summary(p, &s);
+    CHECK(s.wall_ns == 0 && s.peak_bytes == -1 && s.n_processes == 0);
+    CHECK(sd_analyse_sections(p, &v) == 0 && sd_analyse_section_tree(p, &v) == 0);
+    CHECK(sd_analyse_processes(p, &v) == 0 && sd_analyse_series(p, &v) == 0);
+    for (size_t i = 0; i < v.n_tables; i++)
+        CHECK(v.tables[i].n_rows == 0);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(curves_have_one_per_process_and_one_for_all_with_the_peak)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_processes(&m);
+    struct sd_arena a = { 0 };
+    struct sd_view_series s;
+
+    CHECK(sd_analyse_curves(p, "rss", &a, &s) == 0);
+    CHECK(s.n_curves == 3 && s.curves[2].is_total && s.curves[2].kind == SD_CELL_BYTES);
+    CHECK(fabs(s.peak - 110 * MIB) < 1 && s.mark < 0);
+    CHECK(strstr(s.peak_label, "peak 110.0 MiB at"));
+    CHECK(sd_analyse_curves(p, "cpu", &a, &s) == 0);
+    CHECK(s.n_curves == 3 && s.curves[0].kind == SD_CELL_PERCENT);
+    CHECK(fabs(s.curves[0].points[1].last - 80) < 1);
+    CHECK(fabs(s.curves[2].points[1].last - 160) < 2);
+    CHECK(sd_analyse_curves(p, "nonsense", &a, &s) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "rss, cpu, written"));
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(curves_show_sections_as_bands_thinned_when_there_are_thousands)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_arena a = { 0 };
+    struct sd_view_series s;
+    uint64_t n = 0;
+    uint32_t track, outer, step, shape, metric;
+
+    sd_made_begin(&m);
+    for (uint32_t seq = 1; seq <= 10; seq++) {
+        sd_made_chunk(&m, 1, seq);
+        track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+        outer = sd_made_site(&m, 0, "outer");
+        step = sd_made_site(&m, outer, "step");
+        metric = sd_made_metric(&m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+        shape = sd_made_shape(&m, &metric, 1);
+        for (uint64_t i = 0; i < 1000; i++)
+            sd_made_span(&m, step, track, 0, (seq * 1000 + i) * MS,
+                         (seq * 1000 + i) * MS + MS / 2);
+        sd_made_point(&m, track, shape, seq * 1000 * MS, (int64_t[]){ 5 }, 1);
+    }
+    sd_made_span(&m, outer, track, 0, 0, (uint64_t)11000 * MS);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_analyse_curves(p, "rss", &a, &s) == 0);
+    CHECK(s.n_bands >= 2 && s.n_bands <= 1500);
+    CHECK(strcmp(s.bands[0].name, "outer") == 0 && s.bands[0].depth == 0);
+    CHECK(fabs(s.bands[0].to - 11) < 1e-9 && s.bands[1].depth == 1);
+    for (size_t i = 1; i < s.n_bands; i++)
+        n += s.bands[i].n;
+    CHECK(n == 10000);
+    CHECK(s.mark < 0 && s.peak == 5);
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(curves_tell_of_a_peak_between_two_readings)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_arena a = { 0 };
+    struct sd_view_series s;
+    uint32_t track, shape, metrics[2];
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    track = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    metrics[0] = sd_made_metric(&m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[1] = sd_made_metric(&m, "peak_rss", SD_UNIT_BYTES, SD_ADDS_PEAK);
+    shape = sd_made_shape(&m, metrics, 2);
+    sd_made_point(&m, track, shape, MS, (int64_t[]){ 50 * MIB, 50 * MIB }, 2);
+    sd_made_point(&m, track, shape, 9 * MS, (int64_t[]){ 60 * MIB, 90 * MIB }, 2);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_analyse_curves(p, "rss", &a, &s) == 0);
+    CHECK(s.peak == 60 * MIB && s.mark == 90 * MIB);
+    CHECK(strstr(s.mark_label, "90.0 MiB"));
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* --- Sorting */
+
+TEST(view_sorts_by_any_column_and_cuts_honestly)
+{
+    static const struct sd_column columns[] = {
+        { "name", NULL, SD_CELL_TEXT, false, 0 }, { "n", NULL, SD_CELL_COUNT, false, 0 }
+    };
+    static const char *const names[] = { "b", "c", "a", "d" };
+    struct sd_view v = { 0 };
+    struct sd_view_table *t = sd_view_add(&v, "things", NULL, columns, 2, 4);
+
+    CHECK(t);
+    for (size_t i = 0; i < 4; i++) {
+        *sd_view_cell(t, i, 0) = sd_cell_text(names[i]);
+        if (i != 3) /* d has no number */
+            *sd_view_cell(t, i, 1) = sd_cell_number(SD_CELL_COUNT, (int64_t)i);
+    }
+    CHECK(sd_view_table_sort(&v, t, "name", 0) == 0);
+    CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "a") == 0);
+    CHECK(sd_view_table_sort(&v, t, "-n", 0) == 0);
+    CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "b") == 0);
+    CHECK(strcmp(sd_view_cell(t, 3, 0)->text, "d") == 0);
+    CHECK(sd_view_table_sort(&v, t, "n", 3) == 0);
+    CHECK(t->n_rows == 3 && strcmp(t->note, "1 more row") == 0);
+    CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "a") == 0);
+    CHECK(sd_view_table_sort(&v, t, "size", 0) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "there are name, n"));
+    sd_view_release(&v);
+}
+
+/* --- Out of memory */
+
+TEST(analyse_survives_every_allocation_that_fails)
+{
+    struct sd_made m, n;
+    struct sd_profile *p = make_sections(&m), *q = make_processes(&n);
+
+    EACH_FAILURE(nth)
+    {
+        struct sd_view v = { 0 };
+        struct sd_arena a = { 0 };
+        struct sd_view_series s;
+        int rc = sd_analyse_sections(p, &v);
+
+        rc = rc < 0 ? rc : sd_analyse_section_tree(p, &v);
+        rc = rc < 0 ? rc : sd_analyse_processes(q, &v);
+        rc = rc < 0 ? rc : sd_analyse_series(q, &v);
+        rc = rc < 0 ? rc : sd_analyse_curves(q, "rss", &a, &s);
+        rc = rc < 0 ? rc : sd_analyse_curves(q, "cpu", &a, &s);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_arena_release(&a);
+        sd_view_release(&v);
+    }
+    sd_profile_free(p);
+    sd_profile_free(q);
+    sd_made_release(&m);
+    sd_made_release(&n);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/format.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/test.h"
+#include "profile/profile_testing.h"
+
+#define HOSTILE "=1\033[2J,\"<script>\xe2\x80\xae\xff"
+
+static struct sd_profile *make(struct sd_made *m)
+{
+    uint32_t process, thread, site, cpu, rss, of_span, of_point;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    sd_made_meta(m, "command", HOSTILE);
+    sd_made_note(m, HOSTILE);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, HOSTILE);
+    thread = sd_made_track(m, SD_TRACK_THREAD, process, 8, NULL);
+    site = sd_made_site(m, 0, HOSTILE);
+    cpu = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    of_span = sd_made_shape(m, &cpu, 1);
+    cpu = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
+    rss = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    of_point = sd_made_shape(m, (uint32_t[]){ cpu, rss }, 2);
+    sd_made_span_with(m, site, thread, 1000, 1500000002, of_span, (int64_t[]){ 42 }, 1,
+                      SD_SPAN_RAISED);
+    sd_made_point(m, process, of_point, 5, (int64_t[]){ 3, SD_VALUE_NONE }, 2);
+    sd_made_point(m, process, of_point, 6, (int64_t[]){ 4, 4096 }, 2);
+    sd_made_open(m, site, thread, 9, 7);
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+static const char *written(const char *name, struct sd_made *m, struct sd_out *out)
+{
+    struct sd_profile *p = make(m);
+    const struct sd_format *f = sd_format_named(name);
+
+    sd_out_to_memory(out);
+    CHECK(f && f->write(p, sd_made_save(m), NULL, out) == 0);
+    sd_profile_free(p);
+    return sd_buf_string(&out->pending);
+}
+
+TEST(csv_format_has_a_row_per_event_and_a_column_per_metric)
+{
+    struct sd_made m;
+    struct sd_out out;
+
+    CHECK(strcmp(written("csv", &m, &out),
+                 "kind,process,thread,name,start_s,end_s,cpu,rss\r\n"
+                 "span,7,8,\"'=1\\x1b[2J,\"\"<script>\\u202e\\xff\","
+                 "0.000001000,1.500000002,42,\r\n"
+                 "point,7,,,0.000000005,0.000000005,3,\r\n"
+                 "point,7,,,0.000000006,0.000000006,4,4096\r\n"
+                 "unfinished,7,8,\"'=1\\x1b[2J,\"\"<script>\\u202e\\xff\","
+                 "0.000000007,1.500000002,,\r\n") == 0);
+    sd_out_release(&out);
+    sd_made_release(&m);
+}
+
+TEST(json_format_carries_everything)
+{
+    struct sd_made m;
+    struct sd_out out;
+    const char *text = written("json", &m, &out);
+
+    CHECK(strstr(text,
+                 "{\"kind\":\"span\",\"track\":1,\"site\":0,\"from_ns\":1000,"
+                 "\"to_ns\":1500000002,\"raised\":true,\"values\":{\"cpu\":42}}"));
+    CHECK(strstr(text, "{\"kind\":\"point\",\"track\":0,\"time_ns\":5,"
+                       "\"values\":{\"cpu\":3}}"));
+    CHECK(strstr(text, "\"unfinished\":true"));
+    CHECK(strstr(text, "\"key\":\"command\""));
+    CHECK(!strstr(text, "<script") && !strchr(text, '\033'));
+    sd_out_release(&out);
+    sd_made_release(&m);
+}
+
+TEST(formats_are_found_by_name_and_suffix)
+{
+    CHECK(sd_format_for("a.b.CSV") == sd_format_named("csv"));
+    CHECK(sd_format_for("x.json") == sd_format_named("json"));
+    CHECK(!sd_format_for("json") && !sd_format_named("xml"));
+    for (size_t i = 0; sd_formats[i]; i++)
+        CHECK(sd_formats[i]->loses && sd_formats[i]->summary && sd_formats[i]->write);
+}
+
+TEST(formats_survive_every_allocation_that_fails)
+{
+    struct sd_made m;
+    struct sd_profile *p = make(&m);
+
+    sd_made_save(&m);
+    for (size_t i = 0; sd_formats[i]; i++)
+        EACH_FAILURE(nth)
+        {
+            struct sd_out out;
+            int rc;
+
+            sd_out_to_memory(&out);
+            rc = sd_formats[i]->write(p, m.path, NULL, &out);
+            CHECK(rc == 0 || rc == SD_ENOMEM);
+            sd_out_release(&out);
+        }
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
