@@ -29,7 +29,7 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
     l->at = 0;
     l->end = l->half_bytes;
     l->seq = seq;
-    l->epoch = (uint8_t)seq;
+    l->epoch_bits = seq << 24;
     l->next_id = 1;
     l->n_keys = 0;
 }

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "capture/live.h"
 #include "capture/record.h"
@@ -46,9 +47,11 @@ struct sd_log {
     const _Atomic uint32_t *owner; /* 0 when this process may not write: after fork, or
                                       when it has left the capture */
     struct sd_half *half;          /* header of the half in use */
-    uint8_t epoch;
-    bool is_written;        /* no shared mapping: flushed by write(2) */
+    uint32_t epoch_bits; /* the epoch where it stands in a record's first word; a word
+                            of its own, since a load over the byte just stored beside
+                            it would wait for the store (5 ns) */
     _Atomic bool is_nested; /* between room and commit: re-entry gives no room */
+    bool is_written;        /* no shared mapping: flushed by write(2) */
     uint32_t seq;
     uint32_t next_id; /* of definitions in this chunk; one count for all kinds */
     uint32_t n_keys;  /* remembered in this chunk */
@@ -144,12 +147,14 @@ static inline bool sd_log_room(struct sd_log *l, size_t n)
 
 static inline void *sd_log_put(struct sd_log *l, enum sd_record_type type, size_t len)
 {
-    struct sd_record *r = (void *)(l->base + l->at);
+    uint32_t at = l->at, head; /* struct sd_record in one store */
+    uint8_t *p = l->base + at;
 
     len = (len + 7) & ~(size_t)7;
-    *r = (struct sd_record){ (uint16_t)len, (uint8_t)type, l->epoch };
-    l->at += (uint32_t)len;
-    return r;
+    head = (uint32_t)len | (uint32_t)type << 16 | l->epoch_bits;
+    memcpy(p, &head, sizeof head);
+    l->at = at + (uint32_t)len;
+    return p;
 }
 
 static inline void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t time)
