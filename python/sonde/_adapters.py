@@ -16,15 +16,17 @@ def data_frame(profiler):
 
 
 def rich_table(profiler):
-    """__rich__(): the same as a table for a terminal."""
+    """__rich__(): the figures that fit on a terminal; rows() has them all."""
     from rich.table import Table
 
+    names, columns = list(profiler._columns()[1]), ("time:duration", "time:kind", "memory:diff_rss", "memory:peak_rss", "memory:unit")
     table = Table(title="Profiler")
     table.add_column("name", style="bold")
-    for column in profiler._columns()[1]:
-        table.add_column(column)
+    for column in columns:
+        table.add_column(column, justify="right")
     for row in profiler.rows():
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        cells = [row[0]] + [row[1 + names.index(column)] for column in columns]
+        table.add_row(*("" if cell is None else "{0:.6g}".format(cell) if isinstance(cell, float) else str(cell) for cell in cells))
     return table
 
 

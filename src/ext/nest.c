@@ -66,22 +66,15 @@ struct sd_nest *sd_nest_here(struct sd_ext *ext)
     return n;
 }
 
-void sd_nest_push(struct sd_nest *n, struct sd_open *s)
-{
-    Py_INCREF(s);
-    Py_XSETREF(n->innermost, s);
-}
+void sd_nest_push(struct sd_nest *n, struct sd_open *s) { n->innermost = s; }
 
-void sd_nest_pop(struct sd_nest *n, struct sd_open *s)
+void sd_nest_pop(struct sd_nest *n, const struct sd_open *s)
 {
     struct sd_open *next = sd_nest_innermost(n);
 
     if (n->innermost != s)
         return; /* another is innermost; when it ends, it passes through this one */
-    if (next && next->nest != n)
-        next = NULL; /* that one is below */
-    Py_XINCREF(next);
-    Py_XSETREF(n->innermost, next);
+    n->innermost = next && next->nest == n ? next : NULL; /* or it is below */
 }
 
 /* --- asyncio */
@@ -131,7 +124,6 @@ static int nest_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct sd_nest *n = (struct sd_nest *)self;
 
-    Py_VISIT(n->innermost);
     Py_VISIT(n->below);
     SD_VISIT_TYPE(self);
     return 0;
@@ -141,7 +133,6 @@ static int nest_clear(PyObject *self)
 {
     struct sd_nest *n = (struct sd_nest *)self;
 
-    Py_CLEAR(n->innermost);
     Py_CLEAR(n->below);
     return 0;
 }

@@ -36,7 +36,7 @@ struct sd_nest *sd_nest_here(struct sd_ext *ext);
 struct sd_open *sd_nest_innermost(const struct sd_nest *n);
 void sd_nest_push(struct sd_nest *n, struct sd_open *s);
 /* `s` has ended. */
-void sd_nest_pop(struct sd_nest *n, struct sd_open *s);
+void sd_nest_pop(struct sd_nest *n, const struct sd_open *s);
 
 /* The number of the asyncio task that runs, or 0.  asyncio is never imported for this:
  * a program without it has no tasks.  Leaves no exception. */

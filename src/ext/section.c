@@ -71,17 +71,15 @@ static bool find_step(struct sd_open *s)
     return s->step != NULL;
 }
 
-/* Takes its place among the open ones; false when there is no memory to know it. */
-static bool take_place(struct sd_open *s)
+/* Finds its place among the open ones; false when there is no memory to know it. */
+static bool find_place(struct sd_open *s)
 {
     s->nest = sd_nest_here(s->profiler->ext);
     if (s->nest) {
         s->around = sd_nest_innermost(s->nest);
         Py_XINCREF(s->around);
-        if (find_step(s)) {
-            sd_nest_push(s->nest, s);
+        if (find_step(s))
             return true;
-        }
     }
     PyErr_Clear();
     Py_CLEAR(s->nest);
@@ -110,7 +108,7 @@ void sd_open_begin(struct sd_open *s)
     uint64_t task;
 
     s->row = SD_STORE_NONE;
-    if (!take_place(s)) {
+    if (!find_place(s)) {
         p->n_lost++;
         return;
     }
@@ -118,7 +116,8 @@ void sd_open_begin(struct sd_open *s)
         sd_store_open(&p->store, s->step->entry, s->kind, s->unit, &s->row) < 0)
         p->n_lost++;
     task = has_capture ? sd_nest_task(p->ext, s->nest) : 0;
-    s->is_open = true;
+    s->is_open = true; /* from here to there nothing runs that could see it half open */
+    sd_nest_push(s->nest, s);
     sd_section_begin(&s->core, &s->step->name, what_to_measure(s, has_capture), task);
     if (s->row != SD_STORE_NONE)
         sd_store_begun(&p->store, s->row, &s->core, p->epoch_ns);
@@ -137,7 +136,7 @@ void sd_open_end(struct sd_open *s, bool raised)
         sd_store_ended(&p->store, s->row, &s->core, p->epoch_ns,
                        raised ? SD_ROW_RAISED : 0);
     s->nest = NULL;
-    sd_nest_pop(nest, s); /* may drop the last reference but the caller's */
+    sd_nest_pop(nest, s);
     Py_DECREF(nest);
 }
 
@@ -188,7 +187,7 @@ static int section_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* An open section that nobody can end any more ends here. */
+/* An open section that its program has dropped ends by that. */
 static void end_abandoned(struct sd_open *s)
 {
     struct sd_raised raised;
