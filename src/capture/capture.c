@@ -83,7 +83,8 @@ static int append_locked(struct sd_capture *c, struct sd_chunk_head *head,
                          const void *raw)
 {
     const void *payload =
-        sd_squeeze(&c->squeezer, c->options.zstd_level, raw, head->raw_len, head);
+        sd_squeeze(&c->squeezer, c->is_hurried ? 0 : c->options.zstd_level, raw,
+                   head->raw_len, head);
     int why;
 
     head->magic = SD_CHUNK_MAGIC;
@@ -189,29 +190,23 @@ static int append_first(struct sd_capture *c, uint64_t real_ns)
 
 /* --- Making both */
 
+/* The folder must be there; the file need not. */
 static char *absolute(const char *path)
 {
-    char *dir, *slash, *name = sd_strdup(path), *all = NULL;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char dir[PATH_MAX], real[PATH_MAX];
+    char *all;
+    size_t n = slash ? (size_t)(slash - path) : 0;
 
-    if (!name)
-        return NULL;
-    /* The folder must be there; the file need not. */
-    slash = strrchr(name, '/');
-    if (slash)
-        *slash = 0;
-    dir = realpath(!slash ? "." : slash == name ? "/" : name, NULL);
-    if (dir) {
-        const char *base = slash ? slash + 1 : path;
-        size_t n = strlen(dir) + strlen(base) + 2;
-
-        all = sd_alloc(n);
-        if (all)
-            snprintf(all, n, "%s/%s", strcmp(dir, "/") ? dir : "", base);
-        free(dir);
-    } else {
-        all = sd_strdup(path); /* creating it will say what is wrong */
-    }
-    sd_free(name);
+    if (n >= sizeof dir)
+        return sd_strdup(path); /* creating it will say what is wrong */
+    snprintf(dir, sizeof dir, "%.*s", (int)n, path);
+    if (!realpath(slash ? (n ? dir : "/") : ".", real))
+        return sd_strdup(path);
+    n = strlen(real) + strlen(base) + 2;
+    all = sd_alloc(n);
+    if (all)
+        snprintf(all, n, "%s/%s", strcmp(real, "/") ? real : "", base);
     return all;
 }
 
@@ -393,15 +388,20 @@ static bool is_owner(const struct sd_capture *c)
     return c->pid == (uint32_t)getpid();
 }
 
+static void seal_all(struct sd_capture *c)
+{
+    sd_seal_look(c);
+    sd_seal_pass(c, true);
+}
+
 /* A process that was told to end may need a moment to have its last say. */
 static void wait_for_stragglers(struct sd_capture *c)
 {
     const struct timespec step = { 0, 5 * 1000 * 1000 };
 
-    for (int i = 0; i < 40 && sd_seal_n_alive(c) > 0; i++) {
+    for (int i = 0; i < 40 && sd_seal_n_open(c) > 0; i++) {
         nanosleep(&step, NULL);
-        sd_seal_look(c);
-        sd_seal_pass(c, true);
+        seal_all(c);
     }
 }
 
@@ -418,31 +418,21 @@ static int append_end(struct sd_capture *c, int32_t status)
 }
 
 /* The status also stands in the folder, in case the disk has no room for END. */
-static void mark_ended(struct sd_capture *c, int32_t status)
+static void mark_ended(struct sd_capture *c, int32_t status, enum sd_bell_end how)
 {
+    char path[PATH_MAX];
+    int fd;
+
     atomic_store(&c->bell->status, status);
-    atomic_store(&c->bell->is_ended, 1);
-    if (!c->is_bell_mapped) {
-        char path[PATH_MAX];
-        int fd;
-
-        snprintf(path, sizeof path, "%s/capture", c->live_dir);
-        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-            return;
-        if (pwrite(fd, c->bell, SD_PAGE, 0) < 0)
-            c->counts.write_error =
-                c->counts.write_error ? c->counts.write_error : errno;
+    atomic_store(&c->bell->is_ended, how);
+    if (c->is_bell_mapped)
+        return;
+    snprintf(path, sizeof path, "%s/capture", c->live_dir);
+    fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && pwrite(fd, c->bell, SD_PAGE, 0) < 0 && c->counts.write_error == 0)
+        c->counts.write_error = errno;
+    if (fd >= 0)
         close(fd);
-    }
-}
-
-static bool is_all_sealed(const struct sd_capture *c)
-{
-    for (const struct sd_joined *j = c->joined; j; j = j->next)
-        if (!j->is_done)
-            return false;
-    return true;
 }
 
 static bool is_any_stuck(const struct sd_capture *c)
@@ -463,18 +453,20 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
     if (!is_owner(c))
         return sd_fail(SD_EUSAGE, "a forked child cannot finish its parent's capture");
     sd_seal_stop(c);
-    sd_seal_look(c);
-    sd_seal_pass(c, true);
+    seal_all(c);
     wait_for_stragglers(c);
-    mark_ended(c, status);
+    mark_ended(c, status, SD_BELL_CLOSING);
+    seal_all(c);
     why = append_end(c, status);
     sd_seal_sync(c);
+    if (why == 0 && sd_seal_is_empty(c))
+        sd_folder_remove(c->live_dir);
+    else
+        mark_ended(c, status, SD_BELL_ENDED);
     if (why || is_any_stuck(c))
         rc = sd_fail_errno(why ? why : c->counts.write_error,
                            "%s could not be written to its end; the rest stays in %s",
                            c->file.path, c->live_dir);
-    else if (is_all_sealed(c))
-        sd_folder_remove(c->live_dir);
     if (counts)
         *counts = c->counts;
     free_capture(c);
@@ -493,24 +485,48 @@ void sd_capture_abandon(struct sd_capture *c)
 
 /* --- Questions */
 
-uint64_t sd_capture_peak_bytes(struct sd_capture *c, uint32_t pid)
+struct figures {
+    uint64_t peak_bytes, own_read, own_written;
+};
+
+/* Over all files of the latest process of that number. */
+static struct figures figures_of(struct sd_capture *c, uint32_t pid)
 {
-    uint64_t peak = 0, start = 0;
+    struct figures f = { 0 };
+    uint64_t start = 0;
 
     pthread_mutex_lock(&c->list_lock);
     for (struct sd_joined *j = c->joined; j; j = j->next) {
+        const struct sd_live_head *head = &j->in.head;
+
         if (j->in.name.pid != pid || j->in.name.start < start)
             continue;
-        if (j->in.name.start > start) /* a later process of the same number */
-            peak = 0;
+        if (j->in.name.start > start)
+            f = (struct figures){ 0 };
         start = j->in.name.start;
         if (!j->is_done) /* the lock keeps the sealer from closing it */
             sd_live_in_refresh(&j->in, c->salt);
-        if (j->in.head.peak_bytes > peak)
-            peak = j->in.head.peak_bytes;
+        if (head->peak_bytes > f.peak_bytes)
+            f.peak_bytes = head->peak_bytes;
+        f.own_read += head->own_read;
+        f.own_written += head->own_written;
     }
     pthread_mutex_unlock(&c->list_lock);
-    return peak;
+    return f;
+}
+
+uint64_t sd_capture_peak_bytes(struct sd_capture *c, uint32_t pid)
+{
+    return figures_of(c, pid).peak_bytes;
+}
+
+void sd_capture_own_io(struct sd_capture *c, uint32_t pid, uint64_t *read,
+                       uint64_t *written)
+{
+    struct figures f = figures_of(c, pid);
+
+    *read = f.own_read;
+    *written = f.own_written;
 }
 
 int sd_capture_n_joined(struct sd_capture *c)

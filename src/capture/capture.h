@@ -56,6 +56,9 @@ void sd_capture_abandon(struct sd_capture *c);
 
 /* The largest folded memory mark of a process of this capture (writer.h), or 0. */
 uint64_t sd_capture_peak_bytes(struct sd_capture *c, uint32_t pid);
+/* Bytes that Sonde itself read and wrote inside that process (writer.h). */
+void sd_capture_own_io(struct sd_capture *c, uint32_t pid, uint64_t *read,
+                       uint64_t *written);
 /* Has any process other than this one joined?  (Did the bootstrap run?) */
 int sd_capture_n_joined(struct sd_capture *c);
 #endif

@@ -76,7 +76,8 @@ struct sd_live_head {
     _Atomic uint32_t has_left; /* nothing more will be written */
     _Atomic uint64_t lost;     /* events that found no slot at all */
     _Atomic uint64_t peak_bytes;
-    uint8_t zeros[40];
+    _Atomic uint64_t own_read, own_written; /* by Sonde itself, in this process */
+    uint8_t zeros[24];
     /* 128: written by the owner of the capture */
     _Atomic uint64_t drained; /* bytes of .chunks that are sealed */
 };
@@ -96,8 +97,12 @@ struct sd_bell {   /* the file `capture` of the folder, one page, mapped by all 
     /* 64 */
     _Atomic uint32_t rings;    /* a futex: +1 for each half handed over */
     _Atomic uint32_t n_files;  /* +1 for each file made in the folder */
-    _Atomic uint32_t is_ended; /* by the owner, with `status` */
+    _Atomic uint32_t is_ended; /* enum sd_bell_end, by the owner, with `status` */
     _Atomic int32_t status;
+};
+enum sd_bell_end {
+    SD_BELL_ENDED = 1,   /* the file is finished; the folder stays, and may be joined */
+    SD_BELL_CLOSING = 2, /* the folder is about to go: nobody may join any more */
 };
 #define SD_BELL_MAGIC "SDBELL\r\n"
 _Static_assert(offsetof(struct sd_bell, rings) == 64, "on disk");

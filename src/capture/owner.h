@@ -40,6 +40,7 @@ struct sd_capture {
     uint64_t n_chunks;
     struct sd_capture_counts counts;
     struct sd_squeezer squeezer;
+    bool is_hurried; /* far behind: chunks stay raw until it has caught up */
 
     pthread_mutex_t list_lock; /* over the list; only the sealing thread takes away */
     struct sd_joined *joined;
@@ -65,8 +66,10 @@ void sd_seal_look(struct sd_capture *c);
 /* Seals all that is handed over, and all of processes that have left; with `must_check`
  * also of those that turn out to be gone. */
 void sd_seal_pass(struct sd_capture *c, bool must_check);
-/* The processes that may still write, this one not counted. */
-uint32_t sd_seal_n_alive(struct sd_capture *c);
+/* Files of other processes that are not sealed to their end. */
+uint32_t sd_seal_n_open(const struct sd_capture *c);
+/* Is there no file in the folder that anyone could still need? */
+bool sd_seal_is_empty(struct sd_capture *c);
 /* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */
 int sd_seal_cells(struct sd_capture *c, struct sd_joined *j);
 void sd_seal_forget(struct sd_capture *c);

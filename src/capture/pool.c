@@ -90,6 +90,14 @@ void sd_pool_unmap_head(struct sd_live_head *head)
         munmap(head, SD_PAGE);
 }
 
+static void drop_file(struct sd_kept *file, struct sd_live_head **head)
+{
+    unlink(file->path);
+    sd_kept_release(file);
+    sd_pool_unmap_head(*head);
+    *head = NULL;
+}
+
 int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept *file,
                       struct sd_live_head **head)
 {
@@ -104,16 +112,25 @@ int sd_pool_make_file(struct sd_pool *p, enum sd_live_kind kind, struct sd_kept 
     if (why == 0 && !(*head = map_head(p, file->fd)))
         why = errno;
     if (why) {
-        unlink(file->path);
-        sd_kept_release(file);
+        drop_file(file, head);
         return why;
     }
     sd_live_head_fill(*head, kind, p->is_written ? SD_LIVE_WRITTEN : 0, p->salt,
                       &p->who, number);
-    if (p->is_written && pwrite(file->fd, *head, SD_PAGE, 0) < 0)
-        return errno;
-    if (p->bell)
+    if (p->is_written && pwrite(file->fd, *head, SD_PAGE, 0) < 0) {
+        why = errno;
+        drop_file(file, head);
+        return why;
+    }
+    if (p->bell) {
         atomic_fetch_add(&p->bell->n_files, 1);
+        /* The owner first says that it closes and then looks for files; we make one and
+         * then look whether it closes.  One of us sees the other. */
+        if (atomic_load(&p->bell->is_ended) == SD_BELL_CLOSING) {
+            drop_file(file, head);
+            return EPIPE;
+        }
+    }
     sd_bell_ring(p->bell);
     return 0;
 }
@@ -141,7 +158,7 @@ static int add_out(struct sd_pool *p)
     }
     o->number = o->head->number;
     chunks = file_path(p, o->number, SD_NAME_CHUNKS);
-    sd_spill_init(&o->spill, chunks);
+    sd_spill_init(&o->spill, chunks, &o->head->own_written);
     if (!chunks) {
         unlink(o->file.path);
         free_out(o);
@@ -172,6 +189,7 @@ static int open_bell(struct sd_pool *p)
                      "%s is not the live folder of a capture of this version", p->dir);
     } else {
         p->salt = seen.salt;
+        p->owner_pid = seen.owner_pid;
         p->bell = sd_live_map(fd, 0, SD_PAGE);
         p->is_written = !p->bell;
     }
@@ -210,7 +228,9 @@ int sd_pool_new(const char *live_dir, struct sd_pool **out)
     p->dir = absolute(live_dir);
     p->owner = sd_page_emptied_by_fork();
     rc = p->dir && p->owner ? open_bell(p) : sd_no_memory();
-    if (rc == 0 && (why = add_out(p)) != 0)
+    if (rc == 0 && (why = add_out(p)) == EPIPE)
+        rc = sd_fail(SD_EGONE, "the capture of %s has ended", p->dir);
+    else if (rc == 0 && why != 0)
         rc = sd_fail_errno(why, "cannot make a file in %s", p->dir);
     if (rc < 0) {
         sd_pool_forget(p);

@@ -30,6 +30,7 @@ struct sd_pool {
     char *dir; /* absolute name of the live folder; owned */
     uint64_t salt;
     struct sd_who who;
+    uint32_t owner_pid;   /* of the capture's owner */
     struct sd_bell *bell; /* mapped, or NULL */
     bool is_written;      /* no shared mapping here */
 

@@ -54,16 +54,15 @@ static int open_regular(const char *path, int *fd)
 /* The folder's name, by the name that the file really has: a link may lead to it. */
 static char *folder_beside(const char *path)
 {
-    char *real = realpath(path, NULL), *dir = NULL;
+    char real[PATH_MAX], *dir;
     size_t n;
 
-    if (!real)
-        return NULL;
+    if (!realpath(path, real))
+        return sd_strdup(""); /* gone meanwhile: no folder */
     n = strlen(real) + sizeof ".live";
     dir = sd_alloc(n);
     if (dir)
         snprintf(dir, n, "%s.live", real);
-    free(real);
     return dir;
 }
 

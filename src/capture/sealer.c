@@ -24,10 +24,13 @@
 #define MS_NS ((uint64_t)1000000)
 
 enum {
-    WAKE_MS = 50,   /* at the latest, when no bell rings */
-    LOOK_MS = 1000, /* into the folder, when the bell's count says nothing */
-    CHECK_MS = 250, /* which processes are gone */
-    SETTLE_S = 10,  /* a capture this old is worth flushing to disk */
+    HURRY_BYTES = 64 << 20,
+    CALM_BYTES = 8 << 20,
+    PUNCH_BYTES = 16 << 20, /* give the disk back in steps of this */
+    WAKE_MS = 50,           /* at the latest, when no bell rings */
+    LOOK_MS = 1000,         /* into the folder, when the bell's count says nothing */
+    CHECK_MS = 250,         /* which processes are gone */
+    SETTLE_S = 10,          /* a capture this old is worth flushing to disk */
 };
 
 /* --- Who is there */
@@ -71,14 +74,30 @@ void sd_seal_look(struct sd_capture *c)
     pthread_mutex_unlock(&c->list_lock);
 }
 
-uint32_t sd_seal_n_alive(struct sd_capture *c)
+uint32_t sd_seal_n_open(const struct sd_capture *c)
 {
     uint32_t n = 0;
 
-    for (struct sd_joined *j = c->joined; j; j = j->next)
-        n += !j->is_done && !j->is_stuck && j->in.name.pid != c->pid &&
-             !sd_live_in_is_final(&j->in);
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        n += !j->is_done && !j->is_stuck && j->in.name.pid != c->pid;
     return n;
+}
+
+/* A file that is not on the list is one whose head was never sound: of a process that
+ * died while it joined, or of one that is about to find that it comes too late. */
+static int is_needed(void *capture, const struct sd_live_name *name)
+{
+    struct sd_joined *j;
+
+    if (name->suffix == SD_NAME_CHUNKS)
+        return 0;
+    j = find(capture, name);
+    return j && !j->is_done;
+}
+
+bool sd_seal_is_empty(struct sd_capture *c)
+{
+    return sd_folder_walk(c->live_dir, is_needed, c) == 0;
 }
 
 static void close_joined(struct sd_joined *j)
@@ -184,10 +203,30 @@ static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found
     if (head.flags & SD_CHUNK_ZSTD) /* producers do not compress: not theirs */
         return 0;
     head.flags = 0;
-    memcpy(c->half, f->payload, head.stored_len); /* aligned, and out of the window */
     /* Without memory a chunk may be sealed twice; readers take it once. */
     sd_table_put(&j->last_seq, head.stream, head.seq);
-    return sd_capture_append(c, &head, c->half);
+    return sd_capture_append(c, &head, f->payload);
+}
+
+static uint64_t backlog(const struct sd_joined *j)
+{
+    struct stat st;
+
+    if (j->chunks_fd < 0 || fstat(j->chunks_fd, &st) < 0 ||
+        (uint64_t)st.st_size <= j->drained)
+        return 0;
+    return (uint64_t)st.st_size - j->drained;
+}
+
+/* Producers may write faster than one thread compresses.  Copying keeps up with them,
+ * so that the backlog, and with it the disk, holds every byte once and not twice. */
+static void decide_hurry(struct sd_capture *c)
+{
+    uint64_t behind = 0;
+
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        behind += j->is_done ? 0 : backlog(j);
+    c->is_hurried = behind > (c->is_hurried ? CALM_BYTES : HURRY_BYTES);
 }
 
 /* Of a process that lives, up to the first chunk that is not whole: it may be in the
@@ -214,6 +253,8 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
         why = seal_chunk(c, j, &found);
         if (why == 0)
             done = scan.at;
+        if (done - j->drained >= PUNCH_BYTES)
+            set_drained(j, done);
     }
     if (why == 0)
         why = source.error;
@@ -291,6 +332,7 @@ static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_chec
 
 void sd_seal_pass(struct sd_capture *c, bool must_check)
 {
+    decide_hurry(c);
     for (struct sd_joined *j = c->joined; j; j = j->next)
         if (!j->is_done)
             j->is_stuck = seal_joined(c, j, must_check) != 0;

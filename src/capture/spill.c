@@ -11,9 +11,11 @@
 #include "base/mem.h"
 #include "capture/live.h"
 
-void sd_spill_init(struct sd_spill *s, char *take_path)
+void sd_spill_init(struct sd_spill *s, char *take_path, _Atomic uint64_t *written)
 {
-    *s = (struct sd_spill){ .path = take_path, .file = { .fd = -1 } };
+    *s = (struct sd_spill){ .path = take_path,
+                            .file = { .fd = -1 },
+                            .written = written };
     pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -87,6 +89,9 @@ int sd_spill_write(struct sd_spill *s, struct sd_chunk_head *head, const void *p
     pthread_mutex_lock(&s->lock);
     why = write_locked(s, head, payload);
     pthread_mutex_unlock(&s->lock);
+    if (why == 0 && s->written)
+        atomic_fetch_add_explicit(s->written, sizeof *head + head->stored_len,
+                                  memory_order_relaxed);
     errno = kept;
     return why;
 }

@@ -207,6 +207,20 @@ _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w)
     return p ? &p->first->head->peak_bytes : NULL;
 }
 
+_Atomic uint64_t *sd_writer_own_io(struct sd_writer *w)
+{
+    struct sd_pool *p = sd_writer_pool(w);
+
+    return p ? &p->first->head->own_read : NULL;
+}
+
+uint32_t sd_writer_owner_pid(struct sd_writer *w)
+{
+    struct sd_pool *p = sd_writer_pool(w);
+
+    return p ? p->owner_pid : 0;
+}
+
 void sd_writer_leave(struct sd_writer *w)
 {
     struct sd_log *own;

@@ -30,6 +30,14 @@ int sd_writer_after_fork(struct sd_writer *w);
  * after fork; NULL when there is none.  Valid until the writer is left. */
 _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
 
+/* Two words in a row: bytes that Sonde itself read and wrote in this process, so that
+ * they are not taken for the program's.  The capture adds what it writes; whoever reads
+ * /proc for a measurement adds to the first.  As for sd_writer_peak_bytes. */
+_Atomic uint64_t *sd_writer_own_io(struct sd_writer *w);
+
+/* The process that owns the capture, or 0. */
+uint32_t sd_writer_owner_pid(struct sd_writer *w);
+
 /* This process is done: no thread of it gets room from now on; events already begun are
  * waited for (100 ms at most).  A thread may still hold its log, and a late
  * sd_writer_log on w gives NULL. */
