@@ -19,7 +19,8 @@
 #include "profile/opens.h"
 #include "profile/profile.h"
 
-enum { SD_LOCAL_IDS = 1 << 16 }; /* a chunk has room for far fewer definitions */
+/* A chunk has 256 KiB, a definition at least 16 bytes, and ids are numbered from 1. */
+enum { SD_LOCAL_IDS = (1 << 14) + 1 };
 
 struct sd_local {     /* what an id means in the present chunk */
     uint32_t chunk;   /* valid when it is the decoder's count */

@@ -61,8 +61,11 @@ static int total_of(struct loader *l, const struct sd_event *e, size_t *at)
 
 static void add_values(struct sd_profile *p, size_t row, const struct sd_event *e)
 {
-    struct sd_sum *sums = p->index->sums + row * p->index->stride;
+    struct sd_sum *sums;
 
+    if (e->n_values == 0)
+        return; /* there may be no metric at all, hence no sums */
+    sums = p->index->sums + row * p->index->stride;
     for (uint32_t i = 0; i < e->n_values; i++)
         if (e->values[i] != SD_VALUE_NONE)
             sd_sum_add(&sums[e->metrics[i].at], p->metrics[e->metrics[i].at].adds,

@@ -185,8 +185,11 @@ static void merge_values(struct sd_profile *into, size_t row,
                          const struct sd_profile *from, const struct sd_span_total *f,
                          const struct ids *ids)
 {
-    struct sd_sum *sums = into->index->sums + row * into->index->stride;
+    struct sd_sum *sums;
 
+    if (from->n_metrics == 0)
+        return;
+    sums = into->index->sums + row * into->index->stride;
     for (size_t i = 0; i < from->n_metrics; i++)
         if (f->values[i].n > 0 && ids->metrics[i] != UINT32_MAX)
             sd_sum_merge(&sums[ids->metrics[i]], &f->values[i], from->metrics[i].adds);

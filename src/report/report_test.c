@@ -113,7 +113,7 @@ TEST(table_text_indents_trees)
     struct sd_out out;
 
     t->parents = parents;
-    CHECK(strstr(text_of(&out, t, 0), "\n  b "));
+    CHECK(strstr(text_of(&out, t, 0), "\n  b\n"));
     sd_out_release(&out);
     sd_view_release(&v);
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "report/report.h"
 
-enum { GAP = 2, NAME_MIN = 16, MAX_INDENT = 32 };
+enum { GAP = 2, NAME_MIN = 16, NAME_MAX = 100, MAX_INDENT = 32 };
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
@@ -184,6 +184,9 @@ static void fit(struct layout *l)
 {
     size_t width = l->style->width, name, over;
 
+    for (size_t k = 0; k < l->table->n_columns; k++)
+        if (is_text(l, k) && l->widths[k] > NAME_MAX)
+            l->widths[k] = NAME_MAX; /* one monstrous name does not widen all rows */
     if (width == 0)
         return;
     while (total_width(l) > width + slack(l))
