@@ -2,14 +2,15 @@
 /* The whole way: a log into a capture, and the reader out of it. */
 #include "capture/capture.h"
 
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/test.h"
+#include "capture/pool.h"
 #include "capture/capture_testing.h"
 
 TEST(capture_gives_back_what_was_logged)
@@ -31,5 +32,218 @@ TEST(capture_gives_back_what_was_logged)
     CHECK(seen.names_wrong == 0);
     CHECK(seen.complaint[0] == 0);
     CHECK(seen.health.is_ended && seen.health.status == 0 && !seen.health.has_live);
+    sd_scratch_remove(&s);
+}
+
+TEST(capture_is_made_whole_or_not_at_all)
+{
+    struct sd_capture_options over = { .create = SD_CREATE_OVER };
+    struct sd_scratch s;
+    struct sd_capture *second;
+
+    sd_scratch_make(&s);
+    CHECK(sd_capture_create("/nowhere/x.sonde", NULL, &second) == SD_EABSENT);
+    CHECK(second == NULL);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    CHECK(sd_capture_create(s.path, NULL, &second) == SD_EEXISTS);
+    /* Not even by force while it is being written. */
+    CHECK(sd_capture_create(s.path, &over, &second) == SD_EEXISTS);
+    CHECK(strstr(sd_fail_text(), "is being written by process"));
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    CHECK(sd_capture_create(s.path, &over, &second) == 0);
+    sd_capture_abandon(second);
+    CHECK(access(s.path, F_OK) != 0 && access(s.live, F_OK) != 0);
+    sd_scratch_remove(&s);
+}
+
+TEST(capture_does_not_overwrite_what_a_killed_owner_left)
+{
+    struct sd_capture_options over = { .create = SD_CREATE_OVER };
+    struct sd_scratch s;
+    pid_t pid;
+
+    sd_scratch_make(&s);
+    pid = fork();
+    if (pid == 0) {
+        sd_scratch_create(&s, NULL);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    unlink(s.path); /* the folder alone is a reason to ask */
+    CHECK(sd_scratch_create(&s, NULL) == SD_EEXISTS);
+    CHECK(strstr(sd_fail_text(), "x.sonde.live is left from an earlier capture"));
+    CHECK(sd_scratch_create(&s, &over) == 0);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    sd_scratch_remove(&s);
+}
+
+/* Writes until it is told to end by the end of the pipe. */
+static pid_t start_orphan(struct sd_scratch *s, int go[2], uint64_t n)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        char c;
+
+        close(go[1]);
+        if (sd_writer_join(s->live, &s->writer) < 0)
+            _exit(1);
+        for (uint64_t i = 1; i <= n; i++)
+            sd_scratch_event(sd_writer_log(s->writer), i);
+        while (read(go[0], &c, 1) > 0)
+            ;
+        for (uint64_t i = n + 1; i <= 2 * n; i++)
+            sd_scratch_event(sd_writer_log(s->writer), i);
+        _exit(0);
+    }
+    return pid;
+}
+
+TEST(capture_leaves_the_folder_to_a_process_that_goes_on)
+{
+    const uint64_t n = 20000;
+    struct sd_scratch s;
+    struct sd_seen seen;
+    uint64_t from;
+    int go[2];
+    pid_t pid;
+
+    sd_scratch_make(&s);
+    CHECK(pipe(go) == 0);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    pid = start_orphan(&s, go, n);
+    while (sd_capture_n_joined(s.capture) == 0)
+        usleep(1000);
+    usleep(20000);
+    from = sd_clock_ns();
+    CHECK(sd_capture_finish(s.capture, 5, NULL) == 0);
+    CHECK(sd_clock_ns() - from >= 200 * 1000 * 1000u); /* it was waited for */
+    CHECK(access(s.live, F_OK) == 0);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.health.is_ended && seen.health.is_running && seen.health.status == 5);
+    close(go[1]);
+    close(go[0]);
+    waitpid(pid, NULL, 0);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == 2 * n && seen.sum == n * (2 * n + 1));
+    CHECK(seen.out_of_order == 0 && !seen.complaint[0] && seen.health.has_live);
+    sd_scratch_remove(&s);
+}
+
+TEST(capture_waits_for_a_process_that_is_about_to_end)
+{
+    struct sd_scratch s;
+    struct sd_seen seen;
+    int go[2];
+    pid_t pid;
+
+    sd_scratch_make(&s);
+    CHECK(pipe(go) == 0);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    pid = start_orphan(&s, go, 1000);
+    while (sd_capture_n_joined(s.capture) == 0)
+        usleep(1000);
+    close(go[1]);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    waitpid(pid, NULL, 0);
+    close(go[0]);
+    CHECK(access(s.live, F_OK) != 0);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == 2000 && !seen.complaint[0]);
+    sd_scratch_remove(&s);
+}
+
+/* After a crash of the machine the word `committed` may be newer than the pages it
+ * speaks of: zeros, or records of an earlier turn. */
+TEST(reader_stops_at_stale_records_of_a_live_half_and_says_so)
+{
+    struct sd_scratch s;
+    struct sd_seen seen;
+    struct sd_log *l;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    l = sd_writer_log(s.writer);
+    for (uint64_t i = 1; i <= 10; i++)
+        CHECK(sd_scratch_event(l, i));
+    memcpy(l->base + l->at, l->base + l->at - 32, 32);
+    ((struct sd_record *)(void *)(l->base + l->at))->epoch--; /* of the turn before */
+    atomic_store(&l->half->committed, l->at + 32);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == 10 && seen.health.bad_bytes == 32);
+    CHECK(strstr(seen.complaint, "damaged"));
+    memset(l->base + l->at, 0, 32);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == 10 && seen.health.bad_bytes == 32);
+    atomic_store(&l->half->committed, l->at);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    sd_scratch_remove(&s);
+}
+
+TEST(reader_leaves_the_live_folder_of_another_capture_alone)
+{
+    struct sd_scratch a, b;
+    struct sd_seen seen;
+
+    sd_scratch_make(&a);
+    sd_scratch_make(&b);
+    CHECK(sd_scratch_create(&a, NULL) == 0 && sd_scratch_join(&a) == 0);
+    CHECK(sd_scratch_event(sd_writer_log(a.writer), 1));
+    sd_writer_leave(a.writer);
+    CHECK(sd_capture_finish(a.capture, 0, NULL) == 0);
+    CHECK(sd_scratch_create(&b, NULL) == 0 && sd_scratch_join(&b) == 0);
+    CHECK(sd_scratch_event(sd_writer_log(b.writer), 1));
+    CHECK(rename(b.live, a.live) == 0);
+    CHECK(sd_scratch_read(&a, &seen) == 0);
+    CHECK(seen.events == 1 && !seen.health.has_live);
+    CHECK(strstr(seen.complaint, "another capture's"));
+    CHECK(rename(a.live, b.live) == 0);
+    sd_writer_leave(b.writer);
+    CHECK(sd_capture_finish(b.capture, 0, NULL) == 0);
+    sd_scratch_remove(&a);
+    sd_scratch_remove(&b);
+}
+
+TEST(capture_knows_the_marks_and_bytes_of_a_process)
+{
+    struct sd_scratch s;
+    uint64_t bytes_read, written;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    CHECK(sd_capture_n_joined(s.capture) == 0); /* none but this one */
+    CHECK(sd_writer_owner_pid(s.writer) == (uint32_t)getpid());
+    atomic_store(sd_writer_peak_bytes(s.writer), 12345);
+    atomic_store(sd_writer_own_io(s.writer), 77);
+    for (uint64_t i = 1; i <= 20000; i++) /* more than two halves: some is written */
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    CHECK(sd_capture_peak_bytes(s.capture, (uint32_t)getpid()) == 12345);
+    CHECK(sd_capture_peak_bytes(s.capture, 1) == 0);
+    sd_capture_own_io(s.capture, (uint32_t)getpid(), &bytes_read, &written);
+    CHECK(bytes_read == 77 && written > 200000 && written < 700000);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    sd_scratch_remove(&s);
+}
+
+TEST(capture_cannot_be_finished_by_a_forked_child)
+{
+    struct sd_scratch s;
+    int status;
+    pid_t pid;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    pid = fork();
+    if (pid == 0) {
+        int rc = sd_capture_finish(s.capture, 0, NULL);
+
+        sd_capture_abandon(s.capture);
+        _exit(rc == SD_EUSAGE ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    CHECK(access(s.path, F_OK) == 0 && access(s.live, F_OK) == 0);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
     sd_scratch_remove(&s);
 }
