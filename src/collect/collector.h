@@ -37,6 +37,8 @@ struct sd_collect {
     const struct sd_option_value *options; /* in the order of about->options */
     uint64_t (*folded_peak)(
         void *of, pid_t pid); /* the mark folded by that process's session, or 0 */
+    /* Bytes that Sonde itself read and wrote inside that process; may be NULL. */
+    void (*own_io)(void *of, pid_t pid, uint64_t *read, uint64_t *written);
     void *of;
 };
 

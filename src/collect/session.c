@@ -147,7 +147,10 @@ void sd_session_leave(void)
     struct sd_writer *w;
 
     pthread_mutex_lock(&session.lock);
-    w = atomic_exchange(&session.writer, NULL);
+    w = atomic_load(&session.writer);
+    if (w) /* its count goes with it */
+        sd_usage_add_own(sd_own_usage(), 0, sd_session_own_written());
+    atomic_store(&session.writer, NULL);
     atomic_store(&session.inherited, NULL);
     sd_peak_pause();
     sd_peak_resume(false);
@@ -203,6 +206,26 @@ _Atomic uint64_t *sd_session_peak_word(void)
     struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
 
     return w ? sd_writer_peak_bytes(w) : NULL;
+}
+
+uint64_t sd_session_own_written(void)
+{
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+    _Atomic uint64_t *io = w ? sd_writer_own_io(w) : NULL;
+
+    if (!io)
+        return 0;
+    atomic_store_explicit(
+        &io[0], atomic_load_explicit(&sd_own_usage()->own_read, memory_order_relaxed),
+        memory_order_relaxed);
+    return atomic_load_explicit(&io[1], memory_order_relaxed);
+}
+
+uint32_t sd_session_owner_pid(void)
+{
+    struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
+
+    return w ? sd_writer_owner_pid(w) : 0;
 }
 
 /* --- A guest's manners ----------------------------------------------------------- */

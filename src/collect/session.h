@@ -42,6 +42,11 @@ unsigned sd_session_forks(void);
 void sd_session_watch_forks(void);
 /* Where the process's folded memory peak is read from outside (peak.c), or NULL. */
 _Atomic uint64_t *sd_session_peak_word(void);
+/* Bytes that the capture has written in this process: not the program's.  Also tells
+ * those outside what our own readings of /proc came to. */
+uint64_t sd_session_own_written(void);
+/* The process that owns the capture, or 0. */
+uint32_t sd_session_owner_pid(void);
 
 /* A thread of this process, as a track needs it. */
 struct sd_thread {

@@ -41,8 +41,10 @@ const struct sd_collector_about sd_about_rss = {
     .replaces = "mprof run",
     .summary = "reads over time what each process holds and uses: memory and its peak, "
                "CPU, threads, bytes read, written and sent",
-    .cost = "a few small files read outside the program, 20 us per process and reading "
-            "(0.2 % of one CPU at the default 100 a second); nothing inside it",
+    .cost =
+        "nothing inside the program; outside, 20 to 100 us of a CPU per reading (at "
+        "most 1 % of one at the default 100 a second) and 30 us for each further "
+        "process (rss.cpu_ns in the capture is what it was)",
     .blind_to =
         "who allocated or used it.  Network bytes are those of the whole network "
         "namespace, loopback included, not of the process; bytes of memory-mapped "

@@ -27,11 +27,12 @@ _Static_assert((ANCESTORS_MAX + 1) * TRACK_ROOM + SD_ROOM_SHAPE + 512 <= 16384,
 
 struct sd_watched {
     struct sd_usage_reader reader;
-    bool is_kept;        /* its descriptors stay open between readings */
-    bool has_begun;      /* its first point is written */
-    bool reads_network;  /* for all processes of its namespace */
-    uint64_t network_ns; /* inode of its network namespace, or 0 */
-    int64_t peak_bytes;  /* largest seen */
+    bool is_kept;                      /* its descriptors stay open between readings */
+    bool has_begun;                    /* its first point is written */
+    bool reads_network;                /* for all processes of its namespace */
+    uint64_t network_ns;               /* inode of its network namespace, or 0 */
+    int64_t peak_bytes;                /* largest seen */
+    int64_t read_bytes, written_bytes; /* the same of these, Sonde's own left out */
 };
 
 /* --- Tracks ---------------------------------------------------------------------- */
@@ -207,6 +208,28 @@ static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p,
     return p->peak_bytes > 0 ? p->peak_bytes : -1;
 }
 
+/* Less what Sonde itself did inside the process.  Both numbers change at their own
+ * times; what is counted never falls. */
+static int64_t less_own(int64_t counted, uint64_t own, int64_t *last)
+{
+    if (counted < 0)
+        return -1;
+    if (counted - (int64_t)own > *last)
+        *last = counted - (int64_t)own;
+    return *last;
+}
+
+static void leave_out_own_io(const struct sd_watch *w, struct sd_watched *p,
+                             struct sd_usage *u)
+{
+    uint64_t read = 0, written = 0;
+
+    if (w->how->own_io)
+        w->how->own_io(w->how->of, p->reader.pid, &read, &written);
+    u->read_bytes = less_own(u->read_bytes, read, &p->read_bytes);
+    u->written_bytes = less_own(u->written_bytes, written, &p->written_bytes);
+}
+
 static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
                         uint64_t now)
 {
@@ -235,6 +258,7 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
     if (u.name[0])
         memcpy(m->name, u.name, sizeof u.name);
     u.peak_bytes = peak_of(w, p, &u);
+    leave_out_own_io(w, p, &u);
     if (!p->has_begun)
         write_birth(w, l, at, now);
     p->has_begun = true;

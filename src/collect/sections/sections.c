@@ -198,9 +198,13 @@ static unsigned usage_of(unsigned measure)
 
 static void read_usage(unsigned measure, struct sd_reading *out)
 {
+    /* Before the reading: what is written after it is not in it. */
+    uint64_t own_written = measure & SD_MEASURE_IO ? sd_session_own_written() : 0;
     struct sd_usage u;
 
     sd_usage_read(sd_own_usage(), usage_of(measure), &u);
+    if (u.written_bytes >= 0)
+        u.written_bytes -= (int64_t)own_written;
     out->rss_bytes = u.rss_bytes;
     out->vms_bytes = u.vms_bytes;
     out->read_bytes = u.read_bytes;

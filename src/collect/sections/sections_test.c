@@ -232,6 +232,25 @@ TEST(section_lands_in_the_capture_with_its_path_track_and_values)
     captured_clean();
 }
 
+TEST(section_does_not_count_what_the_capture_writes)
+{
+    struct sd_section_name outer = name_of(NULL, "outer");
+    struct sd_section_name inner = name_of(&outer, "inner");
+    struct sd_section a, b;
+
+    CHECK(sd_own_start(captured_path()) == 0);
+    sd_section_begin(&a, &outer, SD_MEASURE_IO, 0);
+    for (int i = 0; i < 20000; i++) { /* more than fits: spilled by this process */
+        sd_section_begin(&b, &inner, SD_MEASURE_TIME, 0);
+        sd_section_end(&b, false);
+    }
+    sd_section_end(&a, false);
+    CHECK(a.end.written_bytes == a.start.written_bytes);
+    CHECK(sd_session_own_written() > 1000000);
+    CHECK(sd_own_stop(0) == 0);
+    captured_clean();
+}
+
 TEST(section_of_a_task_has_a_track_of_its_own)
 {
     struct sd_section_name a = name_of(NULL, "a");
