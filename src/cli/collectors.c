@@ -50,14 +50,14 @@ static void put_lists(struct sd_out *out, const struct sd_collector_about *a)
         sd_buf_clear(&words);
         sd_buf_printf(&words, "%s (%s): %s", m->name, units[m->unit],
                       m->meaning ? m->meaning : "");
-        put_row(out, m == a->metrics ? "metrics" : "", sd_buf_string(&words));
+        put_row(out, m == a->metrics ? "metrics" : "", sd_made(out, &words));
     }
     for (const struct sd_option *o = a->options; o && o->name; o++) {
         sd_buf_clear(&words);
         sd_option_spelling(&words, &table, o);
         sd_buf_text(&words, ": ");
         sd_option_explained(&words, o);
-        put_row(out, o == a->options ? "options" : "", sd_buf_string(&words));
+        put_row(out, o == a->options ? "options" : "", sd_made(out, &words));
     }
     sd_buf_release(&words);
 }

@@ -47,7 +47,7 @@ static void each_option(struct sd_out *out, const struct sd_verb *verb, put_opti
         for (const struct sd_option *o = tables[i].options; o && o->name; o++) {
             sd_buf_clear(&name);
             sd_option_long_name(&name, &tables[i], o);
-            put(out, verb, sd_buf_string(&name),
+            put(out, verb, sd_made(out, &name),
                 o->letter && (!tables[i].prefix || tables[i].bare_too), o);
         }
     sd_buf_release(&name);

@@ -141,13 +141,13 @@ static void put_option(struct sd_out *out, const struct sd_option_table *table,
 
     sd_option_spelling(&spelling, table, option);
     sd_option_explained(&explained, option);
-    width = 2 + sd_text_width(sd_buf_string(&spelling), spelling.n);
-    sd_out_printf(out, "  %s", sd_buf_string(&spelling));
+    width = 2 + sd_text_width(sd_made(out, &spelling), spelling.n);
+    sd_out_printf(out, "  %s", sd_made(out, &spelling));
     if (width + 2 > MEANING_COLUMN)
         sd_out_printf(out, "\n%*s", MEANING_COLUMN, "");
     else
         sd_out_printf(out, "%*s", (int)(MEANING_COLUMN - width), "");
-    sd_put_wrapped(out, sd_buf_string(&explained), MEANING_COLUMN, MEANING_COLUMN);
+    sd_put_wrapped(out, sd_made(out, &explained), MEANING_COLUMN, MEANING_COLUMN);
     sd_buf_release(&spelling);
     sd_buf_release(&explained);
 }
@@ -160,7 +160,7 @@ static void put_table(struct sd_out *out, const struct sd_verb *verb,
     if (!table->options || !table->options->name)
         return;
     sd_table_title(&title, verb, table);
-    sd_out_printf(out, "\n%s:\n", sd_buf_string(&title));
+    sd_out_printf(out, "\n%s:\n", sd_made(out, &title));
     for (const struct sd_option *o = table->options; o->name; o++)
         put_option(out, table, o);
     sd_buf_release(&title);
@@ -172,7 +172,7 @@ static void put_examples(struct sd_out *out, const struct sd_verb *verb)
 
     sd_verb_example_lines(&lines, verb);
     sd_out_text(out, "\nExamples:\n");
-    for (const char *at = sd_buf_string(&lines); *at;) {
+    for (const char *at = sd_made(out, &lines); *at;) {
         size_t n = strcspn(at, "\n");
 
         sd_out_printf(out, "  %.*s\n", (int)n, at);
@@ -193,7 +193,7 @@ int sd_print_help(const struct sd_verb *verb)
     sd_put_wrapped(&out, verb->usage, 7 + strlen(verb->name), 6);
     sd_out_text(&out, "\n");
     sd_verb_paragraphs(&about, verb);
-    sd_put_wrapped(&out, sd_buf_string(&about), 0, 0);
+    sd_put_wrapped(&out, sd_made(&out, &about), 0, 0);
     for (size_t i = 0; i < n_tables; i++)
         if (tables[i].options != sd_common_options)
             put_table(&out, verb, &tables[i]);

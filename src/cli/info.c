@@ -68,7 +68,7 @@ static void put_row(struct sd_out *out, const char *name, const char *value)
     if (!value)
         return;
     sd_text_escape(&shown, value, strlen(value));
-    sd_out_printf(out, "%-11s %s\n", name, sd_buf_string(&shown));
+    sd_out_printf(out, "%-11s %s\n", name, sd_made(out, &shown));
     sd_buf_release(&shown);
 }
 
@@ -106,7 +106,7 @@ static void put_size(struct sd_buf *to, const struct sd_health *h)
     do {                                                                               \
         struct sd_buf made_ = { 0 };                                                   \
         put(&made_, of);                                                               \
-        put_row(out, name, sd_buf_string(&made_));                                     \
+        put_row(out, name, sd_made(out, &made_));                                      \
         sd_buf_release(&made_);                                                        \
     } while (0)
 
@@ -127,12 +127,12 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
             sd_buf_text(&line, ", ");
             put_status(&line, t->status);
         }
-        put_row(out, "process", sd_buf_string(&line));
+        put_row(out, "process", sd_made(out, &line));
     }
     if (n > PROCESSES_SHOWN) {
         sd_buf_clear(&line);
         sd_buf_printf(&line, "%zu more", n - PROCESSES_SHOWN);
-        put_row(out, "", sd_buf_string(&line));
+        put_row(out, "", sd_made(out, &line));
     }
     sd_buf_release(&line);
 }
@@ -183,7 +183,7 @@ static void put_health_json(struct sd_json *j, const struct sd_health *h)
     sd_json_key(j, "ended");
     sd_json_bool(j, h->is_ended);
     sd_json_key(j, "ending");
-    sd_json_string(j, sd_buf_string(&words));
+    sd_json_string(j, sd_made(j->out, &words));
     put_ending_json(j, "status", h->is_ended ? h->status : SD_STATUS_UNKNOWN);
     sd_json_key(j, "running");
     sd_json_bool(j, h->is_running);

@@ -50,6 +50,8 @@ static void put_paragraphs(struct sd_out *out, const char *s)
         char *line = sd_strndup(s, n);
 
         sd_out_text(out, n ? "" : ".PP\n");
+        if (!line && !out->err)
+            out->err = ENOMEM;
         if (line && n) {
             put_roff(out, line);
             sd_out_text(out, end && end[1] && end[1] != '\n' ? "\n.br\n" : "\n");
@@ -77,16 +79,16 @@ static void put_options(struct sd_out *out, const struct sd_verb *verb,
     if (!table->options || !table->options->name)
         return;
     sd_table_title(&text, verb, table);
-    sd_out_printf(out, ".SS %s\n", sd_buf_string(&text));
+    sd_out_printf(out, ".SS %s\n", sd_made(out, &text));
     for (const struct sd_option *o = table->options; o->name; o++) {
         sd_out_text(out, ".TP\n.B ");
         sd_buf_clear(&text);
         sd_option_spelling(&text, table, o);
-        put_roff(out, sd_buf_string(&text));
+        put_roff(out, sd_made(out, &text));
         sd_out_text(out, "\n");
         sd_buf_clear(&text);
         sd_option_explained(&text, o);
-        put_roff(out, sd_buf_string(&text));
+        put_roff(out, sd_made(out, &text));
         sd_out_text(out, "\n");
     }
     sd_buf_release(&text);
@@ -99,20 +101,20 @@ static void put_verb_page(struct sd_out *out, const struct sd_verb *verb)
     struct sd_buf text = { 0 };
 
     sd_buf_printf(&text, "sonde-%s", verb->name);
-    put_heading(out, sd_buf_string(&text), verb->summary);
+    put_heading(out, sd_made(out, &text), verb->summary);
     sd_out_printf(out, ".SH SYNOPSIS\n.B sonde %s\n", verb->name);
     put_roff(out, verb->usage);
     sd_out_text(out, "\n.SH DESCRIPTION\n");
     sd_buf_clear(&text);
     sd_verb_paragraphs(&text, verb);
-    put_paragraphs(out, sd_buf_string(&text));
+    put_paragraphs(out, sd_made(out, &text));
     sd_out_text(out, ".SH OPTIONS\n");
     for (size_t i = 0; i < n; i++)
         put_options(out, verb, &tables[i]);
     sd_out_text(out, ".SH EXAMPLES\n.nf\n");
     sd_buf_clear(&text);
     sd_verb_example_lines(&text, verb);
-    put_roff(out, sd_buf_string(&text));
+    put_roff(out, sd_made(out, &text));
     sd_out_text(out, ".fi\n.SH EXIT STATUS\n");
     put_roff(out, verb->takes_program
                       ? "That of the program; when it dies of a signal, so does sonde. "

@@ -196,6 +196,10 @@ void sd_redact_command(struct sd_buf *to, char *const *argv)
         }
         sd_buf_clear(&word);
         sd_redact_text(&word, argv[i], strlen(argv[i]));
+        if (word.bad) { /* half a word may be half a secret */
+            to->bad = true;
+            break;
+        }
         sd_quote_word(to, sd_buf_string(&word), word.n);
     }
     sd_buf_release(&word);

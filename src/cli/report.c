@@ -139,7 +139,7 @@ static void put_heading(struct sd_out *out, const struct sd_profile *p,
     sd_out_printf(out, "%s", c->words[0]);
     if (c->n_words > 1)
         sd_out_printf(out, " and %d more", c->n_words - 1);
-    sd_out_printf(out, ": %s\n\n", sd_buf_string(&words));
+    sd_out_printf(out, ": %s\n\n", sd_made(out, &words));
     sd_buf_release(&words);
 }
 

@@ -95,11 +95,6 @@ static int create_capture(struct run *r)
         if (rc < 0)
             return rc;
     }
-    if (rc == SD_EEXISTS)
-        return sd_fail(rc,
-                       "%s is there already; choose another name, or --force to "
-                       "overwrite it",
-                       r->naming.capture);
     return rc;
 }
 

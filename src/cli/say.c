@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/say.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -13,21 +15,35 @@
 #include "base/error.h"
 #include "base/text.h"
 
+/* One write, so that lines of two processes do not mix. */
+static void put_line(const char *p, size_t n)
+{
+    ssize_t written = write(STDERR_FILENO, p, n);
+
+    (void)written;
+}
+
 void sd_say(const char *fmt, ...)
 {
+    char sentence[4096] = "sonde: ";
+    size_t start = strlen(sentence);
     struct sd_buf line = { 0 };
-    char sentence[4096];
-    ssize_t written;
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(sentence, sizeof sentence, fmt, args);
+    vsnprintf(sentence + start, sizeof sentence - start - 1, fmt, args);
     va_end(args);
-    sd_buf_text(&line, "sonde: ");
     sd_text_escape(&line, sentence, strlen(sentence)); /* it may hold foreign names */
     sd_buf_text(&line, "\n");
-    written = write(STDERR_FILENO, line.p, line.bad ? 0 : line.n);
-    (void)written;
+    if (!line.bad)
+        put_line((const char *)line.p, line.n);
+    else { /* out of memory, which is what there is to say */
+        for (char *c = sentence; *c; c++)
+            if (iscntrl((unsigned char)*c))
+                *c = '?';
+        strcat(sentence, "\n");
+        put_line(sentence, strlen(sentence));
+    }
     sd_buf_release(&line);
 }
 
@@ -76,6 +92,13 @@ struct sd_text_style sd_style_for(const struct sd_command *c, int fd)
 }
 
 bool sd_speaks_utf8(void) { return strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
+
+const char *sd_made(struct sd_out *out, struct sd_buf *b)
+{
+    if (b->bad && !out->err)
+        out->err = ENOMEM;
+    return sd_buf_string(b);
+}
 
 int sd_finish_stdout(struct sd_out *out, int status)
 {

@@ -30,6 +30,10 @@ struct sd_text_style sd_style_for(const struct sd_command *c, int fd);
 /* Is the person's terminal able to show more than ASCII? */
 bool sd_speaks_utf8(void);
 
+/* The text that was made in `b`, for writing to `out`.  Where there was no memory to
+ * make it, `out` fails, so that no output is silently short. */
+const char *sd_made(struct sd_out *out, struct sd_buf *b);
+
 /* Flushes what was written to stdout; the exit status: `status`, or 1 with a sentence
  * when it could not be written. */
 int sd_finish_stdout(struct sd_out *out, int status);

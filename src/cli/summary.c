@@ -49,7 +49,7 @@ void sd_summary_print(const struct sd_command *c, const struct sd_profile *p)
     struct sd_buf words = { 0 };
 
     sd_summary_words(&words, p);
-    sd_say("%s", sd_buf_string(&words));
+    sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
     if (!c->verb->collector) /* whose verb prints its tables on stdout */
         put_sections(c, p);
@@ -61,6 +61,7 @@ void sd_summary_wrote(const char *capture)
 
     sd_quote_word(&quoted, capture, strlen(capture));
     sd_say("wrote %s %s look at it: sonde report %s", capture,
-           sd_speaks_utf8() ? "\u2014" : "-", sd_buf_string(&quoted));
+           sd_speaks_utf8() ? "\u2014" : "-",
+           quoted.bad ? capture : sd_buf_string(&quoted));
     sd_buf_release(&quoted);
 }
