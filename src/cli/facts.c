@@ -4,9 +4,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "analyse/analyse.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/redact.h"
@@ -82,30 +82,27 @@ void sd_facts_put_after(struct sd_log *log, const struct sd_child *child)
     put_number(log, "run.status", child->status);
 }
 
-static int64_t number_of(const struct sd_profile *p, const char *key)
+/* The kernel's mark of the program's memory; of several merged runs the largest. */
+static int64_t largest_maxrss(const struct sd_profile *p)
 {
-    const char *text = sd_profile_meta(p, key);
+    int64_t largest = -1, n;
 
-    return text ? strtoll(text, NULL, 10) : -1;
+    for (size_t i = 0; i < p->n_metas; i++) {
+        if (strcmp(p->metas[i].key, "run.maxrss_bytes") != 0)
+            continue;
+        n = strtoll(p->metas[i].value, NULL, 10);
+        largest = n > largest ? n : largest;
+    }
+    return largest;
 }
 
-void sd_facts_of(const struct sd_profile *p, struct sd_facts *out)
+void sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
 {
-    struct sd_summary s = { 0 };
-    int64_t wall = number_of(p, "run.wall_ns"), cpu = number_of(p, "run.cpu_ns");
-    int64_t largest = number_of(p, "run.maxrss_bytes");
+    int64_t maxrss = largest_maxrss(p);
 
-    sd_analyse_summary(p, &s);
-    *out = (struct sd_facts){
-        .wall_ns = wall >= 0 ? (uint64_t)wall : s.wall_ns,
-        .cpu_ns = cpu >= 0 ? (uint64_t)cpu : s.cpu_ns,
-        .peak_bytes = s.peak_bytes > largest ? s.peak_bytes : largest,
-        .n_processes = s.n_processes ? s.n_processes : 1,
-        .n_threads = s.n_threads,
-        .n_points = s.n_points,
-        .n_spans = s.n_spans,
-    };
-    /* Children nobody waited for are not in the kernel's account. */
-    if (s.cpu_ns > out->cpu_ns)
-        out->cpu_ns = s.cpu_ns;
+    sd_analyse_summary(p, out);
+    if (maxrss > out->peak_bytes)
+        out->peak_bytes = maxrss;
+    if (out->n_processes == 0)
+        out->n_processes = 1; /* nobody watched it, but it ran */
 }

@@ -142,7 +142,7 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     static const char *const keys[] = { "command", "cwd", "host", "python",
                                         "collectors" };
     char wall[SD_TEXT_MAX];
-    struct sd_facts f;
+    struct sd_summary f;
 
     sd_facts_of(p, &f);
     put_row(out, "file", file);
@@ -227,7 +227,7 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
 
 static void put_json(struct sd_out *out, const struct sd_profile *p, const char *file)
 {
-    struct sd_facts f;
+    struct sd_summary f;
     struct sd_json j;
 
     sd_facts_of(p, &f);

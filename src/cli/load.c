@@ -1,24 +1,66 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/load.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/progress.h"
 #include "cli/say.h"
+
+enum { STDIN_STEP = 1 << 20 };
+
+/* All of stdin, so that a capture can come through a pipe. */
+static int read_stdin(struct sd_buf *b)
+{
+    uint8_t *room;
+    ssize_t got;
+
+    for (;;) {
+        room = sd_buf_room(b, STDIN_STEP);
+        if (!room)
+            return sd_no_memory();
+        got = read(STDIN_FILENO, room, STDIN_STEP);
+        if (got == 0)
+            return 0;
+        if (got > 0)
+            b->n += (size_t)got;
+        else if (errno != EINTR)
+            return sd_fail_errno(errno, "cannot read stdin");
+    }
+}
+
+static int open_reader(const char *file, struct sd_buf *bytes, struct sd_reader **out)
+{
+    int rc;
+
+    if (strcmp(file, "-") != 0)
+        return sd_reader_open(file, out);
+    rc = read_stdin(bytes);
+    if (rc == 0)
+        rc = sd_reader_open_bytes(bytes->p, bytes->n, out);
+    return rc < 0 ? sd_fail_in(rc, "stdin") : 0;
+}
 
 int sd_load_one(const struct sd_command *c, const char *file,
                 const struct sd_filter *filter, struct sd_profile **out)
 {
     struct sd_reader *reader = NULL;
     struct sd_progress progress;
-    int rc = sd_reader_open(file, &reader);
+    struct sd_buf bytes = { 0 };
+    int rc = open_reader(file, &bytes, &reader);
 
     *out = NULL;
-    if (rc < 0)
-        return rc;
-    sd_progress_begin(&progress, c, reader, file);
-    rc = sd_profile_load_reader(reader, filter, out);
-    sd_progress_end(&progress);
+    if (rc == 0) {
+        sd_progress_begin(&progress, c, reader, file);
+        rc = sd_profile_load_reader(reader, filter, out);
+        sd_progress_end(&progress);
+    }
     sd_reader_free(reader);
+    sd_buf_release(&bytes);
     return rc;
 }
 

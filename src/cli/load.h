@@ -5,7 +5,7 @@
 #include "cli/verb.h"
 #include "profile/profile.h"
 
-/* One of them, with a progress line on a terminal when it is large. */
+/* One of them ("-" is stdin), with a progress line on a terminal when it is large. */
 int sd_load_one(const struct sd_command *c, const char *file,
                 const struct sd_filter *filter, struct sd_profile **out);
 /* Loads all of them, merged.  Says on stderr, in one sentence each, what a damaged one

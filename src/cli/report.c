@@ -210,7 +210,8 @@ const struct sd_verb sd_verb_report = {
     .group = SD_GROUP_READ,
     .summary = "prints what is in a capture: tables, JSON, CSV, or a plot",
     .usage = "[OPTION...] FILE...",
-    .about = "Prints the tables of a capture: its sections and its processes; the "
+    .about = "Prints the tables of a capture (\"-\" is stdin): its sections and its "
+             "processes; the "
              "readings taken over time with --table series, and in JSON. Several "
              "captures are merged into one report. "
              "A capture that is cut or damaged is reported as far as it goes; what is "

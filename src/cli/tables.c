@@ -103,7 +103,7 @@ void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
 
 static void put_summary(struct sd_json *j, const struct sd_profile *p)
 {
-    struct sd_facts f;
+    struct sd_summary f;
 
     sd_facts_of(p, &f);
     sd_json_key(j, "summary");
@@ -191,7 +191,7 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
 {
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
-    struct sd_facts f;
+    struct sd_summary f;
 
     sd_facts_of(p, &f);
     sd_buf_printf(to, "%s wall, %s CPU", sd_text_duration(wall, (int64_t)f.wall_ns),
