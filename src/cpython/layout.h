@@ -100,7 +100,8 @@ struct sd_layout {
     uint32_t frame_size; /* up to frame_locals: what a walk must read of each frame */
     uint32_t code_size;  /* up to the inline bytecode */
     uint32_t object_size, var_size, type_size, tuple_size, list_size, float_size;
-    uint32_t long_size, bytes_size, str_size, dict_size, module_size, keys_size;
+    uint32_t long_size, bytes_size, str_size, dict_size, values_size, module_size,
+        keys_size;
 
 #define OFFSET(name, within, meaning) uint32_t name;
 #include "cpython/offsets.def"
@@ -111,6 +112,10 @@ struct sd_layout {
  * NULL. From 3.13 on it lacks what the target tells: see debug_offsets.h. */
 const struct sd_layout *sd_layout_of_version(uint32_t version);
 
+/* The tables one after the other, from NULL on, of those that tell nothing: what is
+ * left to try when a version cannot be found out. */
+const struct sd_layout *sd_layout_next(const struct sd_layout *after);
+
 /* Whether a version tells its offsets itself. */
 bool sd_layout_is_told(uint32_t version);
 
@@ -118,7 +123,7 @@ bool sd_layout_is_told(uint32_t version);
 const char *sd_layout_supported(void);
 
 enum { SD_VERSION_TEXT = 24 };
-/* "3.11.7", "3.13.0a4", "3.13.1 free-threaded" */
+/* "3.11.7", "3.13.0a4", "3.13.1t" (free-threaded, as its own executable is called) */
 char *sd_version_text(char out[SD_VERSION_TEXT], uint32_t version,
                       bool is_free_threaded);
 /* Reads "3.11.7", "3.13.0rc2+", "3.9"; 0 when it is no version. */

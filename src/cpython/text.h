@@ -5,6 +5,7 @@
  *
  * A str is a header, then its characters in the narrowest of 1, 2 or 4 bytes each. Only
  * compact strings are read: all names and file names that the compiler makes are. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ struct sd_str {
     bool is_ascii;
 };
 
+/* Newer CPythons keep the kind at another bit of str_state, and not every build of a
+ * version at the same.  Learns it from any str: false when this is none. */
+bool sd_str_learn(struct sd_layout *l, const uint8_t *header);
 /* Understands the header, of which layout->str_size bytes are there.  SD_EFORMAT,
  * without a sentence, when it is no compact str. */
 int sd_str_parse(const struct sd_layout *l, const uint8_t *header, struct sd_str *out);

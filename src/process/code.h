@@ -8,10 +8,12 @@
  * batched reads, about once a second): where the fields have changed the entry is
  * retired and the next use of the address reads anew under a new id.  Retired entries
  * stay until release, so that ids and pointers given out stay good. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/intern.h"
 #include "cpython/layout.h"
 #include "cpython/lines.h"
 #include "process/remote.h"
@@ -21,49 +23,69 @@ enum {
     SD_CODE_NAME_MAX = 4096,       /* characters of a name; longer ones are cut */
     SD_CODE_LINES_MAX = 16 << 20,  /* bytes of a line table; longer: no lines */
     SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
+    SD_CODE_STAMP = 7,             /* words that tell one code object from another */
 };
 
 struct sd_code {
     uint64_t address;
     uint64_t bytecode;    /* address of the first instruction */
     uint32_t n_code;      /* bytes of bytecode */
-    uint32_t frame_bytes; /* of a frame that runs it, 0 where frames are heap objects */
+    uint32_t frame_bytes; /* of a frame that runs it; 0 where frames are heap objects */
     uint32_t id;          /* from 0, in the order of reading */
     int32_t first_line;
     uint32_t n_locals,
-        n_args; /* entries of frame_locals; positional arguments of them */
-    const char *name, *qualname,
-        *filename; /* UTF-8; qualname "" where CPython has none */
+        n_args;           /* entries of frame_locals; positional arguments of them */
+    uint64_t local_names; /* address of the tuple of their names */
+    const char *name, *qualname, *filename; /* UTF-8; qualname "" where there is none */
+    bool is_retired;                        /* another object has its address now */
 
     /* code.c's own: */
-    uint64_t stamp[6];        /* the fields that sd_codes_check compares */
-    const uint8_t *table;     /* the line table as it was read */
-    struct sd_line_run *runs; /* decoded at the first question; NULL before */
+    uint64_t stamp[SD_CODE_STAMP]; /* the fields that sd_codes_check compares */
+    const uint8_t *table;          /* the line table as it was read */
+    struct sd_line_run *runs;      /* decoded at the first question; NULL before */
     uint32_t n_table, n_runs;
-    uint32_t n_slot; /* where it stands in the table of addresses */
-    bool is_retired;
 };
 
-struct sd_code_slot; /* code.c's own */
+struct sd_code_slot {     /* code.c's own */
+    uint64_t address;     /* 0: free */
+    struct sd_code *code; /* NULL: the last one of this address is retired */
+};
+
+/* Objects lie 16 bytes apart or more, often in rows of equal size. */
+static inline size_t sd_code_place(uint64_t address)
+{
+    return (size_t)((address >> 4) * 0x9e3779b97f4a7c15u >> 32);
+}
 
 struct sd_codes {               /* all zero is a fresh one */
     struct sd_code_slot *slots; /* owned; open addressing by address */
-    size_t n_slots, n_live;
-    struct sd_code **all; /* owned; by id */
+    size_t n_slots, n_used;     /* n_slots is 0 or a power of two */
+    struct sd_code **all;       /* owned; by id */
     size_t n, cap;
     struct sd_arena arena; /* everything the codes hold */
-    uint64_t generation;   /* as CPython last said, where it counts them */
+    struct sd_intern names;
 };
 
 /* hot: no system call, no allocation.  NULL when the address is not known yet. */
-const struct sd_code *sd_codes_find(const struct sd_codes *c, uint64_t address);
+static inline const struct sd_code *sd_codes_find(const struct sd_codes *c,
+                                                  uint64_t address)
+{
+    size_t at;
+
+    if (!c->n_slots)
+        return NULL;
+    at = sd_code_place(address) & (c->n_slots - 1);
+    while (c->slots[at].address && c->slots[at].address != address)
+        at = (at + 1) & (c->n_slots - 1);
+    return c->slots[at].address ? c->slots[at].code : NULL;
+}
 /* Finds or reads.  SD_EFORMAT or SD_ETORN without a sentence when there is no code
  * object at the address (now), SD_ENOMEM with one. */
 int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
                  const struct sd_runtime *rt, uint64_t address,
                  const struct sd_code **out);
-/* Compares every live entry with the process and retires what is another one now.
- * n_retired may be NULL. */
+/* Compares every live entry with the process and retires what is another one now; how
+ * many goes to *n_retired, which may be NULL. */
 int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
                    const struct sd_runtime *rt, size_t *n_retired);
 void sd_codes_release(struct sd_codes *c);

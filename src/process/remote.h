@@ -56,6 +56,11 @@ static inline int sd_remote_u64(const struct sd_remote *r, uint64_t from, uint64
 /* A C string of at most n - 1 bytes; longer ones are cut. */
 int sd_remote_string(const struct sd_remote *r, uint64_t from, char *to, size_t n);
 
+/* May we read this process?  0, or the kernel's reason (EPERM, ESRCH, ENOSYS). */
+int sd_remote_may(pid_t pid);
+/* Whether the system call itself is forbidden to us, as by a seccomp filter. */
+bool sd_remote_is_forbidden(void);
+
 /* The pid of a process as it counts itself, in its own pid namespace (NSpid); equal to
  * `pid` unless it is in a container.  0 when it is gone. */
 pid_t sd_remote_inner_pid(pid_t pid);

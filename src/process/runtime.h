@@ -5,13 +5,13 @@
  * to read it with.
  *
  * The mapped files are asked one after the other, those with python in their name
- * first: the section .PyRuntime (3.10 on, also in stripped files), else the symbol
- * _PyRuntime. The version comes from the symbol Py_Version, the debug offsets, or the
- * version string in the file's read-only data.  What is found is then checked against
- * the process itself before anybody builds on it: the main thread must have a frame
- * chain of real code objects, with lines, and a tid of this process.  A process that
- * cannot be read so is refused with a sentence that says why, never sampled on trust.
- */
+ * first, for the symbol _PyRuntime, else the section .PyRuntime (3.10 on, also in
+ * stripped files). The version comes from the debug offsets, the symbol Py_Version, or
+ * the version string in the file's constants; where none of them tells, every layout is
+ * tried.  What is found is then checked against the process itself before anybody
+ * builds on it: its threads must be threads of the process, and their frames chains of
+ * real code objects with lines.  A process that cannot be read so is refused with a
+ * sentence that says why, never sampled on trust. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,37 +21,39 @@
 struct sd_runtime_hints { /* all zero: find it yourself */
     uint32_t version;     /* PY_VERSION_HEX, from sd_version_parse */
     uint64_t address;     /* of _PyRuntime in the process */
-    const char *file;     /* the mapped file that holds it */
+    const char *file;     /* the mapped file that holds it; NULL: any */
 };
+
+enum { SD_RUNTIME_FILE = 256 };
 
 struct sd_runtime {
     struct sd_layout layout;
-    uint64_t address; /* of _PyRuntime */
-    uint64_t
-        code_type; /* address of the type of code objects; every frame's code has it */
+    uint64_t address;   /* of _PyRuntime */
+    uint64_t code_type; /* address of the type of code objects; 0: not known yet */
     uint64_t
         tid_offset; /* where struct pthread keeps the tid; 0: the thread state has it */
+    bool is_checked; /* frames were seen and are right; false: nothing ran then */
     char version[SD_VERSION_TEXT];
-    char
-        file[256]; /* the file it was found in, as the process sees it; cut when long */
+    char file[SD_RUNTIME_FILE]; /* where it was found, as the process sees it; may be
+                                   cut */
 };
 
-/* SD_EABSENT: no CPython here (yet: a process just started loads it within
- * milliseconds, sd_runtime_wait tries again); SD_EFORMAT: there is one, but not one
- * that can be read; SD_EGONE. */
+/* SD_EABSENT: no CPython here, or it has not begun to run (a process just started needs
+ * some milliseconds; sd_runtime_wait tries again); SD_EFORMAT: there is one, but none
+ * that can be read; SD_EGONE.  `hints` may be NULL. */
 int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
                     const struct sd_runtime_hints *hints);
-/* The same, tried again for up to timeout_ns while it is not there or not initialised.
- */
+/* The same, tried again for up to timeout_ns while it says SD_EABSENT. */
 int sd_runtime_wait(struct sd_runtime *rt, const struct sd_remote *r,
                     const struct sd_runtime_hints *hints, uint64_t timeout_ns);
 
-/* Whether the process is one that could hold a CPython: false for shells and others, so
- * that children that are not Python are left alone without a message. */
+/* Whether the process is one that could hold a CPython: a file with python in its name
+ * is mapped.  So children that are shells and the like are left alone without a
+ * message. */
 bool sd_runtime_is_likely(pid_t pid);
 
-/* hot: one small read.  0, SD_EABSENT without a sentence when the runtime is not
- * initialised, is finalizing, or is no longer the one found (the process exec'ed): find
- * it again; or the code of a failed read. */
+/* One small read.  0, or SD_EABSENT without a sentence when the runtime has no
+ * interpreter, is finalizing, or is not there any more (the process exec'ed): find it
+ * again; SD_EGONE. */
 int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r);
 #endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/code.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "cpython/text.h"
+
+enum {
+    N_HEADER = 1024,     /* code_size of every version is at most this */
+    N_BYTES_HEADER = 64, /* bytes_size of every version is at most this */
+    N_BATCH = 256,       /* code objects that are compared by one system call */
+#ifdef SD_TINY
+    N_FIRST_SLOTS = 4,
+#else
+    N_FIRST_SLOTS = 256,
+#endif
+};
+
+/* --- Reading one -------------------------------------------------------------------
+ */
+
+static uint64_t word(const uint8_t *header, uint32_t offset)
+{
+    uint64_t v = 0;
+
+    if (offset != SD_NO_OFFSET)
+        memcpy(&v, header + offset, sizeof v);
+    return v;
+}
+
+static uint32_t half(const uint8_t *header, uint32_t offset)
+{
+    uint32_t v = 0;
+
+    if (offset != SD_NO_OFFSET)
+        memcpy(&v, header + offset, sizeof v);
+    return v;
+}
+
+/* The fields by which one code object differs from another that gets its place. */
+static void take_stamp(const struct sd_layout *l, const uint8_t *header,
+                       uint64_t stamp[SD_CODE_STAMP])
+{
+    stamp[0] = word(header, l->object_type);
+    stamp[1] = word(header, l->code_name);
+    stamp[2] = word(header, l->code_filename);
+    stamp[3] = word(header, l->code_lines);
+    stamp[4] = (uint64_t)half(header, l->code_first_line) << 32 |
+               half(header, l->code_version);
+    stamp[5] = word(header, l->code_qualname);
+    stamp[6] = l->bytecode_style == SD_BYTECODE_OBJECT ? word(header, l->code_bytes)
+                                                       : word(header, l->code_n_units);
+}
+
+struct text { /* a str of the process on its way here */
+    uint64_t at;
+    uint8_t header[SD_STR_HEADER];
+    struct sd_str str;
+    size_t n; /* characters taken */
+};
+
+struct draft { /* a code object on its way here */
+    uint8_t header[N_HEADER];
+    struct text name, qualname, filename;
+    uint64_t lines, n_table;
+    uint64_t bytecode, n_code;
+};
+
+static bool is_possible(uint64_t address)
+{
+    return address >= 4096 && address % 8 == 0;
+}
+
+static int read_header(const struct sd_remote *r, const struct sd_runtime *rt,
+                       uint64_t at, struct draft *d)
+{
+    const struct sd_layout *l = &rt->layout;
+    int rc;
+
+    if (!is_possible(at) || l->code_size > sizeof d->header)
+        return SD_EFORMAT;
+    rc = sd_remote_read(r, at, d->header, l->code_size);
+    if (rc < 0)
+        return rc;
+    if (rt->code_type && word(d->header, l->object_type) != rt->code_type)
+        return SD_EFORMAT;
+    d->name.at = word(d->header, l->code_name);
+    d->qualname.at = word(d->header, l->code_qualname);
+    d->filename.at = word(d->header, l->code_filename);
+    d->lines = word(d->header, l->code_lines);
+    if (!is_possible(d->name.at) || !is_possible(d->filename.at) ||
+        !is_possible(d->lines))
+        return SD_EFORMAT;
+    return d->qualname.at && !is_possible(d->qualname.at) ? SD_EFORMAT : 0;
+}
+
+static int understand(const struct sd_layout *l, struct text *t)
+{
+    int rc = sd_str_parse(l, t->header, &t->str);
+
+    t->n = t->str.length < SD_CODE_NAME_MAX ? t->str.length : SD_CODE_NAME_MAX;
+    return rc;
+}
+
+static void want(struct iovec *to, struct iovec *from, size_t *n, void *here,
+                 uint64_t there, size_t bytes)
+{
+    to[*n] = (struct iovec){ here, bytes };
+    from[(*n)++] = (struct iovec){ (void *)(uintptr_t)there, bytes };
+}
+
+/* The headers of the three names and of the line table, by one system call. */
+static int read_parts(const struct sd_remote *r, const struct sd_layout *l, uint64_t at,
+                      struct draft *d)
+{
+    struct iovec to[5], from[5];
+    uint64_t code_bytes = word(d->header, l->code_bytes), n_bytes = 0;
+    size_t n = 0;
+    int rc;
+
+    want(to, from, &n, d->name.header, d->name.at, l->str_ascii);
+    want(to, from, &n, d->filename.header, d->filename.at, l->str_ascii);
+    want(to, from, &n, &d->n_table, d->lines + l->bytes_n, 8);
+    if (d->qualname.at)
+        want(to, from, &n, d->qualname.header, d->qualname.at, l->str_ascii);
+    if (l->bytecode_style == SD_BYTECODE_OBJECT)
+        want(to, from, &n, &n_bytes, code_bytes + l->bytes_n, 8);
+    rc = sd_remote_readv(r, to, n, from, n);
+    if (rc < 0)
+        return rc;
+    switch (l->bytecode_style) {
+    case SD_BYTECODE_OBJECT:
+        d->bytecode = code_bytes + l->bytes_data;
+        d->n_code = n_bytes;
+        break;
+    case SD_BYTECODE_INLINE:
+        d->bytecode = at + l->code_bytecode;
+        d->n_code = 2 * word(d->header, l->code_n_units);
+        break;
+    }
+    if (d->n_code == 0 || d->n_code > SD_CODE_BYTES_MAX)
+        return SD_EFORMAT;
+    if (d->n_table > SD_CODE_LINES_MAX)
+        d->n_table = 0; /* nobody writes such a function; it has no lines then */
+    rc = understand(l, &d->name);
+    if (rc == 0)
+        rc = understand(l, &d->filename);
+    if (rc == 0 && d->qualname.at)
+        rc = understand(l, &d->qualname);
+    return rc;
+}
+
+/* Equal names are kept once: a file name is shared by all functions of the file. */
+static int keep_text(struct sd_codes *c, const struct text *t, const uint8_t *p,
+                     const char **out)
+{
+    struct sd_buf b = { 0 };
+    uint32_t id;
+    int rc;
+
+    sd_str_utf8(&b, &t->str, p, t->n);
+    rc = b.bad ? sd_no_memory() : sd_intern(&c->names, b.p, b.n, &id);
+    sd_buf_release(&b);
+    if (rc == 0)
+        *out = c->names.items[id].p;
+    return rc;
+}
+
+/* Characters and line table, by one more. */
+static int read_contents(struct sd_codes *c, const struct sd_remote *r,
+                         const struct sd_layout *l, const struct draft *d,
+                         struct sd_code *out)
+{
+    struct text const *texts[3] = { &d->name, &d->filename, &d->qualname };
+    const char **names[3] = { &out->name, &out->filename, &out->qualname };
+    size_t n_texts = d->qualname.at ? 3 : 2, n = 0, sum = 0, i;
+    struct iovec to[4], from[4];
+    uint8_t *table = sd_arena_alloc(&c->arena, d->n_table + 1), *room;
+    int rc;
+
+    for (i = 0; i < n_texts; i++)
+        sum += texts[i]->n * texts[i]->str.width;
+    room = sd_alloc(sum + 1);
+    if (!table || !room) {
+        sd_free(room);
+        return sd_no_memory();
+    }
+    for (i = 0, sum = 0; i < n_texts; i++) {
+        size_t bytes = texts[i]->n * texts[i]->str.width;
+
+        want(to, from, &n, room + sum, texts[i]->at + texts[i]->str.data, bytes);
+        sum += bytes;
+    }
+    want(to, from, &n, table, d->lines + l->bytes_data, d->n_table);
+    rc = sd_remote_readv(r, to, n, from, n);
+    for (i = 0, sum = 0; rc == 0 && i < n_texts; i++) {
+        rc = keep_text(c, texts[i], room + sum, names[i]);
+        sum += texts[i]->n * texts[i]->str.width;
+    }
+    out->table = table;
+    out->n_table = (uint32_t)d->n_table;
+    sd_free(room);
+    return rc;
+}
+
+static uint32_t frame_bytes(const struct sd_layout *l, const uint8_t *header)
+{
+    if (l->frames_style == SD_FRAMES_OBJECTS)
+        return 0;
+    if (l->code_frame_words != SD_NO_OFFSET)
+        return 8 * half(header, l->code_frame_words);
+    return 8 * (half(header, l->code_n_locals) + half(header, l->code_n_stack) +
+                l->frame_specials);
+}
+
+static int read_code(struct sd_codes *c, const struct sd_remote *r,
+                     const struct sd_runtime *rt, uint64_t at, struct sd_code **out)
+{
+    const struct sd_layout *l = &rt->layout;
+    struct draft d;
+    struct sd_code *code;
+    int rc = read_header(r, rt, at, &d);
+
+    if (rc == 0)
+        rc = read_parts(r, l, at, &d);
+    if (rc < 0)
+        return rc;
+    code = sd_arena_alloc(&c->arena, sizeof *code);
+    if (!code)
+        return sd_no_memory();
+    *code = (struct sd_code){ .address = at,
+                              .bytecode = d.bytecode,
+                              .n_code = (uint32_t)d.n_code,
+                              .frame_bytes = frame_bytes(l, d.header),
+                              .first_line = (int32_t)half(d.header, l->code_first_line),
+                              .n_locals = half(d.header, l->code_n_locals),
+                              .n_args = half(d.header, l->code_n_args),
+                              .local_names = word(d.header, l->code_local_names),
+                              .name = "",
+                              .qualname = "",
+                              .filename = "" };
+    take_stamp(l, d.header, code->stamp);
+    *out = code;
+    return read_contents(c, r, l, &d, code);
+}
+
+/* --- The table -----------------------------------------------------------------------
+ */
+
+static struct sd_code_slot *slot_of(struct sd_code_slot *slots, size_t n_slots,
+                                    uint64_t address)
+{
+    size_t at = sd_code_place(address) & (n_slots - 1);
+
+    while (slots[at].address && slots[at].address != address)
+        at = (at + 1) & (n_slots - 1);
+    return &slots[at];
+}
+
+/* At most half full, so that a search that finds nothing ends soon. */
+static int grow(struct sd_codes *c)
+{
+    size_t n_slots = c->n_slots ? 2 * c->n_slots : N_FIRST_SLOTS, i;
+    struct sd_code_slot *slots;
+
+    if (2 * (c->n_used + 1) <= c->n_slots)
+        return 0;
+    slots = sd_zalloc(n_slots * sizeof *slots);
+    if (!slots)
+        return sd_no_memory();
+    for (i = 0; i < c->n_slots; i++)
+        if (c->slots[i].address)
+            *slot_of(slots, n_slots, c->slots[i].address) = c->slots[i];
+    sd_free(c->slots);
+    c->slots = slots;
+    c->n_slots = n_slots;
+    return 0;
+}
+
+static int add(struct sd_codes *c, struct sd_code *code)
+{
+    struct sd_code **all = sd_grow_array(c->all, &c->cap, c->n + 1, sizeof *all);
+    struct sd_code_slot *slot;
+
+    if (!all)
+        return sd_no_memory();
+    c->all = all;
+    if (grow(c) < 0)
+        return SD_ENOMEM;
+    slot = slot_of(c->slots, c->n_slots, code->address);
+    if (!slot->address)
+        c->n_used++;
+    *slot = (struct sd_code_slot){ code->address, code };
+    code->id = (uint32_t)c->n;
+    c->all[c->n++] = code;
+    return 0;
+}
+
+int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
+                 const struct sd_runtime *rt, uint64_t address,
+                 const struct sd_code **out)
+{
+    struct sd_code *code = NULL;
+    int rc;
+
+    *out = sd_codes_find(c, address);
+    if (*out)
+        return 0;
+    c->names.arena = &c->arena;
+    rc = read_code(c, r, rt, address, &code);
+    if (rc == 0)
+        rc = add(c, code);
+    if (rc == 0)
+        *out = code;
+    return rc;
+}
+
+static void retire(struct sd_codes *c, struct sd_code *code)
+{
+    code->is_retired = true;
+    slot_of(c->slots, c->n_slots, code->address)->code = NULL;
+}
+
+/* Compares what came; one that could not be read is no code object any more. */
+static size_t compare(struct sd_codes *c, const struct sd_layout *l,
+                      struct sd_code **some, size_t n, const uint8_t *headers,
+                      size_t n_read)
+{
+    uint64_t stamp[SD_CODE_STAMP];
+    size_t n_retired = 0, i;
+
+    for (i = 0; i < n; i++) {
+        if (i < n_read) {
+            take_stamp(l, headers + i * l->code_size, stamp);
+            if (memcmp(stamp, some[i]->stamp, sizeof stamp) == 0)
+                continue;
+        }
+        retire(c, some[i]);
+        n_retired++;
+    }
+    return n_retired;
+}
+
+/* Reads the headers of some; *n becomes how many were settled: the one after the last
+ * that came is settled too, as gone. */
+static int check_some(struct sd_codes *c, const struct sd_remote *r,
+                      const struct sd_layout *l, struct sd_code **some, size_t *n,
+                      uint8_t *headers, size_t *n_retired)
+{
+    struct iovec from[N_BATCH], to = { headers, *n * l->code_size };
+    size_t n_read, i;
+    ssize_t got;
+
+    for (i = 0; i < *n; i++)
+        from[i] = (struct iovec){ (void *)(uintptr_t)some[i]->address, l->code_size };
+    got = sd_remote_readv_some(r, &to, 1, from, *n);
+    if (got < 0 && got != SD_ETORN)
+        return (int)got;
+    n_read = got < 0 ? 0 : (size_t)got / l->code_size;
+    if (n_read < *n)
+        *n = n_read + 1;
+    *n_retired += compare(c, l, some, *n, headers, n_read);
+    return 0;
+}
+
+int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
+                   const struct sd_runtime *rt, size_t *n_retired)
+{
+    uint8_t *headers = sd_alloc((size_t)N_BATCH * rt->layout.code_size);
+    struct sd_code *some[N_BATCH];
+    size_t at = 0, n = 0, retired = 0;
+    int rc = headers ? 0 : sd_no_memory();
+
+    while (rc == 0 && (at < c->n || n > 0)) {
+        size_t settled;
+
+        for (; at < c->n && n < N_BATCH; at++)
+            if (!c->all[at]->is_retired)
+                some[n++] = c->all[at];
+        settled = n;
+        if (n > 0)
+            rc = check_some(c, r, &rt->layout, some, &settled, headers, &retired);
+        memmove(some, some + settled, (n - settled) * sizeof *some);
+        n -= settled;
+    }
+    sd_free(headers);
+    if (n_retired)
+        *n_retired = retired;
+    return rc;
+}
+
+void sd_codes_release(struct sd_codes *c)
+{
+    sd_free(c->slots);
+    sd_free(c->all);
+    sd_intern_release(&c->names);
+    sd_arena_release(&c->arena);
+    *c = (struct sd_codes){ 0 };
+}
+
+/* --- Lines
+ * ------------------------------------------------------------------------------ */
+
+static void decode(struct sd_codes *c, struct sd_code *code, const struct sd_layout *l)
+{
+    struct sd_lines it;
+    struct sd_line_run run;
+    uint32_t n = 0;
+
+    sd_lines_init(&it, l->lines_style, code->table, code->n_table, code->first_line,
+                  code->n_code);
+    while (sd_lines_next(&it, &run))
+        n++;
+    code->runs = sd_arena_alloc(&c->arena, (n + 1) * sizeof *code->runs);
+    if (!code->runs)
+        return;
+    sd_lines_init(&it, l->lines_style, code->table, code->n_table, code->first_line,
+                  code->n_code);
+    while (code->n_runs < n && sd_lines_next(&it, &run))
+        code->runs[code->n_runs++] = run;
+}
+
+int32_t sd_codes_line(struct sd_codes *c, const struct sd_code *code,
+                      const struct sd_layout *l, uint64_t raw_instr)
+{
+    struct sd_code *own = c->all[code->id];
+    int64_t offset = sd_layout_instr(l, raw_instr, code->bytecode);
+    size_t low = 0, high;
+
+    if (offset < 0)
+        return code->first_line;
+    if (!own->runs)
+        decode(c, own, l);
+    high = own->n_runs;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if ((int64_t)own->runs[middle].to <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < own->n_runs ? own->runs[low].line : SD_NO_LINE;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cpython/debug_offsets.h"
+#include "process/elf.h"
+#include "process/maps.h"
+#include "process/runtime_verify.h"
+#include "process/stat.h"
+
+enum {
+    N_FILES_MAX = 8192, /* mapped files that are asked */
+    FIRST_PAUSE_NS =
+        500000, /* between two tries of sd_runtime_wait, doubled each time */
+    LAST_PAUSE_NS = 20000000,
+    N_VERSION = 12, /* longest version string in a file: "3.10.12rc1+" */
+};
+
+struct found {          /* what a file told */
+    uint64_t address;   /* of _PyRuntime, in the process; 0: it has none */
+    uint64_t code_type; /* the same of PyCode_Type, or 0 */
+    uint32_t version;   /* or 0 */
+    bool is_old;        /* it is a CPython, but from before there was a _PyRuntime */
+    const struct sd_mapping *in;
+};
+
+/* --- Asking one file
+ * ------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* "libpython3.9.so.1.0", "python3.9": 3.9; else 0. */
+static uint32_t version_of_name(const char *path)
+{
+    const char *at = strstr(base_name(path), "python"), *end;
+
+    if (!at)
+        return 0;
+    at += strlen("python");
+    end = at;
+    while ((*end >= '0' && *end <= '9') || *end == '.')
+        end++;
+    while (end > at) { /* of "3.9.so" only "3.9" is a version */
+        uint32_t v = sd_version_parse(at, (size_t)(end - at));
+
+        if (v)
+            return v;
+        end--;
+    }
+    return 0;
+}
+
+static bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+
+/* The version as a string of its own among the constants: versions before 3.11 say it
+ * in no other way.  Strings that end alike share their bytes, so it may have something
+ * before it. */
+static uint32_t version_in(const uint8_t *p, size_t n)
+{
+    size_t i;
+
+    for (i = 1; i + N_VERSION < n; i++) {
+        size_t length;
+        uint32_t v;
+
+        if (p[i] != '3' || p[i + 1] != '.' || is_digit(p[i - 1]) || p[i - 1] == '.')
+            continue;
+        length = strnlen((const char *)p + i, N_VERSION);
+        v = sd_version_parse((const char *)p + i, length);
+        if (v && memchr(p + i + 2, '.', length - 2) && sd_layout_of_version(v))
+            return v;
+    }
+    return 0;
+}
+
+static uint32_t version_in_constants(const struct sd_elf *e)
+{
+    struct sd_elf_place rodata;
+    const uint8_t *p;
+
+    if (!sd_elf_section(e, ".rodata", &rodata))
+        return 0;
+    p = sd_elf_bytes(e, rodata.address, rodata.size);
+    return p ? version_in(p, rodata.size) : 0;
+}
+
+static void ask_file(struct found *f, const struct sd_elf *e, const struct sd_remote *r,
+                     uint64_t bias)
+{
+    struct sd_elf_place at;
+    uint64_t version = 0;
+
+    if (!sd_elf_symbol(e, "_PyRuntime", &at) && !sd_elf_section(e, ".PyRuntime", &at)) {
+        f->is_old = sd_elf_symbol(e, "PyEval_EvalCodeEx", &at);
+        return;
+    }
+    f->address = bias + at.address;
+    if (sd_elf_symbol(e, "PyCode_Type", &at))
+        f->code_type = bias + at.address;
+    if (sd_elf_symbol(e, "Py_Version", &at) &&
+        sd_remote_u64(r, bias + at.address, &version) == 0)
+        f->version = (uint32_t)version;
+    if (!f->version)
+        f->version = version_in_constants(e);
+}
+
+/* The file is gone and cannot be reached: ask its copy in the process. */
+static void ask_memory(struct found *f, const struct sd_remote *r, uint64_t base)
+{
+    struct sd_elf_place at;
+    uint64_t version = 0;
+
+    if (!sd_elf_symbol_in(r, base, "_PyRuntime", &at))
+        return;
+    f->address = at.address;
+    if (sd_elf_symbol_in(r, base, "PyCode_Type", &at))
+        f->code_type = at.address;
+    if (sd_elf_symbol_in(r, base, "Py_Version", &at) &&
+        sd_remote_u64(r, at.address, &version) == 0)
+        f->version = (uint32_t)version;
+}
+
+static bool ask(struct found *f, const struct sd_remote *r, const struct sd_mapping *m)
+{
+    struct sd_elf e;
+    uint64_t bias;
+    int rc = sd_elf_open(&e, r, m);
+
+    *f = (struct found){ .in = m };
+    if (rc == 0 && sd_elf_bias(&e, m, &bias))
+        ask_file(f, &e, r, bias);
+    else if (rc == SD_EABSENT)
+        ask_memory(f, r, m->start);
+    sd_elf_close(&e);
+    if (f->address && !f->version)
+        f->version = version_of_name(m->path);
+    return f->address != 0;
+}
+
+/* --- Asking all
+ * -------------------------------------------------------------------------- */
+
+static bool is_first_of_file(const struct sd_maps *maps, size_t i)
+{
+    const struct sd_mapping *m = &maps->items[i];
+
+    if (m->path[0] != '/' || m->inode == 0 || m->offset != 0)
+        return false;
+    return i == 0 || maps->items[i - 1].inode != m->inode ||
+           strcmp(maps->items[i - 1].path, m->path) != 0;
+}
+
+static bool is_python_name(const char *path)
+{
+    return strstr(base_name(path), "python");
+}
+
+/* Old: the newest file name of a CPython without a _PyRuntime, for the sentence. */
+static bool search(struct found *f, const struct sd_remote *r,
+                   const struct sd_maps *maps, const char *only, struct found *old)
+{
+    size_t n = 0, i;
+    int pass;
+
+    *old = (struct found){ 0 };
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < maps->n && n < N_FILES_MAX; i++) {
+            const struct sd_mapping *m = &maps->items[i];
+
+            if (!is_first_of_file(maps, i) || is_python_name(m->path) != (pass == 0) ||
+                (only && strcmp(m->path, only) != 0))
+                continue;
+            n++;
+            if (ask(f, r, m))
+                return true;
+            if (f->is_old)
+                *old = *f;
+        }
+    }
+    return false;
+}
+
+static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
+                      const struct found *old, const char *only)
+{
+    struct sd_process_stat st;
+    char text[SD_VERSION_TEXT];
+    uint32_t v = old->in ? version_of_name(old->in->path) : 0;
+    size_t i;
+
+    if (sd_process_stat(r->pid, &st) < 0)
+        return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
+    for (i = 0; i < maps->n; i++)
+        if (strstr(base_name(maps->items[i].path), "pypy"))
+            return sd_fail(SD_EFORMAT,
+                           "process %d (%s) runs PyPy; sonde reads CPython %s",
+                           (int)r->pid, st.name, sd_layout_supported());
+    if (old->in)
+        return sd_fail(
+            SD_EFORMAT,
+            "process %d (%s) runs CPython %s, which is too old: sonde reads %s",
+            (int)r->pid, st.name, v ? sd_version_text(text, v, false) : "before 3.7",
+            sd_layout_supported());
+    if (only)
+        return sd_fail(SD_EABSENT, "process %d (%s) has no CPython in %s", (int)r->pid,
+                       st.name, only);
+    return sd_fail(
+        SD_EABSENT,
+        "process %d (%s) is not a Python process: no file that it has mapped "
+        "holds a CPython",
+        (int)r->pid, st.name);
+}
+
+/* --- The layout
+ * --------------------------------------------------------------------------- */
+
+static int refuse(const struct sd_remote *r, uint32_t version)
+{
+    char text[SD_VERSION_TEXT];
+
+    return sd_fail(
+        SD_EFORMAT,
+        "process %d runs CPython %s, which this sonde does not know: it reads %s",
+        (int)r->pid, sd_version_text(text, version, false), sd_layout_supported());
+}
+
+static int try_layout(struct sd_runtime *rt, const struct sd_remote *r,
+                      const struct sd_layout *l, uint32_t version)
+{
+    rt->layout = *l;
+    rt->layout.version = version;
+    rt->tid_offset = 0;
+    rt->is_checked = false;
+    sd_version_text(rt->version, version, l->is_free_threaded);
+    return sd_runtime_verify(rt, r);
+}
+
+/* Nothing tells the version: the check at the end of each layout tells. */
+static int try_all(struct sd_runtime *rt, const struct sd_remote *r)
+{
+    const struct sd_layout *l;
+    int rc = SD_EFORMAT;
+
+    for (l = sd_layout_next(NULL); l; l = sd_layout_next(l)) {
+        rc = try_layout(rt, r, l, l->version & 0xffff0000);
+        if (rc == 0 && rt->is_checked)
+            return 0;
+        if (rc == SD_EGONE || rc == SD_ENOMEM)
+            return rc;
+    }
+    return sd_fail(
+        SD_EFORMAT,
+        "process %d holds a CPython, but its version cannot be found out; give "
+        "it with --python-version",
+        (int)r->pid);
+}
+
+static int choose_layout(struct sd_runtime *rt, const struct sd_remote *r,
+                         uint32_t version)
+{
+    uint8_t head[SD_DEBUG_OFFSETS_BYTES];
+    const struct sd_layout *l;
+    struct sd_layout told;
+    uint32_t v;
+    int rc = sd_remote_read(r, rt->address, head, sizeof head);
+
+    if (rc < 0)
+        return sd_fail((enum sd_err)(rc == SD_EGONE ? rc : SD_EFORMAT),
+                       "the runtime of process %d cannot be read", (int)r->pid);
+    if (sd_debug_offsets_version(head, sizeof head, &v)) {
+        rc = sd_debug_offsets_read(&told, head, sizeof head);
+        if (rc < 0)
+            return sd_fail_in(rc, "process %d", (int)r->pid);
+        if (told.code_copies != SD_NO_OFFSET)
+            return sd_fail(
+                SD_EFORMAT,
+                "process %d runs a free-threaded CPython %s, which keeps its "
+                "bytecode once per thread; sonde cannot read that yet",
+                (int)r->pid, sd_version_text(rt->version, v, true));
+        return try_layout(rt, r, &told, v);
+    }
+    if (!version)
+        return try_all(rt, r);
+    l = sd_layout_is_told(version) ? NULL : sd_layout_of_version(version);
+    return l ? try_layout(rt, r, l, version) : refuse(r, version);
+}
+
+static int find(struct sd_runtime *rt, const struct sd_remote *r,
+                const struct sd_runtime_hints *hints, struct sd_maps *maps)
+{
+    struct found f = { 0 }, old;
+    int rc;
+
+    rc = sd_maps_read(maps, r->pid);
+    if (rc < 0)
+        return rc;
+    if (hints->address)
+        f.address = hints->address;
+    else if (!search(&f, r, maps, hints->file, &old))
+        return say_absent(r, maps, &old, hints->file);
+    rt->address = f.address;
+    rt->code_type = f.code_type;
+    if (f.in)
+        snprintf(rt->file, sizeof rt->file, "%s", f.in->path);
+    rc = choose_layout(rt, r, hints->version ? hints->version : f.version);
+    return rc;
+}
+
+int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
+                    const struct sd_runtime_hints *hints)
+{
+    static const struct sd_runtime_hints none;
+    struct sd_maps maps = { 0 };
+    int rc;
+
+    *rt = (struct sd_runtime){ 0 };
+    rc = find(rt, r, hints ? hints : &none, &maps);
+    sd_maps_release(&maps);
+    if (rc < 0 && !sd_remote_is_alive(r))
+        return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
+    return rc;
+}
+
+int sd_runtime_wait(struct sd_runtime *rt, const struct sd_remote *r,
+                    const struct sd_runtime_hints *hints, uint64_t timeout_ns)
+{
+    uint64_t end = sd_clock_ns() + timeout_ns;
+    struct timespec pause = { 0, FIRST_PAUSE_NS };
+
+    for (;;) {
+        int rc = sd_runtime_find(rt, r, hints);
+
+        if (rc != SD_EABSENT || sd_clock_ns() >= end)
+            return rc;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < LAST_PAUSE_NS)
+            pause.tv_nsec *= 2;
+    }
+}
+
+bool sd_runtime_is_likely(pid_t pid)
+{
+    struct sd_maps maps = { 0 };
+    bool is_likely = false;
+    size_t i;
+
+    if (sd_maps_read(&maps, pid) == 0)
+        for (i = 0; i < maps.n && !is_likely; i++)
+            is_likely = is_python_name(maps.items[i].path);
+    sd_maps_release(&maps);
+    return is_likely;
+}
+
+int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r)
+{
+    uint64_t interpreters = 0, finalizing = 0;
+    const struct iovec to[2] = { { &interpreters, 8 }, { &finalizing, 8 } };
+    const uint64_t at[2] = { rt->address + rt->layout.runtime_interpreters,
+                             rt->address + rt->layout.runtime_finalizing };
+    const struct iovec from[2] = { { (void *)(uintptr_t)at[0], 8 },
+                                   { (void *)(uintptr_t)at[1], 8 } };
+    int rc = sd_remote_readv(r, to, 2, from, 2);
+
+    if (rc == SD_ETORN)
+        return SD_EABSENT;
+    return rc < 0 ? rc : interpreters && !finalizing ? 0 : SD_EABSENT;
+}
