@@ -124,7 +124,7 @@ def compare(folder, words, **how):
     """Runs the program both ways; what each gave must be equal."""
     results = []
     for command in (bare(words), recorded(words)):
-        result = run(command, cwd=folder, env=clean_env(**how.get("env", {})), start_new_session=True,
+        result = run(command, cwd=folder, env=clean_env(**how.get("env", {})),
                      **{k: v() if k == "stdin" else v for k, v in how.items() if k != "env"})
         results.append((result.status, same_pids(result.out), same_pids(without_our_lines(result.err))))
     for got, wanted, what in zip(results[1], results[0], ("status", "stdout", "stderr")):
@@ -517,7 +517,7 @@ def test_orphan_is_not_waited_for(folder):
     write(folder, "script.py", "import os, time\nif os.fork() == 0:\n    os.close(1); os.close(2); os.close(0)\n    time.sleep(20)\n    os._exit(0)\n"
                                "os._exit(3)\n")
     began = time.monotonic()
-    result = run(recorded(["script.py"]), cwd=folder, start_new_session=True)
+    result = run(recorded(["script.py"]), cwd=folder)
     equal(result.status, 3, "status")
     assert time.monotonic() - began < 10, "waited for the orphan"
 
