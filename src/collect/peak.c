@@ -19,7 +19,6 @@ static struct {
     pthread_mutex_t lock;        /* over the list and over each read-fold-reset */
     struct sd_peak_region *open; /* every open region of this process */
     int64_t process_bytes;       /* largest mark ever folded */
-    bool cannot_reset;           /* the kernel refused once: it always will */
     struct sd_usage_reader usage;
 } peak = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -75,12 +74,10 @@ static bool start_again(void)
 {
     int64_t mark = read_mark();
 
-    if (mark < 0 || peak.cannot_reset)
+    if (mark < 0)
         return false;
     fold(mark);
-    if (sd_usage_reset_peak(&peak.usage) < 0)
-        peak.cannot_reset = true;
-    return !peak.cannot_reset;
+    return sd_usage_reset_peak(&peak.usage) == 0;
 }
 
 static void link_in(struct sd_peak_region *r)

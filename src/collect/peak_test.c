@@ -92,6 +92,32 @@ TEST(peak_of_regions_that_overlap_without_nesting)
     CHECK(is_about(in_b - rss, 50 * MB));
 }
 
+/* After a change of user /proc/self belongs to root, and the mark cannot be set. */
+static bool is_unknown_as_nobody(void)
+{
+    struct sd_peak_region outer, inner;
+
+    if (setresuid(65534, 65534, 65534) < 0)
+        return true;
+    sd_peak_open(&outer);
+    sd_peak_open(&inner);
+    return sd_peak_close(&inner) == -1 && sd_peak_close(&outer) == -1;
+}
+
+TEST(peak_is_unknown_where_the_mark_cannot_be_set_back)
+{
+    int status;
+    pid_t pid;
+
+    if (geteuid() != 0)
+        skip();
+    pid = fork();
+    if (pid == 0)
+        _exit(is_unknown_as_nobody() ? 0 : 1);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static pthread_barrier_t all_open;
 
 /* Every region is open while each thread, in turn or at once, holds 8 MB. */

@@ -58,7 +58,7 @@ struct sd_row {
     uint32_t prev;  /* the row before it with the same path, or SD_STORE_NONE */
     uint8_t kind;   /* enum sd_kind: the clock of START and END.  Wall is ns since the
                        epoch; the others count from the thread's or process's start */
-    uint8_t unit;   /* enum sd_size_unit */
+    uint8_t unit;   /* enum sd_size_unit; of both, the count of them is "not known" */
     uint8_t flags;  /* enum sd_row_flags */
     uint8_t pad[5];
     int64_t values[]; /* store->at[field]; SD_VALUE_NONE: not known */
