@@ -22,7 +22,7 @@ try:
         Interval, IoInterval, MemoryInterval, NetworkInterval, Profiler, TimeInterval, __version__, collectors, is_recording,
         section, start, stop,
     )
-except ImportError as why:
+except ModuleNotFoundError as why:
     if why.name != "sonde._sonde":
         raise
     import sys

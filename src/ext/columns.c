@@ -49,7 +49,7 @@ const struct sd_column_about sd_columns[SD_N_COLUMNS] = {
 
 double sd_unit_bytes(enum sd_size_unit unit)
 {
-    return (double)(1ull << (10u * (unsigned)unit));
+    return unit < SD_N_SIZE_UNITS ? (double)(1ull << (10u * (unsigned)unit)) : 1;
 }
 
 bool sd_column_is_shown(const struct sd_store *s, enum sd_column column)
@@ -62,8 +62,11 @@ static struct sd_cell real(double v)
     return (struct sd_cell){ .kind = SD_CELL_REAL, .real = v };
 }
 
-static struct sd_cell word(unsigned first, unsigned which)
+/* The nth of n words; a row that came from elsewhere may not know its own. */
+static struct sd_cell word(unsigned first, unsigned which, unsigned n)
 {
+    if (which >= n)
+        return (struct sd_cell){ .kind = SD_CELL_NONE };
     return (struct sd_cell){ .kind = SD_CELL_WORD, .word = first + which };
 }
 
@@ -96,11 +99,11 @@ struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row
     case COUNT:
         return (struct sd_cell){ .kind = SD_CELL_COUNT, .count = a };
     case WORD_SIZE:
-        return word(SD_WORD_BYTES, row->unit);
+        return word(SD_WORD_BYTES, row->unit, SD_N_SIZE_UNITS);
     case WORD_KIND:
-        return word(SD_WORD_WALL, row->kind);
+        return word(SD_WORD_WALL, row->kind, SD_N_KINDS);
     case WORD_SECONDS:
-        return word(SD_WORD_SECONDS, 0);
+        return word(SD_WORD_SECONDS, 0, row->kind < SD_N_KINDS);
     }
     return none;
 }

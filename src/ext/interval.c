@@ -160,9 +160,10 @@ static const struct {
                          5,
                          { SD_COL_START_VMS, SD_COL_START_RSS, SD_COL_END_VMS,
                            SD_COL_END_RSS, SD_COL_UNIT, SD_COL_PEAK_RSS, SD_COL_PSS } },
-    [SD_VIEW_TIME] = { 4,
+    [SD_VIEW_TIME] = { 5,
                        4,
-                       { SD_COL_START, SD_COL_END, SD_COL_KIND, SD_COL_TIME_UNIT } },
+                       { SD_COL_START, SD_COL_END, SD_COL_KIND, SD_COL_TIME_UNIT,
+                         SD_COL_DURATION } },
     [SD_VIEW_IO] = { 2, 0, { SD_COL_READ, SD_COL_WRITTEN } },
     [SD_VIEW_NETWORK] = { 2, 0, { SD_COL_RECEIVED, SD_COL_SENT } },
 };
@@ -250,6 +251,7 @@ static int take_arguments(struct view *v, PyObject *args, PyObject *kwargs)
 static int derive(struct view *v, enum sd_column to, enum sd_column from,
                   enum sd_column less)
 {
+    Py_CLEAR(v->figures[to]); /* a None that was given */
     v->figures[to] = PyNumber_Subtract(v->figures[from], v->figures[less]);
     if (!v->figures[to] && !PyErr_ExceptionMatches(PyExc_TypeError))
         return -1;
@@ -257,8 +259,15 @@ static int derive(struct view *v, enum sd_column to, enum sd_column from,
     return 0;
 }
 
+static bool is_given(const struct view *v, enum sd_column c)
+{
+    return v->figures[c] && v->figures[c] != Py_None;
+}
+
 static int derive_all(struct view *v)
 {
+    if (v->kind == SD_VIEW_TIME && is_given(v, SD_COL_DURATION))
+        return 0; /* more exact than two moments since the epoch, as doubles */
     if (v->kind == SD_VIEW_TIME)
         return derive(v, SD_COL_DURATION, SD_COL_END, SD_COL_START);
     if (v->kind != SD_VIEW_MEMORY)
@@ -604,18 +613,28 @@ static double scale_of(enum sd_field f, enum sd_size_unit unit)
     return f >= SD_FIELD_READ ? 1 : sd_unit_bytes(unit);
 }
 
-static int copy_figures(struct view *v, const struct sd_store *to, struct sd_row *row)
+static int64_t integer_of(struct view *v, enum sd_column c, double scale)
 {
-    for (int f = 0; f < SD_N_FIELDS; f++) {
-        PyObject *value = any_figure(v, column_of_field[f]);
+    PyObject *value = any_figure(v, c);
+    int64_t n = value ? as_integer(value, scale) : SD_VALUE_NONE;
 
-        if (!value)
-            return -1;
-        sd_store_set(to, row, (enum sd_field)f,
-                     as_integer(value, scale_of((enum sd_field)f, row->unit)));
-        Py_DECREF(value);
-    }
-    return 0;
+    PyErr_Clear();
+    Py_XDECREF(value);
+    return n;
+}
+
+static void copy_figures(struct view *v, const struct sd_store *to, struct sd_row *row)
+{
+    int64_t start, lasted = integer_of(v, SD_COL_DURATION, 1e9);
+
+    for (int f = 0; f < SD_N_FIELDS; f++)
+        sd_store_set(
+            to, row, (enum sd_field)f,
+            integer_of(v, column_of_field[f], scale_of((enum sd_field)f, row->unit)));
+    /* The duration is exact where the moments, as doubles, are not. */
+    start = sd_store_get(to, row, SD_FIELD_START);
+    if (lasted != SD_VALUE_NONE && start != SD_VALUE_NONE)
+        sd_store_set(to, row, SD_FIELD_END, start + lasted);
 }
 
 static void copy_row(struct view *v, const struct sd_store *to, struct sd_row *row)
@@ -645,7 +664,7 @@ int sd_interval_into_row(struct sd_ext *ext, PyObject *interval, struct sd_profi
                          const char *path, size_t n)
 {
     struct view *v = (struct view *)interval;
-    uint8_t unit = SD_SIZE_B, kind = SD_KIND_WALL;
+    uint8_t unit = SD_N_SIZE_UNITS, kind = SD_N_KINDS; /* not known */
     uint32_t entry, at;
     int rc;
 
@@ -663,9 +682,10 @@ int sd_interval_into_row(struct sd_ext *ext, PyObject *interval, struct sd_profi
         return -1;
     }
     sd_store_row(&p->store, at)->flags = 0;
-    if (!v->from)
-        return copy_figures(v, &p->store, sd_store_row(&p->store, at));
-    copy_row(v, &p->store, sd_store_row(&p->store, at));
+    if (v->from)
+        copy_row(v, &p->store, sd_store_row(&p->store, at));
+    else
+        copy_figures(v, &p->store, sd_store_row(&p->store, at));
     return 0;
 }
 
@@ -707,7 +727,8 @@ static PyType_Slot slots[SD_N_VIEWS][12] = {
         "peak_rss=None, pss=None)\n--\n\nMemory of the process before and after, "
         "and its peak in between.",
         memory_methods, memory_getset),
-    VIEW_SLOTS("TimeInterval(start, end, kind, unit)\n--\n\nWhen, and how long.",
+    VIEW_SLOTS("TimeInterval(start, end, kind, unit, duration=None)\n--\n\nWhen, and "
+               "how long.",
                view_methods, time_getset),
     VIEW_SLOTS("IoInterval(read=None, written=None)\n--\n\nBytes the process read and "
                "wrote.",

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -145,6 +147,16 @@ static void finish_at_exit(PyObject *module)
     PyErr_Clear();
 }
 
+/* Under Yama (ptrace_scope 1) only ancestors may look into a process.  One that loses
+ * them, when its parent ends and init takes it, would be out of the run's sight. */
+static void let_owner_look(void)
+{
+    uint32_t owner = sd_session_owner_pid();
+
+    if (owner && owner != (uint32_t)getpid())
+        prctl(PR_SET_PTRACER, (unsigned long)owner, 0, 0, 0);
+}
+
 /* Joins what the environment names: the capture of a run, or one of our own. */
 static void join_from_env(PyObject *module)
 {
@@ -152,6 +164,8 @@ static void join_from_env(PyObject *module)
 
     sd_session_join_from_env();
     has_parent = sd_session_has_capture();
+    if (has_parent)
+        let_owner_look();
     sd_own_start_from_env();
     if (!has_parent && sd_session_has_capture())
         finish_at_exit(module);

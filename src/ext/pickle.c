@@ -135,8 +135,8 @@ static int unpack_row(struct sd_store *s, struct sd_cursor *c)
 
     sd_cursor_u8(c);
     values = sd_cursor_take(c, values_bytes(s));
-    if (!values || entry >= s->n_entries || kind >= SD_N_KINDS ||
-        unit >= SD_N_SIZE_UNITS) {
+    if (!values || entry >= s->n_entries || kind > SD_N_KINDS ||
+        unit > SD_N_SIZE_UNITS) {
         damaged();
         return -1;
     }

@@ -150,9 +150,13 @@ def test_profile(folder):
         again = Profile.from_dict(one.to_dict())
         for key, value in one.to_dict().items():
             other = again.to_dict()[key]
-            assert other == value or abs(other - value) < 1e-9, (key, value, other)
+            assert other == value, (key, value, other)
+        assert abs(Profiler({"x": again})["x"].time.duration - one.time.duration) < 1e-9, "in a Profiler, to the nanosecond"
     na = Profile.na()
     assert math.isnan(na.time.duration) and math.isnan(na.memory.diff_vms)
+    kept = Profiler({"na": na})["na"].to_dict()
+    equal({k: kept[k] for k in COLUMNS}, dict.fromkeys(COLUMNS), "na in a Profiler")
+    equal(pickle.loads(pickle.dumps(Profiler({"na": na})))["na"].to_dict(), kept, "na in a pickle")
     empty = Profile.from_dict({})
     assert math.isnan(empty.time.start) and math.isnan(empty.memory.end_rss)
     equal(list(na.to_dict(prefix="p"))[:12], ["p:" + c for c in COLUMNS], "keys with a prefix")

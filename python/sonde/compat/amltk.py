@@ -55,7 +55,7 @@ class Timer(_Fields):
     def from_dict(cls, d):
         return TimeInterval(
             start=_known(d, "start", _NAN), end=_known(d, "end", _NAN),
-            kind=cls.Kind.from_str(d.get("kind")), unit=cls.Unit.from_str(d.get("unit")),
+            kind=cls.Kind.from_str(d.get("kind")), unit=cls.Unit.from_str(d.get("unit")), duration=d.get("duration"),
         )
 
     @classmethod
