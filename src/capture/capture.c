@@ -464,7 +464,9 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
     else
         mark_ended(c, status, SD_BELL_ENDED);
     if (why || is_any_stuck(c))
-        rc = sd_fail_errno(why ? why : c->counts.write_error,
+        rc = sd_fail_errno(why                     ? why
+                           : c->counts.write_error ? c->counts.write_error
+                                                   : EIO,
                            "%s could not be written to its end; the rest stays in %s",
                            c->file.path, c->live_dir);
     if (counts)
@@ -495,6 +497,8 @@ static struct figures figures_of(struct sd_capture *c, uint32_t pid)
     struct figures f = { 0 };
     uint64_t start = 0;
 
+    if (!c->has_thread) /* which would have looked */
+        sd_seal_look(c);
     pthread_mutex_lock(&c->list_lock);
     for (struct sd_joined *j = c->joined; j; j = j->next) {
         const struct sd_live_head *head = &j->in.head;
@@ -504,7 +508,7 @@ static struct figures figures_of(struct sd_capture *c, uint32_t pid)
         if (j->in.name.start > start)
             f = (struct figures){ 0 };
         start = j->in.name.start;
-        if (!j->is_done) /* the lock keeps the sealer from closing it */
+        if (j->in.fd >= 0) /* the lock keeps the sealer from closing it */
             sd_live_in_refresh(&j->in, c->salt);
         if (head->peak_bytes > f.peak_bytes)
             f.peak_bytes = head->peak_bytes;
@@ -527,16 +531,4 @@ void sd_capture_own_io(struct sd_capture *c, uint32_t pid, uint64_t *read,
 
     *read = f.own_read;
     *written = f.own_written;
-}
-
-int sd_capture_n_joined(struct sd_capture *c)
-{
-    int n = 0;
-
-    sd_seal_look(c);
-    pthread_mutex_lock(&c->list_lock);
-    for (struct sd_joined *j = c->joined; j; j = j->next)
-        n += j->in.name.pid != c->pid;
-    pthread_mutex_unlock(&c->list_lock);
-    return n;
 }

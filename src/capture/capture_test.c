@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -245,5 +246,71 @@ TEST(capture_cannot_be_finished_by_a_forked_child)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     CHECK(access(s.path, F_OK) == 0 && access(s.live, F_OK) == 0);
     CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    sd_scratch_remove(&s);
+}
+
+/* A reader that opened in time finds every chunk, though the owner moves them all. */
+TEST(reader_follows_chunks_that_are_sealed_while_it_reads)
+{
+    const uint64_t n = 50000;
+    struct sd_scratch s;
+    struct sd_seen seen;
+    struct sd_reader *r;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    for (uint64_t i = 1; i <= n; i++)
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    CHECK(sd_reader_open(s.path, &r) == 0);
+    CHECK(sd_reader_health(r)->live_events == n);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    CHECK(access(s.live, F_OK) != 0);
+    sd_seen_fill(&seen, r);
+    CHECK(seen.events == n && seen.sum == n * (n + 1) / 2 && seen.out_of_order == 0);
+    CHECK(seen.health.bad_chunks == 0);
+    sd_reader_free(r);
+    sd_scratch_remove(&s);
+}
+
+/* Forty processes, and an owner with descriptors for a few of them. */
+TEST(capture_seals_more_processes_than_it_has_descriptors)
+{
+    enum { PROCESSES = 40, EACH = 10000 };
+    struct rlimit was, few = { 0 };
+    struct sd_scratch s;
+    struct sd_seen seen;
+    pid_t pids[PROCESSES];
+    int go[2], taken[128], n = 0;
+
+    sd_scratch_make(&s);
+    CHECK(pipe(go) == 0);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    for (int i = 0; i < PROCESSES; i++)
+        pids[i] = start_orphan(&s, go, EACH);
+    getrlimit(RLIMIT_NOFILE, &was);
+    few.rlim_cur = 128;
+    few.rlim_max = was.rlim_max;
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    while (n < 128 && (taken[n] = dup(go[0])) >= 0)
+        n++;
+    for (int i = 0; i < 12 && n > 0; i++) /* a dozen are left */
+        close(taken[--n]);
+    CHECK(sd_capture_start(s.capture) == 0);
+    while (sd_capture_n_joined(s.capture) < PROCESSES)
+        usleep(1000);
+    usleep(50000);
+    close(go[1]);
+    for (int i = 0; i < PROCESSES; i++)
+        waitpid(pids[i], NULL, 0);
+    CHECK(sd_capture_finish(s.capture, 0, &s.counts) == 0);
+    while (n > 0)
+        close(taken[--n]);
+    close(go[0]);
+    CHECK(setrlimit(RLIMIT_NOFILE, &was) == 0);
+    CHECK(access(s.live, F_OK) != 0);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == 2 * (uint64_t)PROCESSES * EACH);
+    CHECK(!seen.complaint[0]);
     sd_scratch_remove(&s);
 }

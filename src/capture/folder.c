@@ -57,7 +57,9 @@ int sd_folder_walk(const char *dir, sd_folder_each *each, void *of)
     int rc = 0;
 
     if (!d)
-        return 0;
+        return errno == ENOENT || errno == ENOTDIR
+                   ? 0
+                   : sd_fail_errno(errno, "cannot list %s", dir);
     while (rc == 0 && (entry = readdir(d)))
         if (sd_live_name_read(entry->d_name, &name))
             rc = each(of, &name);
@@ -119,7 +121,7 @@ int sd_live_in_open(struct sd_live_in *in, const char *dir,
     *in = (struct sd_live_in){ .name = *name };
     in->fd = sd_folder_open(dir, name, to_write);
     if (in->fd < 0)
-        return SD_EABSENT;
+        return errno == ENOENT ? SD_EABSENT : SD_EIO;
     rc = sd_live_in_refresh(in, salt);
     if (rc < 0)
         sd_live_in_close(in);

@@ -22,7 +22,8 @@ struct sd_live_in { /* one live or cells file */
 int sd_folder_bell(const char *dir, struct sd_bell *bell);
 
 /* Calls `each` for every name in the folder that is one of ours, until it says other
- * than 0, which is returned. */
+ * than 0, which is returned.  No folder is an empty one; one that cannot be listed is a
+ * failure with a sentence, as nothing may be concluded about it. */
 typedef int sd_folder_each(void *of, const struct sd_live_name *name);
 int sd_folder_walk(const char *dir, sd_folder_each *each, void *of);
 
@@ -32,7 +33,9 @@ void sd_folder_unlink(const char *dir, const struct sd_live_name *name);
 /* Removes all files that are ours, then the folder.  False when something stays. */
 bool sd_folder_remove(const char *dir);
 
-/* SD_EFORMAT, without a sentence, for a head that is not (yet) one of this capture. */
+/* Without a sentence: SD_EFORMAT for a head that is not (yet) one of this capture,
+ * SD_EABSENT for a file that is not there, SD_EIO with errno for one that cannot be
+ * opened. */
 int sd_live_in_open(struct sd_live_in *in, const char *dir,
                     const struct sd_live_name *name, uint64_t salt, bool to_write);
 int sd_live_in_refresh(struct sd_live_in *in, uint64_t salt);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/gather.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,32 +21,39 @@ static void read_end(struct sd_reader *r, const struct sd_found *found)
     r->health.status = r->end.status;
 }
 
-static int add_chunk(struct sd_reader *r, uint32_t source, const struct sd_found *found)
+static int add_chunk(struct sd_reader *r, enum sd_place place,
+                     const struct sd_found *found)
 {
-    struct sd_ref ref = { .head = found->head, .source = source, .at = found->at };
+    struct sd_ref ref = { .head = found->head, .place = place, .at = found->at };
 
-    if (source == 0 && found->head.type == SD_CHUNK_END) {
+    if (place == SD_IN_FILE && found->head.type == SD_CHUNK_END) {
         read_end(r, found);
         return 0;
     }
-    r->n_sealed += source == 0;
+    if (place == SD_IN_FILE)
+        r->n_sealed++;
+    else
+        ref.file = (uint32_t)r->n_files - 1;
     return sd_refs_add(&r->refs, &ref);
 }
 
-static int scan_source(struct sd_reader *r, uint32_t i, uint64_t from)
+static int scan(struct sd_reader *r, enum sd_place place, uint64_t from)
 {
+    struct sd_source *source = place == SD_IN_FILE ? &r->file : &r->spilled;
     struct sd_scan scan;
     struct sd_found found;
     int rc = 0;
 
-    sd_scan_init(&scan, &r->sources[i], r->salt, from);
+    sd_scan_init(&scan, source, r->salt, from);
     while (rc == 0 && sd_scan_next(&scan, &found))
-        rc = add_chunk(r, i, &found);
+        rc = add_chunk(r, place, &found);
     r->health.bad_chunks += scan.bad_chunks;
     r->health.bad_bytes += scan.bad_bytes;
     r->health.is_cut |= scan.is_cut;
-    if (rc == 0 && r->sources[i].error)
-        rc = sd_fail_errno(r->sources[i].error, "cannot be read");
+    if (place == SD_IN_FILE)
+        r->scanned = scan.at;
+    if (rc == 0 && source->error)
+        rc = sd_fail_errno(source->error, "cannot be read");
     return rc;
 }
 
@@ -55,7 +63,7 @@ static int scan_source(struct sd_reader *r, uint32_t i, uint64_t from)
  * folder.  A newer version is refused only when the preamble is whole. */
 static int read_preamble(struct sd_reader *r)
 {
-    const uint8_t *p = sd_source_at(&r->sources[0], 0, sizeof(struct sd_preamble));
+    const uint8_t *p = sd_source_at(&r->file, 0, sizeof(struct sd_preamble));
     struct sd_preamble preamble;
 
     r->is_preamble_bad = true;
@@ -83,7 +91,7 @@ static void learn_salt(struct sd_reader *r)
     struct sd_scan scan;
     struct sd_found found;
 
-    sd_scan_init(&scan, &r->sources[0], 0, 0);
+    sd_scan_init(&scan, &r->file, 0, 0);
     if (sd_scan_next(&scan, &found))
         r->salt = found.head.salt;
 }
@@ -109,8 +117,8 @@ static int add_copy(struct sd_reader *r, struct sd_ref *ref)
 static int add_half(struct sd_reader *r, const struct sd_live_in *in, uint32_t i,
                     int half, bool is_alive)
 {
-    struct sd_ref ref = { .is_live = true,
-                          .source = (uint32_t)r->n_files - 1,
+    struct sd_ref ref = { .place = SD_IN_LIVE,
+                          .file = (uint32_t)r->n_files - 1,
                           .at = (uint64_t)i * 2 + (uint64_t)half };
     struct sd_slot slot;
     uint32_t bad = 0;
@@ -147,7 +155,7 @@ static int add_slots(struct sd_reader *r, const struct sd_live_in *in, bool is_a
 
 static int add_segments(struct sd_reader *r, const struct sd_live_in *in)
 {
-    struct sd_ref ref = { .is_live = true, .source = (uint32_t)r->n_files - 1 };
+    struct sd_ref ref = { .place = SD_IN_LIVE, .file = (uint32_t)r->n_files - 1 };
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < in->head.n_slots; i++) {
@@ -158,36 +166,32 @@ static int add_segments(struct sd_reader *r, const struct sd_live_in *in)
     return rc;
 }
 
-static int add_source(struct sd_reader *r, const struct sd_source *source)
+bool sd_gather_spilled(struct sd_reader *r, uint32_t i)
 {
-    struct sd_source *sources =
-        sd_grow_array(r->sources, &r->cap_sources, r->n_sources + 1, sizeof *sources);
+    struct sd_live_name name = r->files[i];
+    struct stat st;
+    int fd;
 
-    if (!sources)
-        return sd_no_memory();
-    r->sources = sources;
-    sources[r->n_sources++] = *source;
-    return 0;
+    if (r->spilled.fd >= 0 && r->spilled_i == i)
+        return true;
+    sd_source_release(&r->spilled);
+    name.suffix = SD_NAME_CHUNKS;
+    fd = sd_folder_open(r->dir, &name, false);
+    if (fd < 0)
+        return false;
+    sd_source_of_fd(&r->spilled, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    r->spilled_i = i;
+    return true;
 }
 
 static int add_chunks_file(struct sd_reader *r, const struct sd_live_in *in)
 {
-    struct sd_live_name name = in->name;
-    struct sd_source source;
-    struct stat st;
-    int fd, rc;
-
-    name.suffix = SD_NAME_CHUNKS;
-    fd = sd_folder_open(r->dir, &name, false);
-    if (fd < 0)
+    if (sd_gather_spilled(r, (uint32_t)r->n_files - 1))
+        return scan(r, SD_IN_CHUNKS, in->head.drained);
+    if (errno == ENOENT)
         return 0;
-    sd_source_of_fd(&source, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
-    rc = add_source(r, &source);
-    if (rc < 0) {
-        sd_source_release(&source);
-        return rc;
-    }
-    return scan_source(r, (uint32_t)r->n_sources - 1, in->head.drained);
+    return sd_fail_errno(errno, "the chunks of process %u in %s cannot be read",
+                         in->name.pid, r->dir);
 }
 
 static int add_file(struct sd_reader *r, const struct sd_live_in *in)
@@ -215,8 +219,13 @@ static int add_each(void *reader, const struct sd_live_name *name)
     struct sd_live_in in;
     int rc;
 
-    if (name->suffix == SD_NAME_CHUNKS ||
-        sd_live_in_open(&in, r->dir, name, r->salt, false) < 0)
+    if (name->suffix == SD_NAME_CHUNKS)
+        return 0;
+    rc = sd_live_in_open(&in, r->dir, name, r->salt, false);
+    if (rc == SD_EIO)
+        return sd_fail_errno(errno, "the file of process %u in %s cannot be read",
+                             name->pid, r->dir);
+    if (rc < 0) /* sealed and gone meanwhile, or never finished joining */
         return 0;
     rc = add_file(r, &in);
     sd_live_in_close(&in);
@@ -259,7 +268,7 @@ static void count(struct sd_reader *r)
         h->events += ref->head.count;
         h->lost_events += ref->head.lost_before;
         h->raw_bytes += ref->head.raw_len;
-        if (ref->is_live || ref->source)
+        if (ref->place != SD_IN_FILE)
             h->live_events += ref->head.count;
     }
     h->chunks = r->refs.n;
@@ -281,22 +290,65 @@ int sd_gather(struct sd_reader *r)
 
     if (rc == 0 && r->is_preamble_bad)
         learn_salt(r);
-    if (rc == 0 && r->sources[0].error)
-        rc = sd_fail_errno(r->sources[0].error, "cannot be read");
+    if (rc == 0 && r->file.error)
+        rc = sd_fail_errno(r->file.error, "cannot be read");
     if (rc == 0)
         rc = read_folder(r);
     if (rc < 0)
         return rc;
-    if (r->sources[0].fd >= 0 && fstat(r->sources[0].fd, &st) == 0)
-        r->sources[0].n = (uint64_t)st.st_size;
-    r->health.file_bytes = r->sources[0].n;
+    if (r->file.fd >= 0 && fstat(r->file.fd, &st) == 0)
+        r->file.n = (uint64_t)st.st_size;
+    r->health.file_bytes = r->file.n;
     if (r->salt == 0)
-        return sd_fail(SD_EFORMAT, r->sources[0].n ? "not a capture of Sonde"
-                                                   : "empty, not a capture of Sonde");
-    rc = scan_source(r, 0, r->is_preamble_bad ? 0 : sizeof(struct sd_preamble));
+        return sd_fail(SD_EFORMAT, r->file.n ? "not a capture of Sonde"
+                                             : "empty, not a capture of Sonde");
+    rc = scan(r, SD_IN_FILE, r->is_preamble_bad ? 0 : sizeof(struct sd_preamble));
     if (rc == 0)
         rc = sd_refs_order(&r->refs);
     if (rc == 0)
         count(r);
     return rc;
+}
+
+/* --- Chunks that moved on while the capture was read */
+
+/* Adds what was appended to the file since it was last looked at. */
+static void scan_on(struct sd_reader *r)
+{
+    struct sd_scan more;
+    struct sd_found found;
+    struct stat st;
+
+    if (r->file.fd < 0 || fstat(r->file.fd, &st) < 0)
+        return;
+    r->file.n = (uint64_t)st.st_size;
+    r->file.window_n = 0; /* what it holds of the old end may be half a chunk */
+    sd_scan_init(&more, &r->file, r->salt, r->scanned);
+    while (sd_scan_here(&more, &found)) {
+        struct sd_ref ref = { .head = found.head, .at = found.at };
+
+        if (sd_refs_add(&r->late, &ref) < 0)
+            return;
+        r->scanned = more.at;
+    }
+}
+
+static const struct sd_ref *find_late(const struct sd_reader *r,
+                                      const struct sd_chunk_head *head)
+{
+    for (size_t i = 0; i < r->late.n; i++)
+        if (r->late.at[i].head.stream == head->stream &&
+            r->late.at[i].head.seq == head->seq)
+            return &r->late.at[i];
+    return NULL;
+}
+
+const struct sd_ref *sd_gather_late(struct sd_reader *r, const struct sd_ref *ref)
+{
+    const struct sd_ref *late = find_late(r, &ref->head);
+
+    if (late)
+        return late;
+    scan_on(r);
+    return find_late(r, &ref->head);
 }

@@ -11,12 +11,16 @@
 #include "capture/source.h"
 
 struct sd_reader {
-    char *dir;                 /* the live folder's name; owned, or NULL */
-    uint64_t salt;             /* 0 until known */
-    struct sd_source *sources; /* 0: the file; then each .chunks; owned */
-    size_t n_sources, cap_sources;
-    struct sd_live_name *files; /* live files; owned */
+    char *dir;     /* the live folder's name; owned, or NULL */
+    uint64_t salt; /* 0 until known */
+    struct sd_source file;
+    uint64_t scanned;           /* bytes of it */
+    struct sd_live_name *files; /* live files, and their .chunks; owned */
     size_t n_files, cap_files;
+    struct sd_source spilled; /* the .chunks file that is open: one at a time, as there
+                                 may be more of them than descriptors */
+    uint32_t spilled_i;       /* which of `files` */
+    struct sd_refs late;      /* chunks that came into the file after opening */
     struct sd_refs refs;
     size_t at; /* next to be handed out */
     _Atomic uint64_t n_read;
@@ -32,6 +36,12 @@ struct sd_reader {
 
 /* Everything that can be found, in order; health is filled. */
 int sd_gather(struct sd_reader *r);
+/* Opens the .chunks file number i (of `files`) as r->spilled, unless it is.  False when
+ * there is none any more. */
+bool sd_gather_spilled(struct sd_reader *r, uint32_t i);
+/* A chunk that is no longer in the folder has moved into the file: its place there, or
+ * NULL. */
+const struct sd_ref *sd_gather_late(struct sd_reader *r, const struct sd_ref *ref);
 /* Fills r->complaint from health. */
 void sd_complain(struct sd_reader *r);
 #endif

@@ -61,7 +61,8 @@ int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head,
 int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
                           const void *raw, uint32_t n, uint32_t lost);
 
-/* Looks for new files in the folder. */
+/* Looks for new files in the folder.  Like all below, in the sealing thread only, or
+ * when there is none. */
 void sd_seal_look(struct sd_capture *c);
 /* Seals all that is handed over, and all of processes that have left; with `must_check`
  * also of those that turn out to be gone. */

@@ -23,14 +23,12 @@ static struct sd_reader *new_reader(void)
     if (!r)
         return NULL;
     r->health.status = SD_STATUS_UNKNOWN;
+    r->file.fd = r->spilled.fd = -1;
     r->raw = sd_alloc(SD_CHUNK_RAW_MAX);
-    r->sources = sd_zalloc(sizeof *r->sources);
-    if (!r->raw || !r->sources) {
+    if (!r->raw) {
         sd_reader_free(r);
         return NULL;
     }
-    r->cap_sources = r->n_sources = 1;
-    r->sources[0].fd = -1;
     return r;
 }
 
@@ -93,7 +91,7 @@ int sd_reader_open(const char *path, struct sd_reader **out)
         close(fd);
         return sd_no_memory();
     }
-    sd_source_of_fd(&r->sources[0], fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    sd_source_of_fd(&r->file, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
     r->dir = folder_beside(path);
     rc = r->dir ? 0 : sd_no_memory();
     rc = finish_opening(r, rc, out);
@@ -107,7 +105,7 @@ int sd_reader_open_bytes(const void *p, size_t n, struct sd_reader **out)
     *out = NULL;
     if (!r)
         return sd_no_memory();
-    sd_source_of_bytes(&r->sources[0], n ? p : "", n);
+    sd_source_of_bytes(&r->file, n ? p : "", n);
     return finish_opening(r, 0, out);
 }
 
@@ -118,15 +116,21 @@ const struct sd_health *sd_reader_health(const struct sd_reader *r)
 
 /* --- One chunk after the other */
 
-static int load_chunk(struct sd_reader *r, const struct sd_ref *ref)
+static int load_chunk(struct sd_reader *r, struct sd_source *source,
+                      const struct sd_ref *ref)
 {
     size_t n = SD_CHUNK_HEAD + (size_t)ref->head.stored_len;
-    const uint8_t *p = sd_source_at(&r->sources[ref->source], ref->at, n);
+    const uint8_t *p = sd_source_at(source, ref->at, n);
 
-    /* It was whole when it was found; whoever changed it since is not the owner. */
     if (!p || memcmp(p, &ref->head, SD_CHUNK_HEAD) != 0)
         return SD_EFORMAT;
     return sd_expand(&r->squeezer, &ref->head, p + SD_CHUNK_HEAD, r->raw);
+}
+
+static int load_spilled(struct sd_reader *r, const struct sd_ref *ref)
+{
+    return sd_gather_spilled(r, ref->file) ? load_chunk(r, &r->spilled, ref)
+                                           : SD_EFORMAT;
 }
 
 static int load_live(struct sd_reader *r, const struct sd_ref *ref)
@@ -135,7 +139,7 @@ static int load_live(struct sd_reader *r, const struct sd_ref *ref)
     struct sd_live_in in;
     struct sd_slot slot;
     uint32_t bad, i = (uint32_t)(ref->at / 2);
-    int rc = sd_live_in_open(&in, r->dir, &r->files[ref->source], r->salt, false);
+    int rc = sd_live_in_open(&in, r->dir, &r->files[ref->file], r->salt, false);
 
     if (rc < 0)
         return SD_EFORMAT;
@@ -157,11 +161,23 @@ static int load_live(struct sd_reader *r, const struct sd_ref *ref)
 
 static int load(struct sd_reader *r, const struct sd_ref *ref)
 {
+    const struct sd_ref *late;
+    int rc;
+
     if (ref->copy) {
         memcpy(r->raw, ref->copy, ref->head.raw_len);
         return 0;
     }
-    return ref->is_live ? load_live(r, ref) : load_chunk(r, ref);
+    if (ref->place == SD_IN_FILE)
+        return load_chunk(r, &r->file, ref);
+    rc = ref->place == SD_IN_LIVE ? load_live(r, ref) : load_spilled(r, ref);
+    if (rc != SD_EFORMAT)
+        return rc;
+    /* It was there when we opened; the owner has sealed it since. */
+    late = sd_gather_late(r, ref);
+    return late && late->head.raw_len >= ref->head.raw_len
+               ? load_chunk(r, &r->file, late)
+               : SD_EFORMAT;
 }
 
 static bool is_for_callers(uint16_t type)
@@ -176,7 +192,7 @@ static void fill_view(struct sd_chunk_view *view, const struct sd_reader *r,
     *view = (struct sd_chunk_view){ .stream = ref->head.stream,
                                     .seq = ref->head.seq,
                                     .type = ref->head.type,
-                                    .is_live = ref->is_live,
+                                    .is_live = ref->place != SD_IN_FILE,
                                     .is_first_of_stream = ref->is_first,
                                     .is_last_of_stream = ref->is_last,
                                     .is_after_gap = ref->is_after_gap,
@@ -193,7 +209,7 @@ static void count_bad(struct sd_reader *r, struct sd_ref *ref)
 {
     r->health.bad_chunks++;
     r->health.events -= ref->head.count;
-    if (ref->is_live || ref->source)
+    if (ref->place != SD_IN_FILE)
         r->health.live_events -= ref->head.count;
     ref->head.count = 0;
     ref->head.type = 0; /* counted once, however often it is read */
@@ -241,11 +257,11 @@ void sd_reader_free(struct sd_reader *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->n_sources; i++)
-        sd_source_release(&r->sources[i]);
-    sd_free(r->sources);
+    sd_source_release(&r->file);
+    sd_source_release(&r->spilled);
     sd_free(r->files);
     sd_refs_release(&r->refs);
+    sd_refs_release(&r->late);
     sd_squeezer_release(&r->squeezer);
     sd_free(r->raw);
     sd_free(r->dir);

@@ -40,9 +40,9 @@ static int by_name(const void *pa, const void *pb)
     if (rc == 0)
         rc = compare(a->head.seq, b->head.seq);
     if (rc == 0)
-        rc = compare(a->is_live, b->is_live);
+        rc = compare(a->place, b->place);
     if (rc == 0)
-        rc = compare(a->source, b->source);
+        rc = compare(a->file, b->file);
     return rc ? rc : compare(a->at, b->at);
 }
 

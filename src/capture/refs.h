@@ -11,16 +11,19 @@
 
 #include "capture/chunk.h"
 
+/* Where it lies.  Of two under one name the first of these is complete. */
+enum sd_place { SD_IN_FILE, SD_IN_CHUNKS, SD_IN_LIVE };
+
 struct sd_ref {
     struct sd_chunk_head head;
-    bool is_live;           /* from a live file, not a sealed or spilled chunk */
+    enum sd_place place;
     bool is_after_gap;      /* chunks of its stream before it are missing */
     bool is_first, is_last; /* of its stream */
-    uint32_t source; /* of a chunk: which source; of a live one: which live file */
-    uint32_t rank;   /* of its stream in the order of reading */
-    uint64_t at;     /* of a chunk: its offset; of a half: slot * 2 + half; of a segment
-                        of cells: its number */
-    uint8_t *copy;   /* of a half whose process was alive when read; owned */
+    uint32_t file;          /* in the folder: which one of the reader's */
+    uint32_t rank;          /* of its stream in the order of reading */
+    uint64_t at;   /* of a chunk: its offset; of a half: slot * 2 + half; of a segment
+                      of cells: its number */
+    uint8_t *copy; /* of a half whose process was alive when read; owned */
 };
 
 struct sd_refs { /* all zero is a fresh one */

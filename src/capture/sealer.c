@@ -44,6 +44,36 @@ static struct sd_joined *find(struct sd_capture *c, const struct sd_live_name *n
     return NULL;
 }
 
+static void close_files(struct sd_joined *j)
+{
+    sd_live_in_close(&j->in);
+    if (j->chunks_fd >= 0)
+        close(j->chunks_fd);
+    j->chunks_fd = -1;
+}
+
+/* With more processes than descriptors all are closed; each is opened again when its
+ * turn comes. */
+static bool is_out_of_descriptors(struct sd_capture *c, const struct sd_joined *but)
+{
+    if (errno != EMFILE && errno != ENFILE)
+        return false;
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        if (j != but)
+            close_files(j);
+    return true;
+}
+
+static int open_live(struct sd_capture *c, struct sd_live_in *in,
+                     const struct sd_live_name *name)
+{
+    int rc = sd_live_in_open(in, c->live_dir, name, c->salt, true);
+
+    if (rc == SD_EIO && is_out_of_descriptors(c, NULL))
+        rc = sd_live_in_open(in, c->live_dir, name, c->salt, true);
+    return rc;
+}
+
 /* A file whose head is not sound yet is looked at again the next time. */
 static int add_joined(void *capture, const struct sd_live_name *name)
 {
@@ -56,13 +86,39 @@ static int add_joined(void *capture, const struct sd_live_name *name)
     if (!j)
         return 0;
     j->chunks_fd = -1;
-    if (sd_live_in_open(&j->in, c->live_dir, name, c->salt, true) < 0) {
+    if (open_live(c, &j->in, name) < 0) {
         sd_free(j);
         return 0;
     }
     j->next = c->joined;
     c->joined = j;
     return 0;
+}
+
+struct others {
+    struct sd_capture *c;
+    int n;
+};
+
+static int count_other(void *others, const struct sd_live_name *name)
+{
+    struct others *o = others;
+
+    o->n += name->suffix == SD_NAME_LIVE && name->pid != o->c->pid && !find(o->c, name);
+    return 0;
+}
+
+/* Those on the list, and those that the sealing thread has not met yet. */
+int sd_capture_n_joined(struct sd_capture *c)
+{
+    struct others others = { c, 0 };
+
+    pthread_mutex_lock(&c->list_lock);
+    for (struct sd_joined *j = c->joined; j; j = j->next)
+        others.n += j->in.name.suffix == SD_NAME_LIVE && j->in.name.pid != c->pid;
+    sd_folder_walk(c->live_dir, count_other, &others);
+    pthread_mutex_unlock(&c->list_lock);
+    return others.n;
 }
 
 void sd_seal_look(struct sd_capture *c)
@@ -83,16 +139,23 @@ uint32_t sd_seal_n_open(const struct sd_capture *c)
     return n;
 }
 
-/* A file that is not on the list is one whose head was never sound: of a process that
- * died while it joined, or of one that is about to find that it comes too late. */
+/* A file that is not on the list and whose head is not sound is that of a process that
+ * died while it joined, or is about to find that it comes too late. */
 static int is_needed(void *capture, const struct sd_live_name *name)
 {
-    struct sd_joined *j;
+    struct sd_capture *c = capture;
+    struct sd_joined *j = find(c, name);
+    struct sd_live_in in;
+    int rc;
 
     if (name->suffix == SD_NAME_CHUNKS)
         return 0;
-    j = find(capture, name);
-    return j && !j->is_done;
+    if (j)
+        return !j->is_done;
+    rc = open_live(c, &in, name);
+    if (rc == 0)
+        sd_live_in_close(&in);
+    return rc == 0 || rc == SD_EIO;
 }
 
 bool sd_seal_is_empty(struct sd_capture *c)
@@ -102,10 +165,7 @@ bool sd_seal_is_empty(struct sd_capture *c)
 
 static void close_joined(struct sd_joined *j)
 {
-    sd_live_in_close(&j->in);
-    if (j->chunks_fd >= 0)
-        close(j->chunks_fd);
-    j->chunks_fd = -1;
+    close_files(j);
     sd_table_release(&j->last_seq);
 }
 
@@ -175,14 +235,18 @@ static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
 
 /* --- .chunks */
 
-static bool open_chunks(struct sd_capture *c, struct sd_joined *j)
+/* 0, with or without such a file, or an errno. */
+static int open_chunks(struct sd_capture *c, struct sd_joined *j)
 {
     struct sd_live_name name = j->in.name;
 
     name.suffix = SD_NAME_CHUNKS;
-    if (j->chunks_fd < 0 && j->in.name.suffix == SD_NAME_LIVE)
+    if (j->chunks_fd >= 0 || j->in.name.suffix != SD_NAME_LIVE)
+        return 0;
+    j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
+    if (j->chunks_fd < 0 && is_out_of_descriptors(c, j))
         j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
-    return j->chunks_fd >= 0;
+    return j->chunks_fd >= 0 || errno == ENOENT ? 0 : errno;
 }
 
 /* The space goes back to the disk; the words say from where to read on. */
@@ -238,15 +302,15 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
     struct sd_found found;
     struct stat st;
     uint64_t done = j->drained;
-    int why = 0, fd;
+    int why = open_chunks(c, j);
 
-    if (!open_chunks(c, j) || fstat(j->chunks_fd, &st) < 0 ||
-        (uint64_t)st.st_size <= j->drained)
-        return 0;
-    fd = fcntl(j->chunks_fd, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0)
+    if (why || j->chunks_fd < 0)
+        return why;
+    if (fstat(j->chunks_fd, &st) < 0)
         return errno;
-    sd_source_of_fd(&source, fd, (uint64_t)st.st_size);
+    if ((uint64_t)st.st_size <= j->drained)
+        return 0;
+    sd_source_of_fd(&source, j->chunks_fd, (uint64_t)st.st_size);
     sd_scan_init(&scan, &source, c->salt, j->drained);
     while (why == 0 &&
            (is_final ? sd_scan_next(&scan, &found) : sd_scan_here(&scan, &found))) {
@@ -258,6 +322,7 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
     }
     if (why == 0)
         why = source.error;
+    source.fd = -1; /* the descriptor is ours */
     sd_source_release(&source);
     if (done > j->drained)
         set_drained(j, done);
@@ -306,10 +371,17 @@ static int seal_gone(struct sd_capture *c, struct sd_joined *j)
 
 static bool refresh(struct sd_capture *c, struct sd_joined *j)
 {
-    int rc;
+    struct sd_live_in again;
+    int rc = 0;
 
-    pthread_mutex_lock(&c->list_lock); /* sd_capture_peak_bytes reads the same words */
-    rc = sd_live_in_refresh(&j->in, c->salt);
+    pthread_mutex_lock(&c->list_lock); /* figures_of reads the same words */
+    if (j->in.fd < 0) {
+        rc = open_live(c, &again, &j->in.name);
+        if (rc == 0)
+            j->in = again;
+    } else {
+        rc = sd_live_in_refresh(&j->in, c->salt);
+    }
     pthread_mutex_unlock(&c->list_lock);
     return rc == 0;
 }
@@ -319,7 +391,7 @@ static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_chec
     int why;
 
     if (!refresh(c, j))
-        return 0;
+        return EIO;
     /* Asked first whether it is gone, then read: what it wrote last is then seen. */
     if ((j->in.head.has_left || must_check) && sd_live_in_is_final(&j->in) &&
         refresh(c, j))
@@ -354,7 +426,7 @@ void sd_seal_sync(struct sd_capture *c)
     if (fdatasync(fd) < 0 && c->counts.write_error == 0)
         c->counts.write_error = errno;
     for (struct sd_joined *j = c->joined; j; j = j->next) {
-        if (j->is_done)
+        if (j->is_done || j->in.fd < 0)
             continue;
         fdatasync(j->in.fd);
         if (j->chunks_fd >= 0)
