@@ -11,13 +11,22 @@ enum { STRING_LOST = 0, STRING_TOO_MANY = 1 };
 
 /* --- Limits */
 
+/* What an interned key takes beside its own bytes: its item and its share of a hash
+ * table that is never fuller than three quarters and just doubled. */
+enum { INTERNED_BYTES = 64 };
+
 static size_t used_bytes(const struct sd_profile *p)
 {
+    const struct sd_profile_index *ix = p->index;
+
     return p->arena.used_bytes +
-           p->cap_spans * (sizeof *p->spans + 2 * sizeof(struct sd_interval)) +
-           p->index->n_rows * p->index->stride * sizeof(struct sd_sum) +
-           p->cap_series * sizeof *p->series + p->cap_sites * sizeof *p->sites +
-           p->cap_tracks * sizeof *p->tracks;
+           (p->strings.n + p->n_sites + p->n_tracks + ix->shapes.n) * INTERNED_BYTES +
+           p->cap_sites * sizeof *p->sites + p->cap_tracks * sizeof *p->tracks +
+           p->cap_spans * (sizeof *p->spans + INTERNED_BYTES) +
+           p->n_spans * 2 * sizeof(struct sd_interval) +
+           p->cap_series * (sizeof *p->series + INTERNED_BYTES) +
+           p->n_series * sizeof(struct sd_series_bucket) +
+           ix->n_rows * ix->stride * sizeof(struct sd_sum);
 }
 
 static bool has_room(struct sd_profile *p, size_t n)
@@ -315,11 +324,13 @@ uint32_t sd_find_lost_track(const struct sd_profile *p)
 
 /* --- Metrics and shapes */
 
+enum { MORE_METRICS = 8 }; /* that a row has room for each time it is widened */
+
 /* Makes every row of sums wide enough for one metric more. */
 static int widen(struct sd_profile *p)
 {
     struct sd_profile_index *ix = p->index;
-    size_t stride = ix->stride ? ix->stride * 2 : 8;
+    size_t stride = ix->stride + MORE_METRICS;
     size_t n_rows = ix->n_rows ? ix->n_rows : 16;
     struct sd_sum *wide;
 
@@ -342,7 +353,7 @@ static bool has_room_for_metric(struct sd_profile *p)
 {
     size_t more = p->n_metrics < p->index->stride
                       ? 0
-                      : p->index->n_rows * p->index->stride * sizeof(struct sd_sum);
+                      : p->index->n_rows * MORE_METRICS * sizeof(struct sd_sum);
 
     if (p->n_metrics < SD_METRICS_MAX)
         return has_room(p, more);
@@ -527,8 +538,7 @@ int sd_profile_add_note(struct sd_profile *p, enum sd_note_kind kind, uint64_t t
                         uint32_t track, const char *text, size_t n)
 {
     struct sd_note *notes;
-    uint32_t string;
-    int rc;
+    const char *copy;
 
     if (p->n_notes >= SD_NOTES_MAX) {
         p->index->n_notes_cut++;
@@ -538,11 +548,11 @@ int sd_profile_add_note(struct sd_profile *p, enum sd_note_kind kind, uint64_t t
     if (!notes)
         return sd_no_memory();
     p->notes = notes;
-    rc = sd_define_string(p, text, n, &string);
-    if (rc < 0)
-        return rc;
-    p->notes[p->n_notes++] =
-        (struct sd_note){ kind, time_ns, text_of(p, string), { track } };
+    /* Not interned: a note must get through when there is no room for names. */
+    copy = sd_arena_string(&p->arena, text, n < SD_NOTE_BYTES ? n : SD_NOTE_BYTES);
+    if (!copy)
+        return sd_no_memory();
+    p->notes[p->n_notes++] = (struct sd_note){ kind, time_ns, copy, { track } };
     return 0;
 }
 

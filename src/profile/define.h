@@ -15,8 +15,13 @@
 #include "base/table.h"
 #include "profile/profile.h"
 
+#ifdef SD_TINY
+enum { SD_PROFILE_LIMIT_BYTES = 8 << 20 };
+#else
+enum { SD_PROFILE_LIMIT_BYTES = 192 << 20 };
+#endif
 enum {
-    SD_PROFILE_LIMIT_BYTES = 512 << 20,
+    SD_NOTE_BYTES = 4096, /* of one note */
     SD_METRICS_MAX = 256,
     SD_PATH_MAX = 4096,  /* bytes; a longer path keeps its end */
     SD_TASKS_MAX = 4096, /* further tasks are booked on their thread */
@@ -45,7 +50,6 @@ struct sd_profile_index {
     size_t n_tasks;
     bool has_hosts;       /* track keys hold hosts too: after a merge */
     uint64_t n_refused;   /* definitions that were one too many */
-    uint64_t n_unpaired;  /* opens and ends that could not be matched: table full */
     uint64_t n_notes_cut; /* notes beyond SD_NOTES_MAX */
 };
 

@@ -19,7 +19,7 @@
 #ifdef SD_TINY
 enum { SD_OPENS_RECENT = 2, SD_OPENS_MAX = 64 };
 #else
-enum { SD_OPENS_RECENT = 16, SD_OPENS_MAX = 1 << 21 };
+enum { SD_OPENS_RECENT = 16, SD_OPENS_MAX = 1 << 20 };
 #endif
 
 struct sd_open {

@@ -385,6 +385,37 @@ TEST(profile_books_tasks_beyond_the_limit_on_their_process)
     sd_made_release(&m);
 }
 
+TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
+{
+    const uint64_t n_names = SD_PROFILE_LIMIT_BYTES / 250;
+    struct sd_made m;
+    struct sd_profile *p;
+    uint64_t name = 0, counted = 0;
+    char text[32];
+
+    sd_made_begin(&m);
+    for (uint32_t seq = 1; name < n_names; seq++) {
+        uint32_t process;
+
+        sd_made_chunk(&m, 1, seq);
+        process = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+        for (int i = 0; i < 1500; i++, name++) {
+            snprintf(text, sizeof text, "section %llu", (unsigned long long)name);
+            sd_made_span(&m, sd_made_site(&m, 0, text), process, 0, name, name + 1);
+        }
+    }
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_sites < name && p->n_sites > name / 10);
+    for (size_t i = 0; i < p->n_spans; i++)
+        counted += p->spans[i].count;
+    CHECK(counted == name && p->n_span_events == name);
+    CHECK(sd_made_total(p, SD_TOO_MANY)->count > 1);
+    CHECK(p->n_notes == 1 && strstr(p->notes[0].text, "did not fit"));
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 /* --- Ticks of another clock */
 
 TEST(profile_turns_ticks_into_nanoseconds_between_the_pairs_of_a_stream)
