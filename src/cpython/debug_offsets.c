@@ -139,6 +139,15 @@ static void complete(struct told *t)
         t->interp_collecting = t->interp_gc + t->gc_collecting;
 }
 
+/* Sums and differences must be made of possible numbers, or they could wrap into one.
+ */
+static bool has_possible_parts(const struct sd_layout *l, const struct told *t)
+{
+    return t->interp_gc < l->interp_size && t->interp_own_gil < l->interp_size &&
+           t->own_gil_locked < l->interp_size && t->own_gil_holder < l->interp_size &&
+           (t->gc_collecting == UINT64_MAX || t->gc_collecting < l->interp_size);
+}
+
 static bool take_offset(uint32_t *to, uint64_t v, uint32_t size)
 {
     if (v == UINT64_MAX)
@@ -207,8 +216,8 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
         out->gil_style = SD_GIL_NONE;
         forget_what_is_not_told(out);
     }
-    if (c.bad || flag > 1 || !take_sizes(out, &t) || !take_offsets(out, &t) ||
-        !fits_together(out))
+    if (c.bad || flag > 1 || !take_sizes(out, &t) || !has_possible_parts(out, &t) ||
+        !take_offsets(out, &t) || !fits_together(out))
         return sd_fail(SD_EFORMAT,
                        "the debug offsets of this CPython %s are not those that its "
                        "version has",
