@@ -316,6 +316,42 @@ TEST(rss_without_children_reads_the_root_alone)
     captured_clean();
 }
 
+static void wait_for_a_writer(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        write_much();
+        usleep(100000); /* so that it is read once more before it ends */
+        _exit(0);
+    }
+    *shared_pid = pid;
+    waitpid(pid, NULL, 0);
+    usleep(50000);
+}
+
+/* The kernel adds a child's bytes to the parent that waited for it. */
+TEST(rss_counts_bytes_of_a_child_for_the_child_alone)
+{
+    int let_go;
+    struct recording r;
+    struct captured *c;
+    pid_t pid;
+
+    shared_pid =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid = start_child(wait_for_a_writer, &let_go);
+    set_options(5000000, true, false);
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    CHECK(last_of(c, *shared_pid, "written") == 20 * MB);
+    CHECK(last_of(c, pid, "written") < MB);
+    munmap(shared_pid, 4096);
+    captured_free(c);
+    captured_clean();
+}
+
 static void exec_sleep(void) { execlp("sleep", "sleep", "0.1", (char *)NULL); }
 
 TEST(rss_shows_the_name_of_the_program_that_was_executed)

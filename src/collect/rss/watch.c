@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "collect/rss/io.h"
 #include "collect/rss/metrics.h"
 
 enum {
@@ -27,12 +28,12 @@ _Static_assert((ANCESTORS_MAX + 1) * TRACK_ROOM + SD_ROOM_SHAPE + 512 <= 16384,
 
 struct sd_watched {
     struct sd_usage_reader reader;
-    bool is_kept;                      /* its descriptors stay open between readings */
-    bool has_begun;                    /* its first point is written */
-    bool reads_network;                /* for all processes of its namespace */
-    uint64_t network_ns;               /* inode of its network namespace, or 0 */
-    int64_t peak_bytes;                /* largest seen */
-    int64_t read_bytes, written_bytes; /* the same of these, Sonde's own left out */
+    bool is_kept;        /* its descriptors stay open between readings */
+    bool has_begun;      /* its first point is written */
+    bool reads_network;  /* for all processes of its namespace */
+    uint64_t network_ns; /* inode of its network namespace, or 0 */
+    int64_t peak_bytes;  /* largest seen */
+    struct sd_io_account io;
 };
 
 /* --- Tracks ---------------------------------------------------------------------- */
@@ -180,11 +181,15 @@ static struct sd_watched *watched(struct sd_watch *w, size_t at)
 static void let_go(struct sd_watch *w, size_t at)
 {
     struct sd_watched *p = w->tree.members[at].of_user;
+    size_t parent = w->tree.members[at].parent;
 
     sd_tree_set_gone(&w->tree, at);
     w->tree.members[at].of_user = NULL;
     if (!p)
         return;
+    if (parent != SIZE_MAX && w->tree.members[parent].of_user)
+        sd_io_child_ended(&((struct sd_watched *)w->tree.members[parent].of_user)->io,
+                          &p->io);
     w->n_kept -= p->is_kept;
     w->has_changed = true;
     sd_usage_release(&p->reader);
@@ -208,26 +213,18 @@ static int64_t peak_of(const struct sd_watch *w, struct sd_watched *p,
     return p->peak_bytes > 0 ? p->peak_bytes : -1;
 }
 
-/* Less what Sonde itself did inside the process.  Both numbers change at their own
- * times; what is counted never falls. */
-static int64_t less_own(int64_t counted, uint64_t own, int64_t *last)
-{
-    if (counted < 0)
-        return -1;
-    if (counted - (int64_t)own > *last)
-        *last = counted - (int64_t)own;
-    return *last;
-}
-
-static void leave_out_own_io(const struct sd_watch *w, struct sd_watched *p,
-                             struct sd_usage *u)
+static void share_out_io(const struct sd_watch *w, struct sd_watched *p,
+                         struct sd_usage *u)
 {
     uint64_t read = 0, written = 0;
+    struct sd_io own;
 
     if (w->how->own_io)
         w->how->own_io(w->how->of, p->reader.pid, &read, &written);
-    u->read_bytes = less_own(u->read_bytes, read, &p->read_bytes);
-    u->written_bytes = less_own(u->written_bytes, written, &p->written_bytes);
+    own = sd_io_own(&p->io, (struct sd_io){ u->read_bytes, u->written_bytes },
+                    (struct sd_io){ (int64_t)read, (int64_t)written });
+    u->read_bytes = own.read;
+    u->written_bytes = own.written;
 }
 
 static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
@@ -258,7 +255,7 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
     if (u.name[0])
         memcpy(m->name, u.name, sizeof u.name);
     u.peak_bytes = peak_of(w, p, &u);
-    leave_out_own_io(w, p, &u);
+    share_out_io(w, p, &u);
     if (!p->has_begun)
         write_birth(w, l, at, now);
     p->has_begun = true;
@@ -317,7 +314,7 @@ bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
             watched(w, i);
     if (w->has_changed)
         share_out_network(w);
-    for (i = 0; i < w->tree.n; i++)
+    for (i = w->tree.n; i-- > 0;) /* children before their parents (io.h) */
         if (!w->tree.members[i].is_gone && w->tree.members[i].of_user &&
             !read_one(w, l, i, now))
             let_go(w, i);

@@ -41,6 +41,7 @@ const struct sd_collector_about sd_about_sections = {
         "who inside a section spent it: use sample or calls.  Memory, I/O and network "
         "are those of the whole process, network of its whole namespace: what other "
         "threads (and other processes of the namespace) do meanwhile counts too.  "
+        "Bytes of child processes count when they are waited for.  "
         "Memory-mapped files and send/recv on sockets are not in read and written.  "
         "While sections ask for peaks the program's own ru_maxrss and VmHWM read low, "
         "because the kernel's one mark is set back each time",
