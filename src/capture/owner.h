@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CAPTURE_OWNER_H
 #define SD_CAPTURE_OWNER_H
-/* owner: the inside of struct sd_capture, shared by capture.c (the file and its life)
- * and sealer.c (from the live folder into the file). */
+/* owner: the inside of struct sd_capture, shared by capture.c (its life), owner.c (the
+ * file), joined.c (who writes in the folder) and sealer.c (from there into the file).
+ */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -53,6 +54,10 @@ struct sd_capture {
     _Atomic bool must_stop;
 };
 
+/* Writes behind the last whole chunk, and cuts back what did not fit.  0 or an errno.
+ */
+int sd_capture_extend(struct sd_capture *c, const void *a, size_t n, const void *b,
+                      size_t m);
 /* Appends one chunk with these raw bytes; fills the rest of *head.  0 or an errno: then
  * nothing of it is left in the file. */
 int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head,
@@ -60,6 +65,16 @@ int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head,
 /* The same with the owner's own stream and next number. */
 int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
                           const void *raw, uint32_t n, uint32_t lost);
+
+/* The first chunk: both clocks, and how safe what follows is. */
+int sd_capture_append_first(struct sd_capture *c, uint64_t real_ns);
+
+/* Reads the words of its file again, opening it if it was closed meanwhile. */
+bool sd_joined_refresh(struct sd_capture *c, struct sd_joined *j);
+/* After a failed open: were there too few descriptors?  Then all but this one's are
+ * closed now, to be opened again when their turn comes. */
+bool sd_joined_has_few(struct sd_capture *c, const struct sd_joined *but);
+void sd_joined_close(struct sd_joined *j);
 
 /* Looks for new files in the folder.  Like all below, in the sealing thread only, or
  * when there is none. */
