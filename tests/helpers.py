@@ -84,6 +84,8 @@ def contains(text, part, what="text"):
 
 
 def between(value, low, high, what="value"):
+    if os.environ.get("FIGURES") and value is not None:
+        print("# %s: %r, within %r to %r" % (what, value, low, high))
     assert value is not None and low <= value <= high, "%s is %r, not within %r to %r" % (what, value, low, high)
 
 

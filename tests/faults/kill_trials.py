@@ -8,6 +8,7 @@ SEED repeats a run.
 import mmap
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -42,13 +43,13 @@ class Page:
 
 class Trial:
     def __init__(self, kind, folder, command, n_threads, delay_s, order):
-        os.mkdir(folder)
         self.kind, self.folder, self.n_threads, self.delay_s, self.order = kind, folder, n_threads, delay_s, order
         self.capture = os.path.join(folder, "x.sonde")
-        self.page = Page(os.path.join(folder, "page"))
-        self.command = [SONDE, "run", "-o", self.capture] + command + [self.page.path, str(n_threads)]
+        self.command = [SONDE, "run", "-o", self.capture] + command + [os.path.join(folder, "page"), str(n_threads)]
 
     def run(self):
+        os.mkdir(self.folder)
+        self.page = Page(os.path.join(self.folder, "page"))
         with open(os.path.join(self.folder, "stderr"), "wb") as err:
             p = subprocess.Popen(self.command, env=clean_env(), stdin=subprocess.DEVNULL, stdout=err, stderr=err)
         try:
@@ -60,6 +61,8 @@ class Trial:
         finally:
             self.end(p)
         self.check()
+        self.page.map.close()
+        shutil.rmtree(self.folder)
 
     def said(self):
         with open(os.path.join(self.folder, "stderr"), "rb") as f:

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
 # alone
 """What `rss` reads against programs that know their own use of memory, CPU, disk and network."""
-import ctypes
-import fcntl
 import json
 import os
-import socket
-import struct
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import MIB, TARGETS, Capture, between, equal, run_tests, sonde_run  # noqa: E402
+from truth.own_network import own_network  # noqa: E402
 
 PROGRAM = os.path.join(TARGETS, "memory.py")
 # How far the largest reading may be from what the program read of itself: the pages it touches
@@ -46,7 +44,6 @@ def test_peak_between_readings(folder):
 
 
 def test_peak_is_in_the_summary(folder):
-    import re
     truth, c = measured(folder, "brief_peak")
     found = re.search(r"peak ([\d.]+) MiB", c.said)
     assert found, "no peak in the summary %r" % c.said
@@ -54,7 +51,6 @@ def test_peak_is_in_the_summary(folder):
 
 
 def test_peak_though_sections_reset_the_mark(folder):
-    import re
     truth, c = measured(folder, "peak_under_sections")
     between(c.processes()[truth["pid"]]["peak_rss"], truth["during"] - SLACK, truth["during"] + SLACK, "peak of the process")
     between(float(re.search(r"peak ([\d.]+) MiB", c.said).group(1)) * MIB, truth["during"] - SLACK, truth["during"] + SLACK, "peak of the summary")
@@ -93,20 +89,6 @@ def test_tree_is_the_sum_of_its_processes(folder):
 def test_threads_are_counted(folder):
     truth, c = measured(folder, "threads")
     equal(c.processes()[truth["pid"]]["threads"], truth["threads"], "threads")
-
-
-CLONE_NEWNET = 0x40000000
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
-
-
-def own_network():
-    """A network of our own with only the loopback device, so that nobody else's bytes count."""
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        request = struct.pack("16sh14x", b"lo", 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(s, SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(s, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
 def test_network_of_the_namespace(folder):
