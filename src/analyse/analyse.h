@@ -27,5 +27,6 @@ struct sd_summary {
     uint32_t n_processes, n_threads;
     uint64_t n_points, n_spans;
 };
-void sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out);
+/* 0 or SD_ENOMEM: then the figures are not to be shown. */
+int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out);
 #endif

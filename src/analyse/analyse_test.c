@@ -242,7 +242,7 @@ TEST(summary_tells_peak_cpu_and_how_many)
     struct sd_profile *p = make_processes(&m);
     struct sd_summary s;
 
-    sd_analyse_summary(p, &s);
+    CHECK(sd_analyse_summary(p, &s) == 0);
     CHECK(s.wall_ns == 200 * MS + 1 && s.cpu_ns == 320 * MS);
     CHECK(s.peak_bytes == 120 * MIB); /* one process's mark is above the sum */
     CHECK(s.n_processes == 2 && s.n_points == 6 && s.n_spans == 0);
@@ -260,7 +260,7 @@ TEST(summary_of_nothing_knows_no_peak)
     sd_made_begin(&m);
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);
-    sd_analyse_summary(p, &s);
+    CHECK(sd_analyse_summary(p, &s) == 0);
     CHECK(s.wall_ns == 0 && s.peak_bytes == -1 && s.n_processes == 0);
     CHECK(sd_analyse_sections(p, &v) == 0 && sd_analyse_section_tree(p, &v) == 0);
     CHECK(sd_analyse_processes(p, &v) == 0 && sd_analyse_series(p, &v) == 0);
@@ -399,8 +399,11 @@ TEST(analyse_survives_every_allocation_that_fails)
         struct sd_view v = { 0 };
         struct sd_arena a = { 0 };
         struct sd_view_series s;
+        struct sd_summary summary;
         int rc = sd_analyse_sections(p, &v);
 
+        rc = rc < 0 ? rc : sd_analyse_summary(q, &summary);
+        CHECK(rc < 0 || summary.peak_bytes == 120 * MIB);
         rc = rc < 0 ? rc : sd_analyse_section_tree(p, &v);
         rc = rc < 0 ? rc : sd_analyse_processes(q, &v);
         rc = rc < 0 ? rc : sd_analyse_series(q, &v);

@@ -169,9 +169,10 @@ static int fill_all(const struct sd_profile *p, const struct sd_view_table *t)
 {
     struct sd_cell *row = sd_view_cell(t, 0, 0);
     struct sd_summary s;
-    int rc;
+    int rc = sd_analyse_summary(p, &s);
 
-    sd_analyse_summary(p, &s);
+    if (rc < 0)
+        return rc;
     row[NAME] = sd_cell_text("all processes");
     row[WALL] = sd_cell_number(SD_CELL_NS, (int64_t)s.wall_ns);
     add_amounts(t, row);

@@ -287,12 +287,13 @@ static void hide_empty(struct sd_view_table *t, const struct layout *l)
     }
 }
 
-static double run_ns(const struct sd_profile *p)
+static int set_run(const struct sd_profile *p, struct context *c)
 {
     struct sd_summary s;
+    int rc = sd_analyse_summary(p, &s);
 
-    sd_analyse_summary(p, &s);
-    return (double)s.wall_ns;
+    c->run_ns = (double)s.wall_ns;
+    return rc;
 }
 
 static int fill(const struct sd_profile *p, struct sd_view *v, const struct context *c,
@@ -316,7 +317,7 @@ int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v)
 {
     struct layout l = { .n = 0 };
     struct sd_groups g;
-    struct context c = { &l, &g, NULL, run_ns(p) };
+    struct context c = { &l, &g, NULL, 0 };
     struct sd_view_table *t;
     int rc = sd_groups_make(p, SD_GROUPS_FLAT, &v->arena, &g);
 
@@ -325,7 +326,9 @@ int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v)
     flat_layout(&l);
     add_metrics(&l, p, &g, &v->arena);
     add_endings(&l, &g);
-    rc = fill(p, v, &c, &t);
+    rc = set_run(p, &c);
+    if (rc == 0)
+        rc = fill(p, v, &c, &t);
     if (rc == 0)
         rc = sd_view_table_sort(v, t, "wall", 0);
     sd_groups_release(&g);
@@ -364,14 +367,14 @@ int sd_analyse_section_tree(const struct sd_profile *p, struct sd_view *v)
 {
     struct layout l = { .n = 0 };
     struct sd_groups g;
-    struct context c = { &l, &g, NULL, run_ns(p) };
+    struct context c = { &l, &g, NULL, 0 };
     struct sd_view_table *t;
     int rc = sd_groups_make(p, SD_GROUPS_TREE, &v->arena, &g);
 
     if (rc < 0)
         return rc;
     c.inner = inner_times(&g, &v->arena);
-    rc = c.inner ? 0 : sd_no_memory();
+    rc = c.inner ? set_run(p, &c) : sd_no_memory();
     tree_layout(&l);
     add_metrics(&l, p, &g, &v->arena);
     add_endings(&l, &g);

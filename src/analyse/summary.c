@@ -75,11 +75,40 @@ static void add_process(const struct sd_profile *p, sd_track_id process,
         out->peak_bytes = peak;
 }
 
-void sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
+static int add_processes(const struct sd_profile *p, struct sd_summary *out)
 {
     struct sd_process *found = sd_survey_processes(p);
+
+    if (!found)
+        return sd_no_memory();
+    for (uint32_t i = 0; i < p->n_tracks; i++)
+        if (found[i].is_one)
+            add_process(p, (sd_track_id){ i }, &found[i], out);
+    sd_free(found);
+    return 0;
+}
+
+/* Several processes at one moment may hold more than any of them ever did. */
+static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
+{
     struct sd_series all;
+    int rc;
+
+    if (out->n_processes < 2)
+        return 0;
+    rc = sd_sum_over_processes(p, "rss", &all);
+    if (rc < 0)
+        return rc;
+    if (all.n_buckets > 0 && all.sum.max > out->peak_bytes)
+        out->peak_bytes = all.sum.max;
+    sd_series_release(&all);
+    return 0;
+}
+
+int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
+{
     int64_t n;
+    int rc;
 
     *out = (struct sd_summary){
         .wall_ns = p->end_ns,
@@ -87,17 +116,12 @@ void sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
         .n_points = p->n_point_events,
         .n_spans = p->n_span_events,
     };
-    for (uint32_t i = 0; found && i < p->n_tracks; i++)
-        if (found[i].is_one)
-            add_process(p, (sd_track_id){ i }, &found[i], out);
-    sd_free(found);
-    if (out->n_processes > 1 && sd_sum_over_processes(p, "rss", &all) == 0) {
-        if (all.n_buckets > 0 && all.sum.max > out->peak_bytes)
-            out->peak_bytes = all.sum.max;
-        sd_series_release(&all);
-    }
+    rc = add_processes(p, out);
+    if (rc == 0)
+        rc = raise_peak(p, out);
     if (meta_number(p, "run.wall_ns", &n))
         out->wall_ns = (uint64_t)n;
     if (meta_number(p, "run.cpu_ns", &n) && (uint64_t)n > out->cpu_ns)
         out->cpu_ns = (uint64_t)n;
+    return rc;
 }

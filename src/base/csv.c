@@ -24,7 +24,7 @@ void sd_csv_text(struct sd_out *out, const char *s, size_t n)
         sd_buf_u8(&b, '\'');
     sd_text_escape(&b, s, n);
     if (b.bad) {
-        sd_out_text(out, "[out of memory]");
+        out->pending.bad = true; /* the caller hears of it when it flushes */
     } else if (b.n > 0 && (memchr(b.p, ',', b.n) || memchr(b.p, '"', b.n))) {
         put_quoted(out, (const char *)b.p, b.n);
     } else {

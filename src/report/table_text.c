@@ -309,7 +309,7 @@ void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
     if (!l.is_bad)
         fill(&l);
     if (l.is_bad) {
-        sd_out_text(out, "(out of memory)\n");
+        out->pending.bad = true; /* the caller hears of it when it flushes */
     } else {
         fit(&l);
         if (t->title)
