@@ -67,7 +67,7 @@ static int fill(const struct sd_profile *p, const struct sd_series *s,
     row[UNIT] = sd_cell_text(units[m->unit].name);
     if (m->meaning)
         row[MEANING] = sd_cell_text(sd_arena_printf(a, "%s", m->meaning));
-    return 0;
+    return m->meaning && !row[MEANING].text ? sd_no_memory() : 0;
 }
 
 int sd_analyse_series(const struct sd_profile *p, struct sd_view *v)

@@ -29,6 +29,7 @@ struct layout {
     enum source sources[MAX_COLUMNS];
     uint32_t metrics[MAX_COLUMNS], before[MAX_COLUMNS];
     size_t n;
+    bool is_bad; /* a name did not fit into memory */
 };
 
 static void add_column(struct layout *l, enum source source, struct sd_column column)
@@ -92,8 +93,9 @@ static bool add_change(struct layout *l, const struct sd_profile *p, uint32_t me
         return false;
     name = sd_arena_printf(a, "%.*s_change", (int)(strlen(m->name) - strlen("_after")),
                            m->name);
+    l->is_bad |= !name;
     if (!name)
-        return false;
+        return true;
     l->metrics[l->n] = metric;
     l->before[l->n] = before;
     add_column(l, FROM_CHANGE,
@@ -304,7 +306,7 @@ static int fill(const struct sd_profile *p, struct sd_view *v, const struct cont
         sd_view_add(v, "sections", "Sections", l->columns, l->n, c->groups->n);
 
     *out = t;
-    if (!t)
+    if (!t || l->is_bad)
         return sd_no_memory();
     for (size_t row = 0; row < t->n_rows; row++)
         for (size_t k = 0; k < l->n; k++)
