@@ -84,7 +84,7 @@ static int make_bell(struct sd_capture *c, uint64_t real_ns)
     if (rc < 0)
         return rc;
     why = sd_live_reserve(fd, 0, SD_PAGE);
-    c->bell = why ? NULL : sd_live_map(fd, 0, SD_PAGE);
+    c->bell = why ? NULL : sd_live_map(fd, 0, SD_PAGE, SD_PAGE);
     c->is_bell_mapped = c->bell != NULL;
     if (why == 0 && !c->bell) {
         c->bell = mmap(NULL, SD_PAGE, PROT_READ | PROT_WRITE,

@@ -58,7 +58,7 @@ static void *map_segment(struct sd_cells *t)
     fd = sd_kept_fd(&t->file, 0);
     if (fd < 0 || sd_live_reserve(fd, at, SD_SEGMENT) != 0)
         return NULL;
-    return sd_live_map(fd, at, SD_SEGMENT);
+    return sd_live_map(fd, at, SD_SEGMENT, SD_SEGMENT);
 }
 
 /* A fresh segment of the type, visible to others once its head is filled. */

@@ -36,6 +36,21 @@ static inline void sd_fill_site(struct sd_rec_site *r, uint32_t id,
                                .parent = parent };
 }
 
+/* A function: `label` is its qualified name, `line` its first. */
+static inline void sd_fill_function(struct sd_rec_site *r, uint32_t id,
+                                    enum sd_site_flags flags, uint32_t name,
+                                    uint32_t label, uint32_t file, uint32_t line)
+{
+    *r = (struct sd_rec_site){ .head = r->head,
+                               .id = id,
+                               .kind = SD_SITE_FUNCTION,
+                               .flags = (uint16_t)flags,
+                               .name = name,
+                               .file = file,
+                               .line = line,
+                               .label = label };
+}
+
 static inline void sd_fill_track(struct sd_rec_track *r, uint32_t id,
                                  enum sd_track_kind kind, uint32_t parent,
                                  uint64_t number, uint64_t start, uint32_t name)

@@ -233,7 +233,17 @@ static _Atomic bool is_forbidden;
 void sd_live_forbid_mapping(bool forbidden) { atomic_store(&is_forbidden, forbidden); }
 bool sd_live_may_map(void) { return !atomic_load(&is_forbidden); }
 
-void *sd_live_map(int fd, uint64_t offset, size_t n)
+bool sd_live_bring(void *p, size_t n)
+{
+    int kept = errno;
+    /* Before Linux 5.14 this is EINVAL, and the pages come at their first use. */
+    bool is_there = madvise(p, n, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+
+    errno = kept;
+    return is_there;
+}
+
+void *sd_live_map(int fd, uint64_t offset, size_t n, size_t n_now)
 {
     void *p;
 
@@ -244,12 +254,9 @@ void *sd_live_map(int fd, uint64_t offset, size_t n)
     p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (p == MAP_FAILED)
         return NULL;
-    /* Before Linux 5.14 this is EINVAL, and the pages come at their first use. */
-    if (madvise(p, n, MADV_POPULATE_WRITE) < 0 && errno != EINVAL) {
-        int why = errno;
-
+    if (!sd_live_bring(p, n_now)) {
         munmap(p, n);
-        errno = why;
+        errno = ENOSPC;
         return NULL;
     }
     return p;

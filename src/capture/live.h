@@ -133,9 +133,12 @@ uint32_t sd_bell_sum(const struct sd_bell *b);
 /* Tells the owner that there is work.  NULL is fine. */
 void sd_bell_ring(struct sd_bell *b);
 
-/* Maps bytes of a file shared, with its pages there already so that a full disk is an
- * error now and no SIGBUS later.  NULL with errno when that cannot be had. */
-void *sd_live_map(int fd, uint64_t offset, size_t n);
+/* Maps bytes of a file shared, the first n_now of them there already.  NULL with errno
+ * when that cannot be had. */
+void *sd_live_map(int fd, uint64_t offset, size_t n, size_t n_now);
+/* Brings pages of a mapping in, so that what could go wrong is an error now and no
+ * SIGBUS later.  errno is kept. */
+bool sd_live_bring(void *p, size_t n);
 /* Makes the file hold bytes up to offset + n, reserved on disk.  0 or an errno. */
 int sd_live_reserve(int fd, uint64_t offset, size_t n);
 /* errno EFBIG when a file of that size would raise SIGXFSZ, else 0. */

@@ -8,7 +8,7 @@
 #include "capture/define.h"
 #include "capture/pool.h"
 
-enum { FLUSH_NS = 100 * 1000 * 1000 };
+enum { FLUSH_NS = 100 * 1000 * 1000, STEP_BYTES = 32 * 1024 };
 
 /* --- Halves */
 
@@ -27,9 +27,10 @@ void sd_log_begin(struct sd_log *l, int half, uint32_t seq)
     l->half = h;
     l->base = l->halves[half];
     l->at = 0;
-    l->end = l->half_bytes;
+    l->end = l->ready[half];
     l->seq = seq;
     l->epoch_bits = seq << 24;
+    l->n_chunks++;
     l->next_id = 1;
     l->n_keys = 0;
 }
@@ -73,7 +74,7 @@ static void spill_or_drop(struct sd_log *l)
         return;
     }
     sd_log_begin(l, half, l->seq);
-    memset(l->base, 0, l->half_bytes);
+    memset(l->base, 0, l->ready[half]);
     /* The keys of the dropped chunk carry this number too. */
     memset(l->keys, 0, sizeof l->keys);
     count_lost(l, lost);
@@ -103,6 +104,26 @@ static void hand_over(struct sd_log *l)
     sd_bell_ring(l->pool->bell);
 }
 
+/* Brings the next pages of the half in.  Not all at once at its beginning: a thread or
+ * a forked child with a handful of events is ready in a tenth of the time. */
+static bool extend(struct sd_log *l, size_t n)
+{
+    uint32_t *ready = &l->ready[l->half - l->slot->halves];
+    size_t want = l->at + n;
+
+    if (l->n_keys >= SD_LOG_KEYS_FULL || want > l->half_bytes)
+        return false;
+    want = (want + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+    if (want > l->half_bytes)
+        want = l->half_bytes;
+    if (*ready < want && !sd_live_bring(l->base + *ready, want - *ready))
+        return false;
+    if (*ready < want)
+        *ready = (uint32_t)want;
+    l->end = *ready;
+    return true;
+}
+
 bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
 {
     /* First of all: in the child of a fork the slot is the parent's, and not even a
@@ -116,8 +137,14 @@ bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
         atomic_store_explicit(&l->is_nested, was_nested, memory_order_release);
         return false;
     }
+    if (extend(l, n))
+        return true;
     hand_over(l);
-    return true;
+    if (l->at + n <= l->end || extend(l, n))
+        return true;
+    count_lost(l, 1);
+    atomic_store_explicit(&l->is_nested, false, memory_order_release);
+    return false;
 }
 
 void sd_log_flush(struct sd_log *l)
@@ -190,6 +217,27 @@ uint32_t sd_log_define_track(struct sd_log *l, uint64_t key, enum sd_track_kind 
     struct sd_rec_track *r = sd_log_put(l, SD_REC_TRACK, sizeof *r);
 
     sd_fill_track(r, id, kind, parent, number, start, name);
+    return id;
+}
+
+uint32_t sd_log_define_function(struct sd_log *l, uint64_t key,
+                                enum sd_site_flags flags, uint32_t name, uint32_t label,
+                                uint32_t file, uint32_t line)
+{
+    uint32_t id = remember(l, key);
+    struct sd_rec_site *r = sd_log_put(l, SD_REC_SITE, sizeof *r);
+
+    sd_fill_function(r, id, flags, name, label, file, line);
+    return id;
+}
+
+uint32_t sd_log_define_stack(struct sd_log *l, uint32_t parent, uint32_t site,
+                             uint32_t line)
+{
+    uint32_t id = l->next_id++;
+    struct sd_rec_stack *r = sd_log_put(l, SD_REC_STACK, sizeof *r);
+
+    *r = (struct sd_rec_stack){ r->head, id, parent, site, line, 0 };
     return id;
 }
 

@@ -53,13 +53,15 @@ struct sd_log {
     _Atomic bool is_nested; /* between room and commit: re-entry gives no room */
     bool is_written;        /* no shared mapping: flushed by write(2) */
     uint32_t seq;
-    uint32_t next_id; /* of definitions in this chunk; one count for all kinds */
-    uint32_t n_keys;  /* remembered in this chunk */
+    uint32_t n_chunks; /* begun so far, dropped ones too: see sd_log_chunk */
+    uint32_t next_id;  /* of definitions in this chunk; one count for all kinds */
+    uint32_t n_keys;   /* remembered in this chunk */
     uint64_t
         next_span; /* file and slot << 40 | running number: unique in the process */
     struct sd_slot *slot;
     uint8_t *halves[2];
     uint32_t half_bytes;
+    uint32_t ready[2];       /* bytes of each half whose pages are there */
     struct sd_live_out *out; /* the file this slot is in */
     struct sd_pool *pool;
     struct sd_writer *writer;        /* whose thread has it now, or NULL */
@@ -102,6 +104,24 @@ uint32_t sd_log_define_track(struct sd_log *l, uint64_t key, enum sd_track_kind 
                              uint32_t parent, uint64_t number, uint64_t start,
                              uint32_t name);
 
+uint32_t sd_log_define_function(struct sd_log *l, uint64_t key,
+                                enum sd_site_flags flags, uint32_t name, uint32_t label,
+                                uint32_t file, uint32_t line);
+
+/* Stacks are too many for the log's table of keys: who has a tree of them keeps each
+ * one's id beside it, with the chunk that it is good in.  Only the leaf's path is ever
+ * looked at: a node whose id is of this chunk has all its parents in it too.
+ *
+ *     if (node->chunk != sd_log_chunk(log)) {
+ *         node->id = sd_log_define_stack(log, parent's id, site, line);
+ *         node->chunk = sd_log_chunk(log);
+ *     }
+ *
+ * Ask after sd_log_room, which may begin a chunk. */
+static inline uint32_t sd_log_chunk(const struct sd_log *l) { return l->n_chunks; }
+uint32_t sd_log_define_stack(struct sd_log *l, uint32_t parent, uint32_t site,
+                             uint32_t line);
+
 struct sd_metric_about {
     const char *name; /* "rss", "wall"; NULL ends a list */
     enum sd_unit unit;
@@ -116,6 +136,7 @@ uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
 #define SD_ROOM_STRING(n) (sizeof(struct sd_rec_string) + (n) + 8)
 #define SD_ROOM_SITE (sizeof(struct sd_rec_site) + 8)
 #define SD_ROOM_TRACK (sizeof(struct sd_rec_track) + 8)
+#define SD_ROOM_STACK (sizeof(struct sd_rec_stack))
 enum { SD_ROOM_SHAPE = 4096 };
 
 /* Whole events of the rare kinds: room, definitions and commit in one call. */

@@ -74,7 +74,7 @@ static int create_next(struct sd_pool *p, enum sd_live_suffix suffix,
 /* The head page: shared with the file, or a copy that is written to it. */
 static struct sd_live_head *map_head(struct sd_pool *p, int fd)
 {
-    void *page = sd_live_map(fd, 0, SD_PAGE);
+    void *page = sd_live_map(fd, 0, SD_PAGE, SD_PAGE);
 
     if (page)
         return page;
@@ -190,7 +190,7 @@ static int open_bell(struct sd_pool *p)
     } else {
         p->salt = seen.salt;
         p->owner_pid = seen.owner_pid;
-        p->bell = sd_live_map(fd, 0, SD_PAGE);
+        p->bell = sd_live_map(fd, 0, SD_PAGE, SD_PAGE);
         p->is_written = !p->bell;
     }
     close(fd);
@@ -272,7 +272,7 @@ static int map_slot(struct sd_live_out *o, struct sd_log *l, uint32_t i)
     why = sd_live_reserve(fd, offset, SD_PAGE + 2 * half);
     if (why)
         return why;
-    p = sd_live_map(fd, offset, SD_PAGE + 2 * half);
+    p = sd_live_map(fd, offset, SD_PAGE + 2 * half, SD_PAGE);
     if (!p)
         return errno;
     l->slot = (void *)p;
@@ -290,7 +290,7 @@ static int allocate_slot(struct sd_log *l)
     if (l->slot == MAP_FAILED)
         return l->slot = NULL, ENOMEM;
     l->halves[0] = l->halves[1] = (uint8_t *)l->slot + SD_PAGE;
-    l->half_bytes = WRITTEN_HALF;
+    l->half_bytes = l->ready[0] = l->ready[1] = WRITTEN_HALF;
     atomic_store(&l->slot->halves[1].state, SD_HALF_FULL); /* never to be taken */
     return 0;
 }

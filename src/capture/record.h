@@ -62,12 +62,25 @@ enum sd_adds {
     SD_ADDS_PEAK,    /* the whole is the largest of the parts */
 };
 enum sd_clock_kind { SD_CLOCK_MONOTONIC = 1, SD_CLOCK_TSC };
+enum sd_site_flags {
+    SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its library */
+};
 enum sd_note_kind { SD_NOTE_INFO = 1, SD_NOTE_WARNING, SD_NOTE_LOSS };
 
 enum sd_span_flags {
     SD_SPAN_RAISED = 1, /* left by an exception */
     SD_SPAN_UNFINISHED =
         2, /* never closed: ends where its stream ends (set by readers) */
+};
+
+enum sd_sample_flags {
+    SD_SAMPLE_IDLE = 1,       /* the thread waited for something outside */
+    SD_SAMPLE_GIL = 2,        /* it held the interpreter's lock */
+    SD_SAMPLE_PARTIAL = 4,    /* the newest frames could not be read */
+    SD_SAMPLE_STOPPED = 8,    /* the whole process was stopped */
+    SD_SAMPLE_NATIVE = 16,    /* native frames are in it */
+    SD_SAMPLE_WAITS_GIL = 32, /* it waited for the interpreter's lock */
+    SD_SAMPLE_KNOWN = 63,     /* all of them; others are of a later version */
 };
 
 #define SD_VALUE_NONE INT64_MIN /* could not be measured */
@@ -84,12 +97,12 @@ struct sd_rec_site {
     struct sd_record head;
     uint32_t id;
     uint16_t kind;   /* enum sd_site_kind */
-    uint16_t flags;  /* 0 */
+    uint16_t flags;  /* enum sd_site_flags */
     uint32_t name;   /* string: "inner", not "outer:inner" */
     uint32_t file;   /* string or 0 */
     uint32_t line;   /* or 0 */
     uint32_t parent; /* site or 0: the enclosing section; a signature's function */
-    uint32_t label;  /* string or 0: a signature */
+    uint32_t label;  /* string or 0: a signature; of a function its qualified name */
 };
 
 struct sd_rec_track {
@@ -145,6 +158,16 @@ struct sd_rec_note {
     char text[];
 };
 
+/* Stacks are a tree: a stack is its outer frames and one more. */
+struct sd_rec_stack {
+    struct sd_record head;
+    uint32_t id;
+    uint32_t parent; /* stack or 0: the frames that called this one */
+    uint32_t site;
+    uint32_t line; /* being executed; 0: not known */
+    uint32_t pad;
+};
+
 struct sd_rec_open {
     struct sd_record head;
     uint32_t site;
@@ -181,6 +204,18 @@ struct sd_rec_exit {
     uint64_t time;
     int32_t status; /* exit status, or minus the signal; INT32_MIN: not known */
     uint32_t pad;
+};
+
+/* A thread's stack at one moment.  One record may stand for many moments at which it
+ * was the same: the values say for how many. */
+struct sd_rec_sample {
+    struct sd_record head;
+    uint32_t track;
+    uint32_t stack; /* or 0: no frame at all */
+    uint16_t shape;
+    uint16_t flags; /* enum sd_sample_flags */
+    uint64_t time;
+    int64_t values[]; /* one per metric of the shape */
 };
 
 static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }
