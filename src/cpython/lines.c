@@ -139,6 +139,19 @@ bool sd_lines_next(struct sd_lines *it, struct sd_line_run *run)
     return false;
 }
 
+bool sd_lines_fit(enum sd_lines_style style, const uint8_t *table, size_t n,
+                  uint32_t n_code)
+{
+    struct sd_lines it;
+    struct sd_line_run run;
+    uint32_t end = 0;
+
+    sd_lines_init(&it, style, table, n, 1, 0);
+    while (sd_lines_next(&it, &run))
+        end = run.to;
+    return style == SD_LINES_LNOTAB ? end < n_code : end == n_code;
+}
+
 int32_t sd_lines_find(enum sd_lines_style style, const uint8_t *table, size_t n,
                       int32_t first_line, uint32_t n_code, int64_t offset)
 {

@@ -33,6 +33,12 @@ void sd_lines_init(struct sd_lines *it, enum sd_lines_style style, const uint8_t
 /* The next run; false at the end of the table. */
 bool sd_lines_next(struct sd_lines *it, struct sd_line_run *run);
 
+/* Whether a table covers n_code bytes of bytecode as its encoding does: to the last
+ * byte, or, where the last run is not written, less.  A table in another encoding
+ * rarely does. */
+bool sd_lines_fit(enum sd_lines_style style, const uint8_t *table, size_t n,
+                  uint32_t n_code);
+
 /* The line of the instruction at `offset` bytes, as traceback and f_lineno give it:
  * first_line when offset < 0, SD_NO_LINE where there is none. */
 int32_t sd_lines_find(enum sd_lines_style style, const uint8_t *table, size_t n,

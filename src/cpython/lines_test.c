@@ -127,3 +127,13 @@ TEST(lines_of_nothing_but_garbage_end)
             CHECK(i < 2 * sizeof table);
     }
 }
+
+TEST(lines_tell_their_encoding_by_what_they_cover)
+{
+    CHECK(sd_lines_fit(SD_LINES_LNOTAB, lnotab, sizeof lnotab, 70));
+    CHECK(!sd_lines_fit(SD_LINES_RANGES, lnotab, sizeof lnotab, 70));
+    CHECK(sd_lines_fit(SD_LINES_RANGES, ranges, sizeof ranges, 70));
+    CHECK(!sd_lines_fit(SD_LINES_LNOTAB, ranges, sizeof ranges, 70));
+    CHECK(sd_lines_fit(SD_LINES_LOCATIONS, locations, sizeof locations, 100));
+    CHECK(!sd_lines_fit(SD_LINES_LOCATIONS, locations, sizeof locations, 102));
+}

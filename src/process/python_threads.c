@@ -153,6 +153,7 @@ static int read_all(struct sd_python_threads *t, const struct sd_remote *r,
     int rc = sd_remote_u64(r, rt->address + l->runtime_interpreters, &at), n;
 
     t->n = 0;
+    t->main_interpreter = 0;
     for (n = 0; rc == 0 && at && n < SD_INTERPRETERS_MAX; n++) {
         uint64_t next, id, threads;
         const struct field fields[] = { { l->interp_next, &next },

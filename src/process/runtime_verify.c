@@ -56,9 +56,14 @@ static int read_tasks(struct sd_table *tids, pid_t pid)
     return rc;
 }
 
+struct pthread_copy {
+    uint64_t ident;
+    uint8_t bytes[N_PTHREAD];
+};
+
 /* Whether every thread has a tid at this offset of its struct pthread, each another
  * one. */
-static bool has_tids_at(const struct sd_table *tids, uint8_t (*pthreads)[N_PTHREAD],
+static bool has_tids_at(const struct sd_table *tids, const struct pthread_copy *copies,
                         size_t n, size_t offset)
 {
     uint32_t seen[N_THREADS];
@@ -66,7 +71,7 @@ static bool has_tids_at(const struct sd_table *tids, uint8_t (*pthreads)[N_PTHRE
     size_t i, k;
 
     for (i = 0; i < n; i++) {
-        memcpy(&seen[i], pthreads[i] + offset, sizeof *seen);
+        memcpy(&seen[i], copies[i].bytes + offset, sizeof *seen);
         if (!sd_table_get(tids, seen[i], &unused))
             return false;
         for (k = 0; k < i; k++)
@@ -76,24 +81,37 @@ static bool has_tids_at(const struct sd_table *tids, uint8_t (*pthreads)[N_PTHRE
     return true;
 }
 
+/* A thread has a thread state for each interpreter it has been in, but one struct
+ * pthread. */
+static size_t copy_pthreads(struct pthread_copy *copies, const struct sd_remote *r,
+                            const struct sd_python_threads *t)
+{
+    size_t n = 0, i, k;
+
+    for (i = 0; i < t->n && n < N_THREADS; i++) {
+        copies[n].ident = t->items[i].ident;
+        for (k = 0; k < n && copies[k].ident != copies[n].ident; k++)
+            ;
+        if (k == n &&
+            sd_remote_read(r, copies[n].ident, copies[n].bytes, N_PTHREAD) == 0)
+            n++;
+    }
+    return n;
+}
+
 static void learn_tid_offset(struct sd_runtime *rt, const struct sd_remote *r,
                              const struct sd_python_threads *t,
                              const struct sd_table *tids)
 {
-    uint8_t pthreads[N_THREADS][N_PTHREAD];
-    size_t n = 0, offset, i;
+    struct pthread_copy copies[N_THREADS];
+    size_t n = copy_pthreads(copies, r, t), offset;
 
-    for (i = 0; i < t->n && n < N_THREADS; i++)
-        if (sd_remote_read(r, t->items[i].ident, pthreads[n], N_PTHREAD) == 0)
-            n++;
-    if (n == 0)
-        return;
-    if (has_tids_at(tids, pthreads, n, GLIBC_TID)) {
+    if (n > 0 && has_tids_at(tids, copies, n, GLIBC_TID)) {
         rt->tid_offset = GLIBC_TID;
         return;
     }
-    for (offset = 0; offset + 4 <= N_PTHREAD; offset += 4) {
-        if (has_tids_at(tids, pthreads, n, offset)) {
+    for (offset = 0; n > 0 && offset + 4 <= N_PTHREAD; offset += 4) {
+        if (has_tids_at(tids, copies, n, offset)) {
             rt->tid_offset = offset;
             return;
         }
@@ -124,14 +142,15 @@ static int learn_from_code(struct sd_runtime *rt, const struct sd_remote *r,
     return 0;
 }
 
-/* 0 when every frame of the thread is a code object with a line; *n is how many. */
+/* 0 when every frame of the thread is a code object, at an instruction of its own; *n
+ * is how many.  A line table may be made up by a program, but hardly all of them. */
 static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
                         uint64_t thread, size_t *n)
 {
     struct sd_frame frames[N_FRAMES];
     struct sd_codes codes = { 0 };
     const struct sd_code *code;
-    size_t i;
+    size_t n_fit = 0, i;
     int rc = sd_frames_walk(r, &rt->layout, thread, frames, N_FRAMES, n);
 
     for (i = 0; rc == 0 && i < *n; i++) {
@@ -145,9 +164,11 @@ static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
             !sd_code_has_instr(code, &rt->layout, frames[i].instr))
             rc = SD_ETORN;
         rt->is_checked = rt->is_checked || rc == 0;
+        n_fit += sd_lines_fit(rt->layout.lines_style, code->table, code->n_table,
+                              code->n_code);
     }
     sd_codes_release(&codes);
-    return rc;
+    return rc == 0 && *n > 0 && n_fit == 0 ? SD_ETORN : rc;
 }
 
 /* --- All of it
@@ -155,6 +176,7 @@ static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
 
 struct look { /* what one look at the process saw */
     size_t n_threads, n_known_tids, n_frames, n_wrong;
+    bool has_main; /* the main interpreter is among them */
 };
 
 static size_t count_known_tids(const struct sd_python_threads *t, pid_t pid)
@@ -189,6 +211,7 @@ static int look_once(struct sd_runtime *rt, const struct sd_remote *r,
             return rc;
     }
     seen->n_threads = t->n;
+    seen->has_main = t->main_interpreter;
     seen->n_known_tids = count_known_tids(t, r->pid);
     for (i = 0; i < t->n && i < N_THREADS; i++) {
         rc = check_frames(rt, r, t->items[i].state, &n);
@@ -206,6 +229,12 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
 {
     if (seen->n_threads == 0)
         return sd_fail(SD_EABSENT, "its Python (%s) has not begun to run", rt->version);
+    if (!seen->has_main)
+        return sd_fail(
+            SD_EFORMAT,
+            "its Python (%s) does not look as this version does: it has no main "
+            "interpreter",
+            rt->version);
     if (seen->n_known_tids == 0)
         return sd_fail(
             SD_EFORMAT,
