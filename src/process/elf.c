@@ -26,6 +26,12 @@ static const void *bytes(const struct sd_elf *e, uint64_t at, uint64_t n)
     return e->file.p + at;
 }
 
+/* The same for a table of numbers, which the format keeps aligned. */
+static const void *table_at(const struct sd_elf *e, uint64_t at, uint64_t n)
+{
+    return at % 8 == 0 ? bytes(e, at, n) : NULL;
+}
+
 static bool is_ours(const Elf64_Ehdr *h)
 {
     return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 &&
@@ -96,7 +102,7 @@ static const Elf64_Phdr *segments(const struct sd_elf *e, size_t *n)
     const Elf64_Ehdr *h = (const Elf64_Ehdr *)e->file.p;
 
     *n = h->e_phnum < N_HEADERS_MAX ? h->e_phnum : N_HEADERS_MAX;
-    return bytes(e, h->e_phoff, *n * sizeof(Elf64_Phdr));
+    return table_at(e, h->e_phoff, *n * sizeof(Elf64_Phdr));
 }
 
 bool sd_elf_bias(const struct sd_elf *e, const struct sd_mapping *m, uint64_t *bias)
@@ -136,7 +142,7 @@ static const Elf64_Shdr *sections(const struct sd_elf *e, size_t *n)
     if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shnum > N_HEADERS_MAX)
         return NULL;
     *n = h->e_shnum;
-    return bytes(e, h->e_shoff, *n * sizeof(Elf64_Shdr));
+    return table_at(e, h->e_shoff, *n * sizeof(Elf64_Shdr));
 }
 
 /* A name in a string table, when all of it is there. */
@@ -172,7 +178,7 @@ static bool find_in_table(const struct sd_elf *e, const Elf64_Shdr *table,
                           struct sd_elf_place *out)
 {
     size_t n = table->sh_size / sizeof(Elf64_Sym), i;
-    const Elf64_Sym *s = bytes(e, table->sh_offset, n * sizeof *s);
+    const Elf64_Sym *s = table_at(e, table->sh_offset, n * sizeof *s);
 
     if (!s || n > N_SYMBOLS_MAX)
         return false;
