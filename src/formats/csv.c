@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* csv: every event in one row, every metric of the capture in one column.
+/* csv: every event in one row, every metric of the capture in one column.  The name of
+ * a sample is the function it was in.
  *
  * Values are raw: nanoseconds, bytes, counts.  Metrics of one name share a column: a
- * row is a span or a point, never both. */
+ * row is a span, a point or a sample, never two of them. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,17 +75,37 @@ static void put_track(struct sd_out *out, const struct sd_profile *p, sd_track_i
     sd_out_text(out, ",");
 }
 
+static const char *kind_of(const struct sd_event *e)
+{
+    switch (e->kind) {
+    case SD_EVENT_SPAN:
+        return e->flags & SD_SPAN_UNFINISHED ? "unfinished" : "span";
+    case SD_EVENT_POINT:
+        return "point";
+    case SD_EVENT_SAMPLE:
+        return e->flags & SD_SAMPLE_IDLE ? "idle" : "sample";
+    }
+    return "";
+}
+
+static const char *name_of(const struct sd_profile *p, const struct sd_event *e)
+{
+    if (e->kind == SD_EVENT_SPAN)
+        return p->sites[e->site.at].path;
+    if (e->kind == SD_EVENT_SAMPLE && e->stack.at != UINT32_MAX)
+        return p->sites[p->stacks[e->stack.at].site.at].path;
+    return NULL;
+}
+
 static void put_event(struct sd_out *out, const struct sd_profile *p,
                       const struct columns *c, const struct sd_event *e)
 {
-    bool is_span = e->kind == SD_EVENT_SPAN;
+    const char *name = name_of(p, e);
 
-    sd_out_text(out, !is_span                          ? "point"
-                     : (e->flags & SD_SPAN_UNFINISHED) ? "unfinished"
-                                                       : "span");
+    sd_out_text(out, kind_of(e));
     put_track(out, p, e->track);
-    if (is_span)
-        sd_csv_text(out, p->sites[e->site.at].path, strlen(p->sites[e->site.at].path));
+    if (name)
+        sd_csv_text(out, name, strlen(name));
     put_seconds(out, e->from_ns);
     put_seconds(out, e->to_ns);
     for (uint32_t k = 0; k < c->n; k++)
@@ -125,6 +146,7 @@ const struct sd_format sd_format_csv = {
     .suffix = ".csv",
     .summary = "one row per event, one column per metric",
     .loses = "notes, facts about the run, how whole the capture is, units and meanings "
-             "of metrics, files and lines of sites",
+             "of metrics, files and lines of sites, and of a sample all frames but the "
+             "newest",
     .write = write_csv,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* json: one object with all of a capture: `health`, `meta`, `notes`, then `metrics`,
- * `tracks` and `sites` numbered by `id`, then `events`, which name those ids.  Times
+ * `tracks`, `sites` and `stacks` numbered by `id` (a stack is a frame on top of its
+ * `parent`), then `events`, which name those ids.  Times
  * are nanoseconds from the capture's zero, values raw under the metric's unit.  Events
  * are streamed, one per line, so that writing them takes no memory. */
 #include <string.h>
@@ -56,6 +57,14 @@ static void key_id(struct sd_json *j, const char *key, uint32_t id)
         sd_json_null(j);
     else
         sd_json_uint(j, id);
+}
+
+static void key_true(struct sd_json *j, const char *key, bool is_true)
+{
+    if (!is_true)
+        return;
+    sd_json_key(j, key);
+    sd_json_bool(j, true);
 }
 
 static void key_status(struct sd_json *j, const char *key, int32_t status)
@@ -172,6 +181,22 @@ static void put_sites(struct sd_json *j, const struct sd_profile *p)
         key_text(j, "file", s->file);
         key_uint(j, "line", s->line);
         key_text(j, "label", s->label);
+        key_true(j, "native", s->is_native);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+static void put_stacks(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "stacks");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_stacks; i++) {
+        sd_json_object(j);
+        key_uint(j, "id", i);
+        key_id(j, "parent", p->stacks[i].parent.at);
+        key_uint(j, "site", p->stacks[i].site.at);
+        key_uint(j, "line", p->stacks[i].line);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -191,27 +216,44 @@ static void put_values(struct sd_json *j, const struct sd_profile *p,
     sd_json_end(j);
 }
 
+static void put_span(struct sd_json *j, const struct sd_event *e)
+{
+    key_uint(j, "site", e->site.at);
+    key_uint(j, "from_ns", e->from_ns);
+    key_uint(j, "to_ns", e->to_ns);
+    key_true(j, "raised", e->flags & SD_SPAN_RAISED);
+    key_true(j, "unfinished", e->flags & SD_SPAN_UNFINISHED);
+}
+
+static void put_sample(struct sd_json *j, const struct sd_event *e)
+{
+    key_id(j, "stack", e->stack.at);
+    key_uint(j, "time_ns", e->from_ns);
+    key_true(j, "idle", e->flags & SD_SAMPLE_IDLE);
+    key_true(j, "gil", e->flags & SD_SAMPLE_GIL);
+    key_true(j, "waits_gil", e->flags & SD_SAMPLE_WAITS_GIL);
+    key_true(j, "partial", e->flags & SD_SAMPLE_PARTIAL);
+    key_true(j, "stopped", e->flags & SD_SAMPLE_STOPPED);
+}
+
 static void put_event(struct sd_json *j, const struct sd_profile *p,
                       const struct sd_event *e)
 {
+    static const char *const kinds[] = {
+        [SD_EVENT_SPAN] = "span",
+        [SD_EVENT_POINT] = "point",
+        [SD_EVENT_SAMPLE] = "sample",
+    };
+
     sd_json_object(j);
-    key_text(j, "kind", e->kind == SD_EVENT_SPAN ? "span" : "point");
+    key_text(j, "kind", kinds[e->kind]);
     key_uint(j, "track", e->track.at);
-    if (e->kind == SD_EVENT_SPAN) {
-        key_uint(j, "site", e->site.at);
-        key_uint(j, "from_ns", e->from_ns);
-        key_uint(j, "to_ns", e->to_ns);
-        if (e->flags & SD_SPAN_RAISED) {
-            sd_json_key(j, "raised");
-            sd_json_bool(j, true);
-        }
-        if (e->flags & SD_SPAN_UNFINISHED) {
-            sd_json_key(j, "unfinished");
-            sd_json_bool(j, true);
-        }
-    } else {
+    if (e->kind == SD_EVENT_SPAN)
+        put_span(j, e);
+    else if (e->kind == SD_EVENT_SAMPLE)
+        put_sample(j, e);
+    else
         key_uint(j, "time_ns", e->from_ns);
-    }
     put_values(j, p, e);
     sd_json_end(j);
 }
@@ -225,6 +267,7 @@ static void put_definitions(struct sd_json *j, const struct sd_profile *p)
     put_metrics(j, p);
     put_tracks(j, p);
     put_sites(j, p);
+    put_stacks(j, p);
 }
 
 static int write_json(const struct sd_profile *p, const char *path,

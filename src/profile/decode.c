@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "profile/define.h"
+#include "profile/samples.h"
 #include "profile/series.h"
 
 enum { NONE = UINT32_MAX };
@@ -193,6 +194,7 @@ static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
         .line = r->line,
         .parent = local_id(d, r->parent, SD_REC_SITE),
         .label = optional_name(d, r->label),
+        .flags = r->flags & SD_SITE_NATIVE,
     };
     uint32_t id;
     int rc = 0;
@@ -287,6 +289,39 @@ static int take_shape(struct sd_decoder *d, const struct sd_rec_shape *r)
     return rc;
 }
 
+static int lost_stack(const struct sd_decoder *d, uint32_t *id)
+{
+    if (d->grow)
+        return sd_define_lost_stack(d->grow, id);
+    *id = sd_find_lost_stack(d->p);
+    return 0;
+}
+
+static int take_stack(struct sd_decoder *d, const struct sd_rec_stack *r)
+{
+    struct sd_stack key = {
+        .parent = { local_id(d, r->parent, SD_REC_STACK) },
+        .site = { local_id(d, r->site, SD_REC_SITE) },
+        .line = r->line,
+    };
+    uint32_t id;
+    int rc = 0;
+
+    if (r->parent != 0 && key.parent.at == NONE)
+        rc = lost_stack(d, &key.parent.at);
+    if (rc == 0 && key.site.at == NONE)
+        rc = lost_site(d, &key.site.at);
+    if (rc < 0)
+        return rc;
+    if (d->grow)
+        rc = sd_define_stack(d->grow, &key, &id);
+    else
+        id = sd_find_stack(d->p, &key);
+    if (rc == 0)
+        set_local(d, r->id, SD_REC_STACK, id);
+    return rc;
+}
+
 /* --- Facts */
 
 static int take_meta(struct sd_decoder *d, const struct sd_rec_meta *r)
@@ -344,7 +379,7 @@ static void set_values(const struct sd_decoder *d, struct sd_event *e, uint32_t 
  * after the profile was loaded. */
 static bool is_known(const struct sd_event *e)
 {
-    return e->track.at != NONE && (e->kind == SD_EVENT_POINT || e->site.at != NONE);
+    return e->track.at != NONE && (e->kind != SD_EVENT_SPAN || e->site.at != NONE);
 }
 
 /* The track of an event, and for spans the process it is matched in. */
@@ -400,6 +435,7 @@ static int take_span(struct sd_decoder *d, const struct sd_rec_span *r,
     if (rc < 0)
         return rc;
     e->kind = SD_EVENT_SPAN;
+    e->stack = SD_NO_STACK;
     e->from_ns = moment(d, r->from);
     e->to_ns = moment(d, r->to);
     if (e->to_ns < e->from_ns)
@@ -421,8 +457,30 @@ static int take_point(struct sd_decoder *d, const struct sd_rec_point *r,
         return rc;
     e->kind = SD_EVENT_POINT;
     e->site = SD_NO_SITE;
+    e->stack = SD_NO_STACK;
     e->from_ns = e->to_ns = moment(d, r->time);
     e->flags = 0;
+    seen_until(d, e->to_ns);
+    set_values(d, e, r->shape, r->values, room);
+    return is_known(e);
+}
+
+static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
+                       struct sd_event *e)
+{
+    size_t room = (r->head.len - offsetof(struct sd_rec_sample, values)) / 8;
+    uint32_t process;
+    int rc = event_track(d, r->track, &e->track.at, &process);
+
+    e->stack.at = local_id(d, r->stack, SD_REC_STACK);
+    if (rc == 0 && r->stack != 0 && e->stack.at == NONE)
+        rc = lost_stack(d, &e->stack.at);
+    if (rc < 0)
+        return rc;
+    e->kind = SD_EVENT_SAMPLE;
+    e->site = SD_NO_SITE;
+    e->from_ns = e->to_ns = moment(d, r->time);
+    e->flags = r->flags & SD_SAMPLE_KNOWN;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
     return is_known(e);
@@ -438,8 +496,12 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
         return take_span(d, r, e);
     case SD_REC_OPEN:
         return take_open(d, r);
+    case SD_REC_SAMPLE:
+        return take_sample(d, r, e);
     case SD_REC_POINT:
         return take_point(d, r, e);
+    case SD_REC_STACK:
+        return take_stack(d, r);
     case SD_REC_STRING:
         return take_string(d, r);
     case SD_REC_SITE:
@@ -517,6 +579,7 @@ static int next_unfinished(struct sd_decoder *d, struct sd_event *e)
         .kind = SD_EVENT_SPAN,
         .track = { left.track },
         .site = { left.site },
+        .stack = SD_NO_STACK,
         .from_ns = left.from_ns,
         .to_ns = d->stream_ends[left.stream],
         .flags = SD_SPAN_UNFINISHED,

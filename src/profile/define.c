@@ -13,7 +13,7 @@ enum { STRING_LOST = 0, STRING_TOO_MANY = 1 };
 
 /* What an interned key takes beside its own bytes: its item and its share of a hash
  * table that is never fuller than three quarters and just doubled. */
-enum { INTERNED_BYTES = 64 };
+enum { INTERNED_BYTES = 64, TRIPLE_BYTES = 24 };
 
 static size_t used_bytes(const struct sd_profile *p)
 {
@@ -26,10 +26,13 @@ static size_t used_bytes(const struct sd_profile *p)
            p->n_spans * 2 * sizeof(struct sd_interval) +
            p->cap_series * (sizeof *p->series + INTERNED_BYTES) +
            p->n_series * sizeof(struct sd_series_bucket) +
+           p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
+           p->cap_samples * (sizeof *p->samples + TRIPLE_BYTES +
+                             p->n_sample_metrics * sizeof(int64_t)) +
            ix->n_rows * ix->stride * sizeof(struct sd_sum);
 }
 
-static bool has_room(struct sd_profile *p, size_t n)
+bool sd_profile_has_room(struct sd_profile *p, size_t n)
 {
     if (used_bytes(p) + n <= SD_PROFILE_LIMIT_BYTES)
         return true;
@@ -64,7 +67,7 @@ int sd_define_string(struct sd_profile *p, const void *s, size_t n, uint32_t *id
         *id = known;
         return 0;
     }
-    if (!has_room(p, n)) {
+    if (!sd_profile_has_room(p, n)) {
         *id = STRING_TOO_MANY;
         return 0;
     }
@@ -115,14 +118,15 @@ static int new_site(struct sd_profile *p, const struct sd_site_key *key, uint32_
         .line = key->line,
         .parent = { key->parent },
         .label = text_of(p, key->label),
+        .is_native = key->flags & SD_SITE_NATIVE,
     };
     return 0;
 }
 
 static struct sd_site_key special_site(uint32_t name)
 {
-    return (struct sd_site_key){ SD_SITE_SECTION, name,      UINT32_MAX, 0,
-                                 UINT32_MAX,      UINT32_MAX };
+    return (struct sd_site_key){ SD_SITE_SECTION, name,       UINT32_MAX, 0,
+                                 UINT32_MAX,      UINT32_MAX, 0 };
 }
 
 uint32_t sd_find_site(const struct sd_profile *p, const struct sd_site_key *key)
@@ -134,6 +138,20 @@ uint32_t sd_find_site(const struct sd_profile *p, const struct sd_site_key *key)
                             : sd_intern_find(&p->index->sites, &other, sizeof other);
 }
 
+uint32_t sd_find_too_many_site(const struct sd_profile *p)
+{
+    const struct sd_site_key other = special_site(STRING_TOO_MANY);
+
+    return sd_find_site(p, &other);
+}
+
+int sd_define_too_many_site(struct sd_profile *p, uint32_t *id)
+{
+    const struct sd_site_key other = special_site(STRING_TOO_MANY);
+
+    return sd_define_site(p, &other, id);
+}
+
 int sd_define_site(struct sd_profile *p, const struct sd_site_key *key, uint32_t *id)
 {
     const struct sd_site_key other = special_site(STRING_TOO_MANY);
@@ -141,7 +159,7 @@ int sd_define_site(struct sd_profile *p, const struct sd_site_key *key, uint32_t
     *id = sd_intern_find(&p->index->sites, key, sizeof *key);
     if (*id != UINT32_MAX)
         return 0;
-    if (has_room(p, sizeof *key + sizeof *p->sites))
+    if (sd_profile_has_room(p, sizeof *key + sizeof *p->sites))
         return new_site(p, key, id);
     *id = sd_intern_find(&p->index->sites, &other, sizeof other);
     return *id != UINT32_MAX ? 0 : new_site(p, &other, id);
@@ -286,7 +304,7 @@ int sd_define_track(struct sd_profile *p, const struct sd_track_definition *d,
             *id = d->parent;
             return 0;
         }
-        if (!has_room(p, sizeof key + sizeof *p->tracks))
+        if (!sd_profile_has_room(p, sizeof key + sizeof *p->tracks))
             return define_special_track(p, STRING_TOO_MANY, id);
         rc = new_track(p, &key, id);
         if (rc < 0)
@@ -356,7 +374,7 @@ static bool has_room_for_metric(struct sd_profile *p)
                       : p->index->n_rows * MORE_METRICS * sizeof(struct sd_sum);
 
     if (p->n_metrics < SD_METRICS_MAX)
-        return has_room(p, more);
+        return sd_profile_has_room(p, more);
     p->index->n_refused++;
     return false;
 }
@@ -409,7 +427,8 @@ int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
     int rc;
 
     *id = sd_find_shape(p, metrics, n);
-    if (*id != UINT32_MAX || !has_room(p, 2 * n * sizeof *metrics + sizeof *shapes))
+    if (*id != UINT32_MAX ||
+        !sd_profile_has_room(p, 2 * n * sizeof *metrics + sizeof *shapes))
         return 0;
     shapes =
         sd_grow_array(ix->shapes_of, &ix->cap_shapes, ix->shapes.n + 1, sizeof *shapes);
@@ -484,7 +503,8 @@ int sd_profile_total(struct sd_profile *p, uint32_t site, uint32_t track, size_t
         *at = (size_t)known;
         return 0;
     }
-    if (has_room(p, sizeof *p->spans + p->index->stride * sizeof(struct sd_sum)))
+    if (sd_profile_has_room(p, sizeof *p->spans +
+                                   p->index->stride * sizeof(struct sd_sum)))
         return new_total(p, site, track, at);
     rc = define_special_track(p, STRING_TOO_MANY, &track);
     if (rc < 0)
@@ -511,7 +531,7 @@ int sd_profile_readings(struct sd_profile *p, uint32_t track, uint32_t metric,
         *at = (size_t)known;
         return 0;
     }
-    if (!has_room(p, sizeof *series))
+    if (!sd_profile_has_room(p, sizeof *series))
         return 0;
     series = sd_grow_array(p->series, &p->cap_series, p->n_series + 1, sizeof *series);
     if (!series)

@@ -14,6 +14,7 @@
 
 #include "base/table.h"
 #include "profile/profile.h"
+#include "profile/triples.h"
 
 #ifdef SD_TINY
 enum { SD_PROFILE_LIMIT_BYTES = 8 << 20 };
@@ -41,8 +42,10 @@ struct sd_profile_index {
     size_t cap_shapes;
     uint64_t *named_at; /* owned; by track id: when the name it has was given */
     size_t cap_named;
-    struct sd_table totals; /* site << 32 | track: place in spans */
-    struct sd_table series; /* track << 32 | metric: place in series */
+    struct sd_table totals;    /* site << 32 | track: place in spans */
+    struct sd_table series;    /* track << 32 | metric: place in series */
+    struct sd_triples stacks;  /* parent, site, line */
+    struct sd_triples samples; /* stack, track, flags */
     /* The values of all span totals, row after row, `stride` each: one block, because
      * metrics keep turning up while totals are there already. */
     struct sd_sum *sums; /* owned */
@@ -59,6 +62,7 @@ struct sd_profile_index {
 /* What a definition says, in ids of the profile. */
 struct sd_site_key {
     uint32_t kind, name, file, line, parent, label; /* UINT32_MAX: none */
+    uint32_t flags;                                 /* enum sd_site_flags */
 };
 struct sd_track_key {
     uint32_t kind;
@@ -72,6 +76,10 @@ struct sd_metric_key {
 };
 
 struct sd_profile *sd_profile_new(void); /* or NULL, with its sentence */
+
+/* Is there room for n bytes more?  If not, one more definition is counted as refused.
+ */
+bool sd_profile_has_room(struct sd_profile *p, size_t n);
 
 /* Each puts the id into *id: the one there is, or a new one.  0 or SD_ENOMEM. */
 int sd_define_string(struct sd_profile *p, const void *s, size_t n, uint32_t *id);
@@ -90,6 +98,7 @@ struct sd_track_definition {
 int sd_define_track(struct sd_profile *p, const struct sd_track_definition *d,
                     uint32_t *id);
 int sd_define_lost_site(struct sd_profile *p, uint32_t *id);
+int sd_define_too_many_site(struct sd_profile *p, uint32_t *id);
 int sd_define_lost_track(struct sd_profile *p, uint32_t *id);
 
 /* The same without changing the profile; UINT32_MAX: not there. */
@@ -99,6 +108,7 @@ uint32_t sd_find_metric(const struct sd_profile *p, const struct sd_metric_key *
 uint32_t sd_find_shape(const struct sd_profile *p, const uint32_t *metrics, uint32_t n);
 uint32_t sd_find_track(const struct sd_profile *p, const struct sd_track_definition *d);
 uint32_t sd_find_lost_site(const struct sd_profile *p);
+uint32_t sd_find_too_many_site(const struct sd_profile *p);
 uint32_t sd_find_lost_track(const struct sd_profile *p);
 
 /* The aggregates of one site on one track, or one metric on one track; made when new.

@@ -106,6 +106,15 @@ static int track_passes(struct sd_screen *s, const struct sd_profile *p, sd_trac
     return s->tracks[t.at] == PASSES;
 }
 
+/* A function is known by its file as much as by its name. */
+static bool is_match(const struct sd_screen *s, const struct sd_site *site)
+{
+    if (regexec(&s->match, site->path, 0, NULL, 0) == 0)
+        return true;
+    return site->kind == SD_SITE_FUNCTION && site->file &&
+           regexec(&s->match, site->file, 0, NULL, 0) == 0;
+}
+
 static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_id id)
 {
     int rc = remember(&s->sites, &s->n_sites, id.at);
@@ -113,9 +122,36 @@ static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_
     if (rc < 0)
         return rc;
     if (s->sites[id.at] == NOT_ASKED)
-        s->sites[id.at] =
-            regexec(&s->match, p->sites[id.at].path, 0, NULL, 0) == 0 ? PASSES : FAILS;
+        s->sites[id.at] = is_match(s, &p->sites[id.at]) ? PASSES : FAILS;
     return s->sites[id.at] == PASSES;
+}
+
+/* A stack passes when one of its frames does.  The walk towards the root stops at the
+ * first frame that passes or has been answered; then all on the way know. */
+static int stack_passes(struct sd_screen *s, const struct sd_profile *p, sd_stack_id id)
+{
+    uint32_t end = id.at;
+    uint8_t answer = FAILS;
+    int rc = 0;
+
+    if (id.at == UINT32_MAX)
+        return 0;
+    rc = remember(&s->stacks, &s->n_stacks, id.at);
+    while (rc == 0 && answer == FAILS && end != UINT32_MAX) {
+        if (s->stacks[end] != NOT_ASKED) {
+            answer = s->stacks[end];
+            break;
+        }
+        rc = site_passes(s, p, p->stacks[end].site);
+        answer = rc == 1 ? PASSES : FAILS;
+        end = p->stacks[end].parent.at;
+        rc = rc < 0 ? rc : 0;
+    }
+    if (rc < 0)
+        return rc;
+    for (uint32_t at = id.at; at != end; at = p->stacks[at].parent.at)
+        s->stacks[at] = answer;
+    return answer == PASSES;
 }
 
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
@@ -134,6 +170,8 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
         rc = track_passes(s, p, e->track);
     if (rc == 1 && s->has_match && e->kind == SD_EVENT_SPAN)
         rc = site_passes(s, p, e->site);
+    if (rc == 1 && s->has_match && e->kind == SD_EVENT_SAMPLE)
+        rc = stack_passes(s, p, e->stack);
     return rc;
 }
 
@@ -181,5 +219,6 @@ void sd_screen_release(struct sd_screen *s)
     sd_intervals_release(&s->open);
     sd_free(s->sites);
     sd_free(s->tracks);
+    sd_free(s->stacks);
     *s = (struct sd_screen){ 0 };
 }

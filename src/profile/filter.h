@@ -27,6 +27,8 @@ struct sd_screen {
     size_t n_sites;
     uint8_t *tracks; /* owned; the same by track */
     size_t n_tracks;
+    uint8_t *stacks; /* owned; the same by stack */
+    size_t n_stacks;
 };
 
 /* SD_EUSAGE with a sentence when the regular expression is none. */

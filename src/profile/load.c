@@ -9,6 +9,7 @@
 #include "profile/define.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/samples.h"
 #include "profile/series.h"
 
 /* A site's spans are nearly always on the track they were on before. */
@@ -114,6 +115,14 @@ static int add_point(struct loader *l, const struct sd_event *e)
     return rc;
 }
 
+static int add_sample(struct loader *l, const struct sd_event *e)
+{
+    const struct sd_sample_total which = { e->stack, e->track, e->flags };
+
+    l->p->n_sample_events++;
+    return sd_samples_add(l->p, &which, e->metrics, e->values, e->n_values);
+}
+
 static int add_event(struct loader *l, const struct sd_event *e)
 {
     struct sd_track *t = &l->p->tracks[e->track.at];
@@ -121,7 +130,15 @@ static int add_event(struct loader *l, const struct sd_event *e)
     t->first_ns = e->from_ns < t->first_ns ? e->from_ns : t->first_ns;
     t->last_ns = e->to_ns > t->last_ns ? e->to_ns : t->last_ns;
     l->p->end_ns = e->to_ns > l->p->end_ns ? e->to_ns : l->p->end_ns;
-    return e->kind == SD_EVENT_SPAN ? add_span(l, e) : add_point(l, e);
+    switch (e->kind) {
+    case SD_EVENT_SPAN:
+        return add_span(l, e);
+    case SD_EVENT_POINT:
+        return add_point(l, e);
+    case SD_EVENT_SAMPLE:
+        return add_sample(l, e);
+    }
+    return 0;
 }
 
 /* The pass that a section filter needs before the real one.  It defines all names

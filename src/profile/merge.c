@@ -5,11 +5,12 @@
 #include "base/mem.h"
 #include "profile/define.h"
 #include "profile/profile.h"
+#include "profile/samples.h"
 #include "profile/series.h"
 
 /* What the ids of `from` are in `into`. */
 struct ids {
-    uint32_t *sites, *tracks, *metrics;
+    uint32_t *sites, *tracks, *metrics, *stacks;
     uint64_t later_ns; /* added to the times of `from` */
 };
 
@@ -108,7 +109,9 @@ static int map_site(struct sd_profile *into, const struct sd_profile *from, size
                     struct ids *ids)
 {
     const struct sd_site *s = &from->sites[i];
-    struct sd_site_key key = { .kind = s->kind, .line = s->line };
+    struct sd_site_key key = { .kind = s->kind,
+                               .line = s->line,
+                               .flags = s->is_native ? SD_SITE_NATIVE : 0 };
     int rc = map_text(into, s->name, &key.name);
 
     if (rc == 0)
@@ -136,6 +139,17 @@ static int map_track(struct sd_profile *into, const struct sd_profile *from, siz
     if (t->parent.at != UINT32_MAX && ids->tracks[t->parent.at] != UINT32_MAX)
         d.parent = ids->tracks[t->parent.at];
     return rc < 0 ? rc : sd_define_track(into, &d, &ids->tracks[i]);
+}
+
+static int map_stack(struct sd_profile *into, const struct sd_profile *from, size_t i,
+                     struct ids *ids)
+{
+    const struct sd_stack *s = &from->stacks[i];
+    struct sd_stack key = { SD_NO_STACK, { ids->sites[s->site.at] }, s->line };
+
+    if (s->parent.at != UINT32_MAX)
+        key.parent.at = ids->stacks[s->parent.at];
+    return sd_define_stack(into, &key, &ids->stacks[i]);
 }
 
 static void merge_track(struct sd_track *into, const struct sd_track *from,
@@ -170,6 +184,8 @@ static int map_definitions(struct sd_profile *into, const struct sd_profile *fro
         rc = map_site(into, from, i, ids);
     for (size_t i = 0; i < from->n_metrics && rc == 0; i++)
         rc = map_metric(into, &from->metrics[i], &ids->metrics[i]);
+    for (size_t i = 0; i < from->n_stacks && rc == 0; i++)
+        rc = map_stack(into, from, i, ids);
     for (size_t i = 0; i < from->n_tracks && rc == 0; i++)
         rc = map_track(into, from, i, ids);
     for (size_t i = 0; i < from->n_tracks && rc == 0; i++)
@@ -253,6 +269,25 @@ static int merge_series(struct sd_profile *into, const struct sd_series *f,
                            into->real_zero_ns, ids->later_ns);
 }
 
+static int merge_samples(struct sd_profile *into, const struct sd_profile *from,
+                         size_t i, const struct ids *ids)
+{
+    struct sd_sample_total which = from->samples[i];
+    sd_metric_id metrics[SD_SAMPLE_METRICS];
+    int64_t values[SD_SAMPLE_METRICS];
+    uint32_t n = 0;
+
+    which.track.at = ids->tracks[which.track.at];
+    if (which.stack.at != UINT32_MAX)
+        which.stack.at = ids->stacks[which.stack.at];
+    for (uint32_t k = 0; k < from->n_sample_metrics; k++) {
+        metrics[n].at = ids->metrics[from->sample_metrics[k].at];
+        values[n] = from->sample_values[k][i];
+        n += metrics[n].at != UINT32_MAX;
+    }
+    return sd_samples_add(into, &which, metrics, values, n);
+}
+
 static int merge_facts(struct sd_profile *into, const struct sd_profile *from,
                        const struct ids *ids)
 {
@@ -315,6 +350,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_total(into, from, &from->spans[i], ids);
     for (size_t i = 0; i < from->n_series && rc == 0; i++)
         rc = merge_series(into, &from->series[i], ids);
+    for (size_t i = 0; i < from->n_samples && rc == 0; i++)
+        rc = merge_samples(into, from, i, ids);
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)
@@ -330,7 +367,8 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
     ids.sites = sd_alloc((from->n_sites + 1) * sizeof *ids.sites);
     ids.tracks = sd_alloc((from->n_tracks + 1) * sizeof *ids.tracks);
     ids.metrics = sd_alloc((from->n_metrics + 1) * sizeof *ids.metrics);
-    rc = ids.sites && ids.tracks && ids.metrics ? 0 : sd_no_memory();
+    ids.stacks = sd_alloc((from->n_stacks + 1) * sizeof *ids.stacks);
+    rc = ids.sites && ids.tracks && ids.metrics && ids.stacks ? 0 : sd_no_memory();
     if (rc == 0)
         rc = bring_hosts(into);
     if (rc == 0) {
@@ -343,11 +381,13 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->end_ns = end_ns > into->end_ns ? end_ns : into->end_ns;
         into->n_span_events += from->n_span_events;
         into->n_point_events += from->n_point_events;
+        into->n_sample_events += from->n_sample_events;
         merge_health(&into->health, &from->health);
     }
     sd_profile_settle(into);
     sd_free(ids.sites);
     sd_free(ids.tracks);
     sd_free(ids.metrics);
+    sd_free(ids.stacks);
     return rc;
 }

@@ -20,6 +20,8 @@ static void free_index(struct sd_profile_index *ix)
     sd_free(ix->sums);
     sd_table_release(&ix->totals);
     sd_table_release(&ix->series);
+    sd_triples_release(&ix->stacks);
+    sd_triples_release(&ix->samples);
     sd_free(ix);
 }
 
@@ -36,6 +38,10 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p->metrics);
     sd_free(p->spans);
     sd_free(p->series);
+    sd_free(p->stacks);
+    sd_free(p->samples);
+    for (uint32_t i = 0; i < p->n_sample_metrics; i++)
+        sd_free(p->sample_values[i]);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);

@@ -30,8 +30,12 @@ typedef struct {
 typedef struct {
     uint32_t at;
 } sd_metric_id;
+typedef struct {
+    uint32_t at;
+} sd_stack_id;
 #define SD_NO_SITE ((sd_site_id){ UINT32_MAX })
 #define SD_NO_TRACK ((sd_track_id){ UINT32_MAX })
+#define SD_NO_STACK ((sd_stack_id){ UINT32_MAX })
 
 struct sd_site {
     enum sd_site_kind kind;
@@ -40,7 +44,8 @@ struct sd_site {
     const char *file; /* or NULL */
     uint32_t line;
     sd_site_id parent;
-    const char *label; /* signature, or NULL */
+    const char *label; /* signature, or NULL; of a function its qualified name */
+    bool is_native;    /* compiled code: `file` is its library */
 };
 
 struct sd_track {
@@ -83,6 +88,23 @@ struct sd_span_total {
 };
 enum { SD_SPAN_INTERVALS = 512 };
 
+/* One frame on top of its parent's.  A parent has a smaller id than what stands on it,
+ * so walking ids downwards meets children before parents. */
+struct sd_stack {
+    sd_stack_id parent; /* or SD_NO_STACK: the outermost frame */
+    sd_site_id site;
+    uint32_t line; /* being executed; 0: not known */
+};
+
+/* All samples of one stack on one track under the same flags; how many and how long is
+ * in the profile's sample_values. */
+struct sd_sample_total {
+    sd_stack_id stack; /* or SD_NO_STACK: no frame */
+    sd_track_id track;
+    uint32_t flags; /* enum sd_sample_flags */
+};
+enum { SD_SAMPLE_METRICS = 8 };
+
 /* One metric's readings on one track, thinned to a bounded number of buckets. */
 struct sd_series_bucket {
     uint64_t from_ns, to_ns; /* of its first and last reading */
@@ -116,7 +138,8 @@ struct sd_filter {
     const char *section; /* path of a section: only what happened while one was open on
                             any track */
     const char *match;   /* spans whose path matches this POSIX extended regular
-                            expression; points all */
+                            expression, samples with a function or file that does;
+                            points all */
 };
 
 struct sd_profile {
@@ -132,6 +155,15 @@ struct sd_profile {
     size_t n_spans, cap_spans;
     struct sd_series *series;
     size_t n_series, cap_series;
+    struct sd_stack *stacks;
+    size_t n_stacks, cap_stacks;
+    struct sd_sample_total *samples;
+    size_t n_samples, cap_samples;
+    /* The metrics that samples carry, and of each the amount of every total.  Amounts
+     * are never below 0, and saturate. */
+    sd_metric_id sample_metrics[SD_SAMPLE_METRICS];
+    int64_t *sample_values[SD_SAMPLE_METRICS]; /* owned; n_samples each */
+    uint32_t n_sample_metrics;
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;
@@ -140,7 +172,8 @@ struct sd_profile {
                               times above */
     uint64_t real_zero_ns; /* the same moment of CLOCK_REALTIME */
     uint64_t end_ns;       /* last event */
-    uint64_t n_span_events, n_point_events; /* that passed the filter */
+    uint64_t n_span_events, n_point_events,
+        n_sample_events; /* that passed the filter */
     struct sd_health health;
     const char *complaint;          /* what is missing, or NULL */
     struct sd_profile_index *index; /* define.h */
@@ -168,6 +201,16 @@ const struct sd_sum *sd_span_total_value(const struct sd_profile *p,
 /* The readings of a metric on a track, whatever it adds; NULL: none. */
 const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_id t,
                                           const char *name);
+/* Which of the sample metrics has this name ("samples", "wall", "cpu"); UINT32_MAX:
+ * none. */
+uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name);
+/* Adds amounts, none of them below 0; the largest number stands for more than it. */
+static inline int64_t sd_amount_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 /* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
 sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
 #endif

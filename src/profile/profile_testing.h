@@ -130,6 +130,34 @@ static inline uint32_t sd_made_site(struct sd_made *m, uint32_t parent, const ch
     return r->id;
 }
 
+/* A function of `file`, whose first line is `line`. */
+static inline uint32_t sd_made_function(struct sd_made *m, const char *name,
+                                        const char *file, uint32_t line)
+{
+    uint32_t name_id = sd_made_string(m, name);
+    uint32_t file_id = file ? sd_made_string(m, file) : 0;
+    struct sd_rec_site *r = sd_made_record(m, SD_REC_SITE, sizeof *r);
+
+    r->id = m->next_id++;
+    r->kind = SD_SITE_FUNCTION;
+    r->name = name_id;
+    r->file = file_id;
+    r->line = line;
+    return r->id;
+}
+
+static inline uint32_t sd_made_stack(struct sd_made *m, uint32_t parent, uint32_t site,
+                                     uint32_t line)
+{
+    struct sd_rec_stack *r = sd_made_record(m, SD_REC_STACK, sizeof *r);
+
+    r->id = m->next_id++;
+    r->parent = parent;
+    r->site = site;
+    r->line = line;
+    return r->id;
+}
+
 static inline uint32_t sd_made_track(struct sd_made *m, enum sd_track_kind kind,
                                      uint32_t parent, uint64_t number, const char *s)
 {
@@ -220,6 +248,44 @@ static inline void sd_made_point(struct sd_made *m, uint32_t track, uint32_t sha
     r->shape = shape;
     r->time = SD_MADE_MONO + time;
     memcpy(r->values, values, 8 * n);
+}
+
+static inline void sd_made_sample_with(struct sd_made *m, uint32_t track,
+                                       uint32_t stack, uint16_t flags, uint64_t time,
+                                       uint32_t shape, const int64_t *values,
+                                       uint32_t n)
+{
+    struct sd_rec_sample *r = sd_made_record(
+        m, SD_REC_SAMPLE, offsetof(struct sd_rec_sample, values) + 8 * n);
+
+    r->track = track;
+    r->stack = stack;
+    r->shape = (uint16_t)shape;
+    r->flags = flags;
+    r->time = SD_MADE_MONO + time;
+    memcpy(r->values, values, 8 * n);
+}
+
+/* The metrics that the sampler writes. */
+static inline uint32_t sd_made_sample_shape(struct sd_made *m)
+{
+    uint32_t metrics[3];
+
+    metrics[0] = sd_made_metric(m, "samples", SD_UNIT_COUNT, SD_ADDS_SUM);
+    metrics[1] = sd_made_metric(m, "wall", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    metrics[2] = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_SUM);
+    return sd_made_shape(m, metrics, 3);
+}
+
+/* `samples` of them, each of 10 ms wall and 8 ms CPU; no CPU when idle. */
+static inline void sd_made_sample(struct sd_made *m, uint32_t track, uint32_t stack,
+                                  uint16_t flags, uint64_t time, uint32_t shape,
+                                  int64_t samples)
+{
+    int64_t values[] = { samples, samples * 10000000,
+                         flags & SD_SAMPLE_IDLE ? 0 : samples * 8000000 };
+
+    sd_made_sample_with(m, track, stack, flags, time, shape, values, 3);
 }
 
 static inline void sd_made_exit(struct sd_made *m, uint32_t track, uint64_t time,

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_SAMPLES_H
+#define SD_PROFILE_SAMPLES_H
+/* samples: stacks and what was seen of them, as a profile is filled. */
+#include "profile/profile.h"
+#include "profile/triples.h"
+
+/* Each puts the id into *id: the one there is, or a new one.  0 or SD_ENOMEM.  A stack
+ * for which there is no room becomes "[too many names]". */
+int sd_define_stack(struct sd_profile *p, const struct sd_stack *key, uint32_t *id);
+int sd_define_lost_stack(struct sd_profile *p, uint32_t *id);
+/* The same without changing the profile; UINT32_MAX: not there. */
+uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key);
+uint32_t sd_find_lost_stack(const struct sd_profile *p);
+
+/* Adds a value to the total of these samples, made when new.  Values below 0 and what
+ * there is no room for are left out, the latter counted. */
+int sd_samples_add(struct sd_profile *p, const struct sd_sample_total *which,
+                   const sd_metric_id *metrics, const int64_t *values, uint32_t n);
+#endif

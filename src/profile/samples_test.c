@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/samples.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/events.h"
+#include "profile/profile_testing.h"
+
+struct ids {
+    uint32_t process, thread, main, f, g, shape, in_main, in_f, in_g;
+};
+
+/* main:3 calls f:12 and, from line 4, g:22. */
+static struct ids define(struct sd_made *m)
+{
+    struct ids i;
+
+    i.process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    i.thread = sd_made_track(m, SD_TRACK_THREAD, i.process, 7, "MainThread");
+    i.main = sd_made_function(m, "<module>", "/x/app.py", 1);
+    i.f = sd_made_function(m, "f", "/x/app.py", 10);
+    i.g = sd_made_function(m, "g", "/x/lib.py", 20);
+    i.shape = sd_made_sample_shape(m);
+    i.in_main = sd_made_stack(m, 0, i.main, 3);
+    i.in_f = sd_made_stack(m, i.in_main, i.f, 12);
+    i.in_g = sd_made_stack(m, sd_made_stack(m, 0, i.main, 4), i.g, 22);
+    return i;
+}
+
+/* Two chunks that define everything afresh and in another order of ids. */
+static void make(struct sd_made *m)
+{
+    struct ids i;
+    uint32_t section;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    i = define(m);
+    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 10, i.shape, 1);
+    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 20, i.shape, 1);
+    sd_made_sample(m, i.thread, i.in_g, SD_SAMPLE_IDLE, 30, i.shape, 10);
+    sd_made_chunk(m, 1, 2);
+    sd_made_string(m, "ids are other ones now");
+    i = define(m);
+    sd_made_sample(m, i.thread, i.in_f, 0, 40, i.shape, 1);
+    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_GIL, 50, i.shape, 1);
+    sd_made_sample(m, i.thread, 0, 0, 60, i.shape, 1);
+    section = sd_made_site(m, 0, "train");
+    sd_made_span(m, section, i.thread, 1, 15, 35);
+    sd_made_end(m, 0);
+}
+
+static int64_t value(const struct sd_profile *p, const char *metric, const char *leaf,
+                     uint32_t flags)
+{
+    uint32_t column = sd_profile_sample_metric(p, metric);
+    int64_t sum = 0;
+
+    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++) {
+        const struct sd_sample_total *t = &p->samples[i];
+        const char *name = t->stack.at == UINT32_MAX
+                               ? "none"
+                               : p->sites[p->stacks[t->stack.at].site.at].name;
+
+        if (t->flags == flags && strcmp(name, leaf) == 0)
+            sum += p->sample_values[column][i];
+    }
+    return sum;
+}
+
+TEST(triples_have_one_id_each_and_keep_it)
+{
+    struct sd_triples t = { 0 };
+    uint32_t id;
+
+    CHECK(sd_triples_find(&t, (struct sd_triple){ 0, 0, 0 }) == UINT32_MAX);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 1000; i++) {
+            CHECK(sd_triples_add(&t, (struct sd_triple){ i % 10, i / 10, 5 }, &id) ==
+                  0);
+            CHECK(id == i);
+        }
+    CHECK(t.n == 1000);
+    CHECK(sd_triples_find(&t, (struct sd_triple){ 7, 3, 5 }) == 37);
+    CHECK(sd_triples_find(&t, (struct sd_triple){ 3, 7, 6 }) == UINT32_MAX);
+    sd_triples_release(&t);
+}
+
+TEST(samples_of_one_stack_are_one_total_over_all_chunks)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    make(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_stacks == 4 && p->n_samples == 4 && p->n_sample_events == 6);
+    CHECK(value(p, "samples", "f", SD_SAMPLE_GIL) == 3);
+    CHECK(value(p, "wall", "f", SD_SAMPLE_GIL) == 30000000);
+    CHECK(value(p, "cpu", "f", SD_SAMPLE_GIL) == 24000000);
+    CHECK(value(p, "samples", "f", 0) == 1);
+    CHECK(value(p, "samples", "g", SD_SAMPLE_IDLE) == 10);
+    CHECK(value(p, "cpu", "g", SD_SAMPLE_IDLE) == 0);
+    CHECK(value(p, "samples", "none", 0) == 1);
+    for (size_t i = 0; i < p->n_stacks; i++)
+        CHECK(p->stacks[i].parent.at == UINT32_MAX || p->stacks[i].parent.at < i);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+static int64_t all_samples(const struct sd_profile *p)
+{
+    uint32_t column = sd_profile_sample_metric(p, "samples");
+    int64_t sum = 0;
+
+    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++)
+        sum += p->sample_values[column][i];
+    return sum;
+}
+
+static int64_t filtered(const struct sd_made *m, struct sd_filter filter)
+{
+    struct sd_profile *p = sd_made_load(m, &filter);
+    int64_t n = all_samples(p);
+
+    sd_profile_free(p);
+    return n;
+}
+
+TEST(filters_judge_samples_by_time_thread_section_and_frames)
+{
+    struct sd_made m;
+
+    make(&m);
+    CHECK(filtered(&m, (struct sd_filter){ .from_ns = 40 }) == 3);
+    CHECK(filtered(&m, (struct sd_filter){ .to_ns = 20 }) == 2);
+    CHECK(filtered(&m, (struct sd_filter){ .track = "7/7" }) == 15);
+    CHECK(filtered(&m, (struct sd_filter){ .track = "Main" }) == 15);
+    CHECK(filtered(&m, (struct sd_filter){ .section = "train" }) == 11);
+    CHECK(filtered(&m, (struct sd_filter){ .match = "^f$" }) == 4);
+    CHECK(filtered(&m, (struct sd_filter){ .match = "lib.py" }) == 10);
+    CHECK(filtered(&m, (struct sd_filter){ .match = "module" }) == 14);
+    CHECK(filtered(&m, (struct sd_filter){ .match = "nothing" }) == 0);
+    sd_made_release(&m);
+}
+
+TEST(events_hand_out_samples_in_order)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_events *events;
+    struct sd_event e;
+    uint64_t last = 0;
+    int n = 0;
+
+    make(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_events_open(p, sd_made_save(&m), NULL, &events) == 0);
+    while (sd_events_next(events, &e) == 1) {
+        if (e.kind != SD_EVENT_SAMPLE)
+            continue;
+        CHECK(e.from_ns > last && e.n_values == 3);
+        CHECK((e.from_ns == 60) == (e.stack.at == UINT32_MAX));
+        if (e.from_ns == 40)
+            CHECK(strcmp(p->sites[p->stacks[e.stack.at].site.at].name, "f") == 0 &&
+                  p->stacks[e.stack.at].line == 12);
+        last = e.from_ns;
+        n++;
+    }
+    CHECK(n == 6);
+    sd_events_free(events);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* One capture with a sample of `name` on the line `line`. */
+static void make_one(struct sd_made *m, const char *name, uint32_t line)
+{
+    uint32_t process, site, shape;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    if (line % 2)
+        sd_made_metric(m, "shifts the others", SD_UNIT_COUNT, SD_ADDS_SUM);
+    site = sd_made_function(m, name, "a.py", 1);
+    shape = sd_made_sample_shape(m);
+    sd_made_sample(m, process, sd_made_stack(m, 0, site, line), 0, 5, shape, line);
+    sd_made_end(m, 0);
+}
+
+static struct sd_profile *loaded(const struct sd_made *m, const struct sd_profile *more)
+{
+    struct sd_profile *p = sd_made_load(m, NULL);
+
+    if (more)
+        CHECK(sd_profile_merge(p, more) == 0);
+    return p;
+}
+
+static bool is_same(const struct sd_profile *a, const struct sd_profile *b)
+{
+    bool is = a->n_stacks == b->n_stacks && a->n_samples == b->n_samples &&
+              a->n_sample_metrics == b->n_sample_metrics &&
+              a->n_sample_events == b->n_sample_events;
+
+    for (size_t i = 0; is && i < a->n_stacks; i++)
+        is = memcmp(&a->stacks[i], &b->stacks[i], sizeof a->stacks[i]) == 0;
+    for (size_t i = 0; is && i < a->n_samples; i++)
+        for (uint32_t k = 0; is && k < a->n_sample_metrics; k++)
+            is = a->sample_values[k][i] == b->sample_values[k][i] &&
+                 a->samples[i].stack.at == b->samples[i].stack.at;
+    return is;
+}
+
+TEST(merged_samples_are_the_same_in_any_grouping)
+{
+    struct sd_made m[3];
+    struct sd_profile *left, *right, *bc, *b, *c;
+
+    make_one(&m[0], "f", 1);
+    make_one(&m[1], "g", 2);
+    make_one(&m[2], "f", 1);
+    b = loaded(&m[1], NULL);
+    c = loaded(&m[2], NULL);
+    left = loaded(&m[0], b);
+    CHECK(sd_profile_merge(left, c) == 0);
+    bc = loaded(&m[1], c);
+    right = loaded(&m[0], bc);
+    CHECK(is_same(left, right));
+    CHECK(value(left, "samples", "f", 0) == 2 && value(left, "samples", "g", 0) == 2);
+    CHECK(all_samples(left) == 4);
+    sd_profile_free(left);
+    sd_profile_free(right);
+    sd_profile_free(bc);
+    sd_profile_free(b);
+    sd_profile_free(c);
+    for (int i = 0; i < 3; i++)
+        sd_made_release(&m[i]);
+}
+
+TEST(samples_with_dangling_ids_are_kept_under_lost_names)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    uint32_t shape, stack, site;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    shape = sd_made_sample_shape(&m);
+    site = sd_made_function(&m, "f", NULL, 0);
+    sd_made_sample(&m, 0, 4000, 0xffff, 1, shape, 1);
+    stack = sd_made_stack(&m, 3999, site, 1);
+    sd_made_sample(&m, 0, stack, 0, 2, shape, 1);
+    stack = sd_made_stack(&m, m.next_id, 3998, 1); /* its own parent, nobody's site */
+    sd_made_sample(&m, 0, stack, 0, 3, shape, 1);
+    sd_made_sample_with(&m, 0, stack, 0, 4, shape, (int64_t[]){ -5, SD_VALUE_NONE }, 2);
+    sd_made_sample_with(&m, 0, stack, 0, 5, shape,
+                        (int64_t[]){ INT64_MAX, INT64_MAX, 1 }, 3);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(value(p, "samples", "[lost name]", SD_SAMPLE_KNOWN) == 1);
+    CHECK(value(p, "samples", "f", 0) == 1);
+    CHECK(value(p, "samples", "[lost name]", 0) == INT64_MAX);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(samples_survive_every_allocation_that_fails)
+{
+    struct sd_made m;
+    struct sd_profile *p, *q;
+    const struct sd_filter filter = { .match = "f" };
+
+    make(&m);
+    q = sd_made_load(&m, NULL);
+    EACH_FAILURE(nth)
+    {
+        int rc = sd_made_try(&m, &filter, &p);
+
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        if (rc == 0) {
+            CHECK(all_samples(p) == 4);
+            rc = sd_profile_merge(p, q);
+            CHECK(rc == 0 || rc == SD_ENOMEM);
+        }
+        sd_profile_free(p);
+    }
+    sd_profile_free(q);
+    sd_made_release(&m);
+}
