@@ -244,7 +244,9 @@ void sd_open_free(PyObject *free)
     Py_DECREF(type);
 }
 
-/* The same object entered while it is open: a second section under the same name. */
+/* The same object entered once more, while it is open or later: a section of its own
+ * under the same name.  `around` is thus set once in a section's life, and the ways up
+ * through ended ones never lead in a circle. */
 static void begin_again(struct sd_open *s)
 {
     struct sd_open *more = sd_open_new(s->profiler, s->name);
@@ -260,6 +262,8 @@ static void begin_again(struct sd_open *s)
     more->again = s->again;
     s->again = more; /* takes the reference */
     sd_open_begin(more);
+    if (!s->is_open) /* else its own row is still to be filled */
+        s->row = more->row;
 }
 
 /* Which of the entries of this object ends now: the innermost of this context, or,
@@ -303,7 +307,7 @@ static PyObject *section_enter(PyObject *self, PyObject *unused)
     struct sd_open *s = (struct sd_open *)self;
 
     (void)unused;
-    if (s->is_open)
+    if (s->step) /* it has begun before */
         begin_again(s);
     else
         sd_open_begin(s);

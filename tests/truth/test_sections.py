@@ -315,6 +315,28 @@ def test_one_object_entered_again(folder):
     assert all(r[10] is not None for r in p.rows()), "all ended"
 
 
+def test_an_object_entered_again_inside_what_began_in_it(folder):
+    p = Profiler(measure="time")
+    a, b = p("a"), p("b")
+    a.__enter__()
+    b.__enter__()
+    a.__exit__(None, None, None)
+    a.__enter__()               # b is open around it now, and it was around b
+    a.__exit__(None, None, None)
+    b.__exit__(None, None, None)
+    with p("after"):
+        pass
+    equal(list(p), ["a", "a:b", "a:b:a", "after"], "names")
+    assert a.interval.time.start >= p["a:b"].time.start, "the interval is that of the last entry"
+    around, inner = p("around"), p("inner")
+    count = sys.getrefcount(around)
+    with around:
+        for _ in range(50):
+            with inner:
+                pass
+    between(sys.getrefcount(around), count, count + 2, "references to a section around others")
+
+
 def test_a_generator_may_hold_a_section(folder):
     p = Profiler(measure="time")
 
