@@ -174,11 +174,14 @@ def wait_for(condition, what, limit=20.0):
 
 
 def is_alive(pid):
+    """Does any thread of it live?  A first thread that has ended is a zombie while others of its process go on."""
     try:
         with open("/proc/%d/stat" % pid) as f:
-            return f.read().rsplit(")", 1)[1].split()[0] not in ("Z", "X")
+            fields = f.read().rsplit(")", 1)[1].split()
     except OSError:
         return False
+    state, n_threads = fields[0], int(fields[17])
+    return state not in ("Z", "X") or n_threads > 1
 
 
 def signal_name(status):
