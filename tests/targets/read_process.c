@@ -4,6 +4,7 @@
  *     runtime VERSION FILE
  *     thread TID INTERPRETER HOLDS NAME
  *     frame LINE FIRST ENTRY NAME\tQUALNAME\tFILE     (innermost first)
+ *     local IS_ARGUMENT NAME\tVALUE                    (of functions called `with_...`)
  *
  * Each line of input makes it look again, with `again N` in front, where N is the
  * number of code objects that have changed since; 0 and one sentence on stderr when it
@@ -18,6 +19,7 @@
 #include "process/python_threads.h"
 #include "process/remote.h"
 #include "process/runtime.h"
+#include "process/value.h"
 
 enum { N_TRIES = 200, WAIT_NS = 2000000000 };
 
@@ -32,6 +34,23 @@ static int refuse(void)
     return 1;
 }
 
+static void print_locals(const struct sd_frame *f, const struct sd_code *code)
+{
+    struct sd_locals locals = { 0 };
+    struct sd_buf text = { 0 };
+    size_t i;
+
+    sd_locals_read(&locals, &remote, &runtime, f, code);
+    for (i = 0; i < locals.n; i++) {
+        sd_buf_clear(&text);
+        sd_value_text(&text, &remote, &runtime.layout, locals.items[i].value, 0);
+        printf("local %d %s\t%s\n", locals.items[i].is_argument, locals.items[i].name,
+               sd_buf_string(&text));
+    }
+    sd_buf_release(&text);
+    sd_locals_release(&locals);
+}
+
 static int print_frame(const struct sd_frame *f)
 {
     const struct sd_code *code;
@@ -42,6 +61,8 @@ static int print_frame(const struct sd_frame *f)
            (int)sd_codes_line(&codes, code, &runtime.layout, f->instr),
            (int)code->first_line, f->is_entry, code->name, code->qualname,
            code->filename);
+    if (strncmp(code->name, "with_", 5) == 0)
+        print_locals(f, code);
     return 0;
 }
 

@@ -80,6 +80,7 @@ class Thread:
         self.tid, self.interpreter, self.holds = int(words[0]), int(words[1]), words[2] == "1"
         self.name = words[3] if len(words) > 3 else ""
         self.frames = []
+        self.locals = {}
 
 
 def parse(lines):
@@ -92,6 +93,10 @@ def parse(lines):
             line_number, first, entry, names = rest.split(" ", 3)
             name, qualname, filename = names.split("\t")
             threads[-1].frames.append([int(line_number), int(first), name, qualname, filename])
+        elif kind == "local":
+            is_argument, _, named = rest.partition(" ")
+            name, _, value = named.partition("\t")
+            threads[-1].locals[name] = (is_argument == "1", value)
         elif kind == "torn":
             threads[-1].frames.append("torn")
     return threads
@@ -243,6 +248,33 @@ time.sleep(100)
         pid, _, _ = target.truth()
         held = [t.name for _ in range(20) for t in look(folder, pid)[1] if t.holds]
         assert held.count("busy") >= 15, held
+
+
+def test_local_variables(folder):
+    """As repr() says, wherever that needs no code to run."""
+    values = {
+        "none": "None", "yes": "True", "no": "False", "zero": "0", "small": "42", "minus": "-7", "large": "-1152921504606846975",
+        "real": "0.1", "minus_real": "-2.5e-07", "text": "'plain'", "quoted": '"it\'s"', "lines": "'a\\nb\\tc\\x01'", "wide": "'näme 名前 🐍'",
+        "raw": "b'\\x00\\xffab'", "empty": "()", "one": "(1,)", "many": "[1, [2, 'x'], (3.5, None)]", "table": "{'a': 1, 2: [3], (4, 5): {}}",
+        "nothing": "{}", "blank": "''"}
+    source = STAY + "def with_values(a, b=2, *, c=3):\n    shared = 'in a cell'\n"
+    source += "".join("    %s = %s\n" % item for item in values.items())
+    source += "    table['deleted'] = 1; del table['deleted']\n    long = 'x' * 1000; deep = [[[[[[1]]]]]]; other = threading\n    unset = 1; del unset\n"
+    source += "    def inner(): return shared\n    stay()\nwith_values('first')\n"
+    with Target(folder, source) as target:
+        pid, _, _ = target.truth()
+        wait_for(lambda: look(folder, pid)[1][-1].frames[0][2] == "stay", "the target to wait")
+        found = look(folder, pid)[1][-1].locals
+    for name, text in values.items():
+        want = "'it\\'s'" if name == "quoted" else text
+        equal(found[name], (False, want), "local %s" % name)
+    equal((found["a"], found["b"], found["c"]), ((True, "'first'"), (True, "2"), (False, "3")), "arguments")
+    assert found["long"][1].endswith("...") and 200 < len(found["long"][1]) < 300, found["long"]
+    equal(found["deep"][1], "[[[[[...]]]]]", "a list in lists")
+    assert found["other"][1].startswith("<module at 0x"), found["other"]
+    assert "unset" not in found
+    if HAS_QUALNAME:  # before 3.11 such variables stand apart
+        equal(found["shared"], (False, "'in a cell'"), "a variable that an inner function uses")
 
 
 def test_child_of_a_fork(folder):
