@@ -126,6 +126,55 @@ def test_capture_is_private(folder):
     equal(stat.S_IMODE(os.stat(path).st_mode), 0o600, "mode of the capture")
 
 
+def test_live_folder_is_private(folder):
+    """While the program runs; it asks from inside, as anybody else would from outside."""
+    source = "import os, sys\nd = sys.argv[1] + '.live'\nprint(oct(os.stat(d).st_mode & 0o777), sorted({oct(os.stat(os.path.join(d, n)).st_mode & 0o777) for n in os.listdir(d)}))"
+    os.umask(0)
+    try:
+        result, path = sonde_run(folder, "-c", source, os.path.join(folder, "x.sonde"))
+    finally:
+        os.umask(0o022)
+    equal((result.status, result.out), (0, "0o700 ['0o600']\n"), "status and modes (%r)" % result.err)
+
+
+def test_secrets_are_not_kept(folder):
+    """Neither the environment nor what looks like a password on the command line is in the capture."""
+    result, path = sonde_run(folder, "-c", TEN_SECTIONS, "--password=CANARY-ONE", "--api-key", "CANARY-TWO", "plain-word",
+                             env=clean_env(SOME_TOKEN="CANARY-THREE"))
+    equal(result.status, 0, "exit status (%r)" % result.err)
+    target = os.path.join(folder, "all.json")
+    equal(sonde("convert", path, target).status, 0, "status of convert")
+    with open(target) as f:
+        everything = f.read() + sonde("info", path).out
+    contains(everything, "plain-word", "the command line kept in the capture")
+    for canary in ("CANARY-ONE", "CANARY-TWO", "CANARY-THREE"):
+        assert canary not in everything, "%s is in the capture" % canary
+    with open(path, "rb") as f:
+        assert b"CANARY" not in f.read()
+
+
+def test_read_while_it_is_written(folder):
+    """Readers beside a running program: always status 0, never fewer sections than before, all of them in the end."""
+    program = write(folder, "p.py", TEN_SECTIONS.replace("range(10)", "range(60000)") + "import sys\nsys.stdin.read()\n")
+    path = os.path.join(folder, "x.sonde")
+    p = subprocess.Popen([SONDE, "run", "-q", "-o", path, "--python", PYTHON, program], env=clean_env(), cwd=folder, stdin=subprocess.PIPE)
+    try:
+        wait_for(lambda: os.path.exists(path), "the capture")
+        wait_for(lambda: total(path)[1].status == 0, "a readable capture")
+        seen = [0]
+        while seen[-1] < 60000:
+            n, result = total(path)
+            equal(result.status, 0, "status of a report in mid-run (%r)" % result.err)
+            assert n >= seen[-1], "%d sections after %d" % (n, seen[-1])
+            seen.append(n)
+            assert p.poll() is None, "the program ended too early"
+    finally:
+        p.stdin.close()
+        status = p.wait(30)
+    equal(status, 0, "exit status")
+    equal(total(path)[0], 60000, "sections in the end")
+
+
 def test_no_such_script(folder):
     result, path = sonde_run(folder, "nowhere.py")
     refused(folder, result, 1, "nowhere.py")
