@@ -35,12 +35,12 @@ int sd_object_str(const struct sd_remote *r, const struct sd_layout *l, uint64_t
         return SD_EFORMAT;
     p = sd_alloc(n * s.width + 1);
     if (!p)
-        return SD_ENOMEM;
+        return sd_no_memory();
     rc = sd_remote_read(r, at + s.data, p, n * s.width);
     if (rc == 0)
         sd_str_utf8(to, &s, p, n);
     sd_free(p);
-    return rc < 0 ? rc : to->bad ? SD_ENOMEM : 0;
+    return rc < 0 ? rc : to->bad ? sd_no_memory() : 0;
 }
 
 /* How many digits, or SD_EFORMAT when it is negative or too long. */
@@ -159,8 +159,8 @@ static int read_entries(struct sd_dict *d, const struct sd_remote *r,
 {
     size_t words = keys->has_hashes ? 3 : 2, i;
     uint64_t *raw = sd_alloc(keys->n * words * WORD + 1);
-    int rc =
-        raw ? sd_remote_read(r, keys->entries, raw, keys->n * words * WORD) : SD_ENOMEM;
+    int rc = raw ? sd_remote_read(r, keys->entries, raw, keys->n * words * WORD)
+                 : sd_no_memory();
 
     for (i = 0; rc == 0 && i < keys->n; i++) {
         d->keys[i] = raw[i * words + words - 2];
@@ -181,7 +181,7 @@ static int read_table(struct sd_dict *d, const struct sd_remote *r,
         return rc;
     d->keys = sd_alloc(2 * keys.n * WORD + 1);
     if (!d->keys)
-        return SD_ENOMEM;
+        return sd_no_memory();
     d->values = d->keys + keys.n;
     d->n = keys.n;
     rc = read_entries(d, r, &keys);

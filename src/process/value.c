@@ -310,7 +310,7 @@ int sd_value_text(struct sd_buf *to, const struct sd_remote *r,
     struct writing w = { to, r, l, to->n + (most ? most : SD_VALUE_BYTES), 0 };
     int rc = put(&w, at);
 
-    return rc < 0 ? rc : to->bad ? SD_ENOMEM : 0;
+    return rc < 0 ? rc : to->bad ? sd_no_memory() : 0;
 }
 
 /* --- Locals --------------------------------------------------------------------------

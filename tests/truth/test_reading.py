@@ -358,6 +358,34 @@ def test_a_deleted_interpreter(folder):
         same(look(folder, pid)[1], truth)
 
 
+def test_a_process_in_a_container(folder):
+    """In a pid namespace of its own, with another root folder's view of its files."""
+    unshare = shutil.which("unshare")
+    need(unshare and run([unshare, "--pid", "--mount", "--fork", "true"]).status == 0, "no right to make namespaces")
+    path = write(folder, "target.py", TELL + STAY + """
+event = threading.Event()
+def wait(): event.wait()
+threading.Thread(target=wait, name="second", daemon=True).start()
+time.sleep(0.2)
+stay()
+""")
+    command = "mount -t tmpfs none /mnt && cp %s /mnt/target.py && exec %s /mnt/target.py" % (path, PYTHON)
+    process = subprocess.Popen([unshare, "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", command],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        pid, truth, _ = json.loads(process.stdout.readline().decode())
+        equal(pid, 1, "the pid inside")
+        outer = int(open("/proc/%d/task/%d/children" % (process.pid, process.pid)).read().split()[0])
+        wait_for(lambda: look(folder, outer)[1][-1].frames[0][2] == "stay", "the target to wait")
+        _, threads = look(folder, outer)
+        equal(sorted(t.tid for t in threads), sorted(int(tid) for tid in os.listdir("/proc/%d/task" % outer)), "tids as we count them")
+        equal(sorted(t.name for t in threads), sorted(name for name, _ in truth.values()), "names")
+        equal({f[4] for t in threads for f in t.frames if f[2] == "stay"}, {"/mnt/target.py"}, "file as the process knows it")
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def test_what_cannot_be_read_is_refused_in_a_sentence(folder):
     program = reader(folder)
     sleeper = subprocess.Popen(["sleep", "100"])
