@@ -330,6 +330,41 @@ def test_limit_on_memory(folder):
             equal(result.status, 5, "exit status under %d MiB (%r)" % (limit, result.err))
 
 
+def memory_group(limit):
+    """A control group of this test with so much memory: (folder, file to write a pid to)."""
+    for root, name in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = os.path.join(root, "sonde-test-%d" % os.getpid())
+        try:
+            os.mkdir(group)
+            with open(os.path.join(group, name), "w") as f:
+                f.write(str(limit))
+            return group, os.path.join(group, "cgroup.procs")
+        except OSError:
+            if os.path.isdir(group):
+                os.rmdir(group)
+    need(False, "no control group of memory can be made here")
+
+
+def test_killed_for_want_of_memory(folder):
+    """The kernel kills the program: its sections are there, and sonde says how it ended."""
+    group, procs = memory_group(96 * MIB)
+    try:
+        def join():
+            with open(procs, "w") as f:
+                f.write(str(os.getpid()))
+
+        source = TEN_SECTIONS.replace("range(10)", "range(5000)") + "kept = []\nwhile True:\n    kept.append(bytearray(b'x') * (4 << 20))\n"
+        result, path = sonde_run(folder, "-c", source, preexec_fn=join)
+        need("MemoryError" not in result.err, "the group refuses memory instead of killing")
+        equal(result.status, -9, "exit status (%r)" % result.err[-300:])
+        c = Capture(path)
+        equal(c.count("work"), 5000, "sections")
+        contains(c.info["ending"], "killed by SIGKILL", "the ending")
+    finally:
+        wait_for(lambda: not open(procs).read().strip(), "the end of all in the group")
+        os.rmdir(group)
+
+
 # ---- streams
 
 
