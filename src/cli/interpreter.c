@@ -11,10 +11,66 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/package.h"
 #include "cli/path.h"
 
-int sd_interpreter_find(struct sd_arena *a, const char *named, const char **path)
+bool sd_interpreter_is_python(const char *command)
+{
+    const char *name = sd_path_base(command);
+
+    if (strncmp(name, "python", 6) == 0)
+        name += 6;
+    else if (strncmp(name, "pypy", 4) == 0)
+        name += 4;
+    else
+        return false;
+    while (isdigit((unsigned char)*name) || *name == '.')
+        name++;
+    return *name == '\0';
+}
+
+/* --- Questions to an interpreter */
+
+/* The child's side: only the question's answer gets through. */
+static void ask_in_child(const char *python, const char *question, int answer)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDERR_FILENO);
+    dup2(answer, STDOUT_FILENO);
+    execl(python, python, "-E", "-S", "-c", question, (char *)NULL);
+    _exit(127);
+}
+
+/* What it prints when it runs the question. */
+static int ask(const char *python, const char *question, struct sd_buf *answer)
+{
+    char text[4096];
+    ssize_t got;
+    int ends[2], why;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return sd_fail_errno(errno, "cannot start %s", python);
+    pid = fork();
+    why = errno;
+    if (pid == 0)
+        ask_in_child(python, question, ends[1]);
+    close(ends[1]);
+    while (pid > 0 && (got = read(ends[0], text, sizeof text)) > 0)
+        sd_buf_add(answer, text, (size_t)got);
+    close(ends[0]);
+    if (pid < 0)
+        return sd_fail_errno(why, "cannot start %s", python);
+    waitpid(pid, NULL, 0); /* with SIGCHLD ignored there is nothing to wait for */
+    return answer->bad ? sd_no_memory() : 0;
+}
+
+/* --- Which one */
+
+static int find(struct sd_arena *a, const char *named, const char **path)
 {
     static const char *const usual[] = { "python3", "python" };
     const char *venv = getenv("VIRTUAL_ENV");
@@ -41,58 +97,67 @@ int sd_interpreter_find(struct sd_arena *a, const char *named, const char **path
     return sd_fail(SD_EABSENT, "no python3 on PATH; name one with --python");
 }
 
-bool sd_interpreter_is_python(const char *command)
+/* "NAME=VALUE", each ended by a 0, as a list. */
+static char **list_of(struct sd_arena *a, const char *p, size_t n)
 {
-    const char *name = sd_path_base(command);
+    size_t n_words = 0, at = 0;
+    char **list, *copy = sd_arena_string(a, p, n);
 
-    if (strncmp(name, "python", 6) == 0)
-        name += 6;
-    else if (strncmp(name, "pypy", 4) == 0)
-        name += 4;
-    else
-        return false;
-    while (isdigit((unsigned char)*name) || *name == '.')
-        name++;
-    return *name == '\0';
+    for (size_t i = 0; i < n; i++)
+        n_words += p[i] == '\0';
+    list = sd_arena_alloc(a, (n_words + 1) * sizeof *list);
+    if (!copy || !list)
+        return NULL;
+    for (; at < n_words; at++, copy += strlen(copy) + 1)
+        list[at] = copy;
+    list[at] = NULL;
+    return list;
 }
 
-/* The child's side: only the question's answer gets through. */
-static void ask_in_child(const char *python, int answer)
+/* Takes the Python behind a script, where that only finds it: one that adds arguments,
+ * or says that it is the interpreter itself, is run as it is. */
+static int look_behind(struct sd_arena *a, struct sd_interpreter *script)
 {
-    const char *question =
-        "import _imp; print(chr(10).join(_imp.extension_suffixes()))";
-    int null = open("/dev/null", O_RDWR);
+    static const char question[] =
+        "import posix, sys\n"
+        "read = lambda name: open('/proc/self/' + name, 'rb').read()\n"
+        "path = sys.executable.encode('utf-8', 'surrogateescape')\n"
+        "is_plain = read('cmdline').count(b'\\0') == 5\n"
+        "posix.write(1, path + b'\\0' + read('environ') if is_plain else b'')\n";
+    struct sd_interpreter found = { NULL, NULL };
+    struct sd_buf answer = { 0 };
+    const char *path;
+    size_t n;
+    int rc = ask(script->path, question, &answer);
 
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDERR_FILENO);
-    dup2(answer, STDOUT_FILENO);
-    execl(python, python, "-E", "-S", "-c", question, (char *)NULL);
-    _exit(127);
+    path = sd_buf_string(&answer);
+    n = strlen(path);
+    if (rc == 0 && n < answer.n && sd_path_is_program(path) &&
+        !sd_path_is_script(path)) {
+        found.path = sd_arena_string(a, path, n);
+        found.environment = list_of(a, path + n + 1, answer.n - n - 1);
+        if (found.path && found.environment)
+            *script = found;
+        else
+            rc = sd_no_memory();
+    }
+    sd_buf_release(&answer);
+    return rc;
 }
 
-/* Asks the interpreter how the names of its extensions end, one a line. */
-static int ask_suffixes(const char *python, char *text, size_t size)
+int sd_interpreter_find(struct sd_arena *a, const char *named,
+                        struct sd_interpreter *out)
 {
-    size_t n = 0;
-    ssize_t got;
-    int ends[2], status;
-    pid_t pid;
+    int rc;
 
-    text[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return sd_fail_errno(errno, "cannot ask %s for its version", python);
-    pid = fork();
-    if (pid == 0)
-        ask_in_child(python, ends[1]);
-    close(ends[1]);
-    while (pid > 0 && n < size - 1 && (got = read(ends[0], text + n, size - 1 - n)) > 0)
-        n += (size_t)got;
-    text[n] = '\0';
-    close(ends[0]);
-    if (pid < 0 || waitpid(pid, &status, 0) < 0)
-        return sd_fail_errno(errno, "cannot ask %s for its version", python);
-    return 0;
+    *out = (struct sd_interpreter){ NULL, NULL };
+    rc = find(a, named, &out->path);
+    if (rc < 0 || !sd_path_is_script(out->path))
+        return rc;
+    return look_behind(a, out);
 }
+
+/* --- Does the extension fit */
 
 static int has_no_extension(struct sd_arena *a, const char *python, const char *package)
 {
@@ -111,7 +176,8 @@ static int has_no_extension(struct sd_arena *a, const char *python, const char *
 int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *package)
 {
     const char *named = getenv("SONDE_PACKAGE");
-    char suffixes[1024], *rest = NULL;
+    struct sd_buf suffixes = { 0 };
+    bool is_there = false;
     int rc;
 
     if (!package && named && *named)
@@ -119,15 +185,17 @@ int sd_interpreter_fits(struct sd_arena *a, const char *python, const char *pack
     if (!package)
         return sd_fail(SD_ELACKS, "Sonde's Python package is not beside the program; "
                                   "set SONDE_PACKAGE to the directory that holds it");
-    rc = ask_suffixes(python, suffixes, sizeof suffixes);
-    if (rc < 0)
-        return rc;
-    for (char *s = strtok_r(suffixes, "\n", &rest); s;
-         s = strtok_r(NULL, "\n", &rest)) {
-        const char *file = sd_arena_printf(a, "%s/_sonde%s", package, s);
+    rc = ask(python, "import _imp; print(chr(10).join(_imp.extension_suffixes()))",
+             &suffixes);
+    for (const char *s = sd_buf_string(&suffixes); rc == 0 && !is_there && *s;) {
+        size_t n = strcspn(s, "\n");
+        const char *file = sd_arena_printf(a, "%s/_sonde%.*s", package, (int)n, s);
 
-        if (file && sd_path_exists(file))
-            return 0;
+        is_there = n > 0 && file && sd_path_exists(file);
+        s += n + (s[n] == '\n');
     }
+    sd_buf_release(&suffixes);
+    if (rc < 0 || is_there)
+        return rc;
     return has_no_extension(a, python, package);
 }

@@ -6,9 +6,18 @@
 
 #include "base/arena.h"
 
+struct sd_interpreter {
+    const char *path;
+    char **environment; /* that it is to be started with, or NULL: ours */
+};
+
 /* `named` (--python), else the active virtual environment's, else python3 or python on
- * PATH.  SD_EABSENT with a sentence when there is none. */
-int sd_interpreter_find(struct sd_arena *a, const char *named, const char **path);
+ * PATH.  In place of a script (a shim of pyenv or asdf) it is the Python which that
+ * starts, with the environment that it makes for it, so that the twenty processes of
+ * finding it are not in the recording.  SD_EABSENT with a sentence when there is none.
+ * All in the arena. */
+int sd_interpreter_find(struct sd_arena *a, const char *named,
+                        struct sd_interpreter *out);
 
 /* Does this command name a Python?  By its name only: python, python3.11, pypy3. */
 bool sd_interpreter_is_python(const char *command);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/path.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +33,18 @@ bool sd_path_is_program(const char *path)
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool sd_path_is_script(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char head[2] = "";
+    bool is_script =
+        fd >= 0 && read(fd, head, sizeof head) == sizeof head && head[0] == '#';
+
+    if (fd >= 0)
+        close(fd);
+    return is_script && head[1] == '!';
 }
 
 bool sd_path_has_suffix(const char *path, const char *suffix)

@@ -11,6 +11,7 @@ const char *sd_path_base(const char *path);
 bool sd_path_exists(const char *path); /* also a link to nowhere */
 bool sd_path_is_dir(const char *path);
 bool sd_path_is_program(const char *path); /* a file that may be executed */
+bool sd_path_is_script(const char *path);  /* begins with "#!" */
 bool sd_path_has_suffix(const char *path, const char *suffix);
 /* Where the shell would find this program: itself when there is a '/' in it, else the
  * first of that name on PATH; NULL when there is none.  In the arena. */

@@ -126,15 +126,21 @@ static uint64_t folded_peak(void *of, pid_t pid)
     return sd_capture_peak_bytes(of, (uint32_t)pid);
 }
 
+static void own_io(void *of, pid_t pid, uint64_t *read, uint64_t *written)
+{
+    sd_capture_own_io(of, (uint32_t)pid, read, written);
+}
+
 static char **environment(struct run *r)
 {
     const char *bootstrap =
         r->package ? sd_package_bootstrap(&r->arena, r->package) : NULL;
+    char **theirs = r->target.environment ? r->target.environment : environ;
     struct sd_buf inside = { 0 };
     char **result;
 
     sd_chosen_inside(&r->chosen, &inside);
-    result = sd_environment_for(&r->arena, environ, sd_capture_live_dir(r->capture),
+    result = sd_environment_for(&r->arena, theirs, sd_capture_live_dir(r->capture),
                                 sd_buf_string(&inside), bootstrap);
     if (inside.bad)
         result = NULL;
@@ -147,6 +153,7 @@ static int begin_watching(struct run *r)
 {
     struct sd_collect how = { .root = r->child.pid,
                               .folded_peak = folded_peak,
+                              .own_io = own_io,
                               .of = r->capture };
     int rc = sd_capture_start(r->capture);
 

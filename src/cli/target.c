@@ -132,6 +132,7 @@ static int read_for_python(struct sd_arena *a, int n_words, char **words,
 int sd_target_read(struct sd_arena *a, int n_words, char **words, const char *python,
                    struct sd_target *out)
 {
+    struct sd_interpreter interpreter;
     int rc;
 
     *out = (struct sd_target){ 0 };
@@ -143,9 +144,11 @@ int sd_target_read(struct sd_arena *a, int n_words, char **words, const char *py
     rc = read_for_python(a, n_words, words, out);
     if (rc < 0)
         return rc;
-    rc = sd_interpreter_find(a, python, &out->path);
+    rc = sd_interpreter_find(a, python, &interpreter);
     if (rc < 0)
         return rc;
+    out->path = interpreter.path;
+    out->environment = interpreter.environment;
     out->is_python = true;
     out->argv = arguments(a, out->path, n_words, words);
     return out->argv ? 0 : sd_no_memory();

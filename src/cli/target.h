@@ -7,10 +7,11 @@
 #include "base/arena.h"
 
 struct sd_target {
-    const char *path; /* of the file to execute */
-    char **argv;      /* its own, ended by NULL */
-    const char *name; /* what the capture is called after: "train" */
-    bool is_python;   /* an interpreter is started, as far as one can see */
+    const char *path;   /* of the file to execute */
+    char **environment; /* to give it, less what we add; NULL: ours */
+    char **argv;        /* its own, ended by NULL */
+    const char *name;   /* what the capture is called after: "train" */
+    bool is_python;     /* an interpreter is started, as far as one can see */
 };
 
 /* Understands "script.py ARG…", "-m MODULE ARG…", "-c CODE ARG…", "-" and "-- COMMAND

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/target.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/test.h"
@@ -74,12 +78,65 @@ TEST(interpreters_are_known_by_their_names)
 TEST(interpreter_that_is_named_must_be_there)
 {
     struct sd_arena a = { 0 };
-    const char *path;
+    struct sd_interpreter found;
 
-    CHECK(sd_interpreter_find(&a, "/no/python", &path) == SD_EABSENT);
+    CHECK(sd_interpreter_find(&a, "/no/python", &found) == SD_EABSENT);
     CHECK(strstr(sd_fail_text(), "/no/python"));
-    CHECK(sd_interpreter_find(&a, "/bin/sh", &path) == 0);
+    CHECK(sd_interpreter_find(&a, "/bin/sh", &found) == 0);
+    CHECK(strcmp(found.path, "/bin/sh") == 0 && !found.environment);
     CHECK(sd_interpreter_fits(&a, "/bin/true", NULL) == SD_ELACKS);
     CHECK(sd_interpreter_fits(&a, "/bin/true", "/nowhere") == SD_ELACKS);
+    sd_arena_release(&a);
+}
+
+/* A script that is found as the interpreter; it answers as a Python would. */
+static const char *write_script(struct sd_arena *a, const char *folder,
+                                const char *text)
+{
+    const char *path = sd_arena_printf(a, "%s/python3", folder);
+    FILE *f = fopen(path, "w");
+
+    CHECK(f && fputs(text, f) >= 0);
+    fclose(f);
+    CHECK(chmod(path, 0700) == 0);
+    return path;
+}
+
+TEST(interpreter_behind_a_script_is_found_with_its_environment)
+{
+    char folder[] = "/tmp/sonde-test-XXXXXX";
+    struct sd_interpreter found;
+    struct sd_arena a = { 0 };
+    const char *script;
+
+    CHECK(mkdtemp(folder));
+    script = write_script(&a, folder, "#!/bin/sh\nprintf '/bin/true\\0A=1\\0B=\\0'\n");
+    CHECK(sd_interpreter_find(&a, script, &found) == 0);
+    CHECK(strcmp(found.path, "/bin/true") == 0);
+    CHECK(strcmp(found.environment[0], "A=1") == 0);
+    CHECK(strcmp(found.environment[1], "B=") == 0 && !found.environment[2]);
+    unlink(script);
+    rmdir(folder);
+    sd_arena_release(&a);
+}
+
+TEST(interpreter_that_is_a_script_and_says_nothing_is_run_as_it_is)
+{
+    static const char *const texts[] = { "#!/bin/sh\n", "#!/bin/sh\necho no\n",
+                                         "#!/bin/sh\nprintf \"$0\\0A=1\\0\"\n",
+                                         "#!/no/such/shell\n" };
+    char folder[] = "/tmp/sonde-test-XXXXXX";
+    struct sd_interpreter found;
+    struct sd_arena a = { 0 };
+    const char *script = NULL;
+
+    CHECK(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        script = write_script(&a, folder, texts[i]);
+        CHECK(sd_interpreter_find(&a, script, &found) == 0);
+        CHECK(strcmp(found.path, script) == 0 && !found.environment);
+    }
+    unlink(script);
+    rmdir(folder);
     sd_arena_release(&a);
 }

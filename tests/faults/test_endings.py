@@ -228,6 +228,23 @@ def test_hash_seed_and_flags_of_python_survive(folder):
     compare_script(folder, "import sys; print(hash('a'), sys.flags.optimize)", env={"PYTHONHASHSEED": "7", "PYTHONOPTIMIZE": "1"})
 
 
+def test_interpreter_behind_a_script(folder):
+    """A shim, as pyenv has them: what it does to find the interpreter is not the program's."""
+    shim = write(folder, "python3", "#!/bin/sh\nexport SHIM=\"$(echo a; echo b)\"\nexec %s \"$@\"\n" % PYTHON)
+    os.chmod(shim, 0o755)
+    write(folder, "script.py", "import os, sys; print(os.environ['SHIM'], sys.argv, sys.executable)\n")
+    path = os.path.join(folder, "x.sonde")
+    wanted = run([shim, "script.py", "x"], cwd=folder).out
+    for started in (["sh", "-c", "trap '' CHLD; exec \"$@\"", "sh"], []):
+        result = run(started + [SONDE, "run", "-o", path, "--force", "--python", shim, "script.py", "x"], cwd=folder)
+        equal((result.status, result.out), (0, wanted), "status and output (%r)" % result.err)
+    assert " in 1 process" in result.err, result.err
+    write(folder, "python3", "#!/bin/sh\nexec %s -O \"$@\"\n" % PYTHON)
+    write(folder, "script.py", "import sys; print(sys.flags.optimize)\n")
+    result = run([SONDE, "run", "-o", path, "--force", "--python", shim, "script.py"], cwd=folder)
+    equal((result.status, result.out), (0, "1\n"), "status and output (%r)" % result.err)
+
+
 # ---- what it gets from whoever starts it
 
 

@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import MIB, TARGETS, Capture, between, equal, run_tests, sonde_run  # noqa: E402
+from helpers import MIB, TARGETS, Capture, between, equal, run_tests, sonde_run, write  # noqa: E402
 from truth.own_network import own_network  # noqa: E402
 
 PROGRAM = os.path.join(TARGETS, "memory.py")
@@ -66,6 +66,23 @@ def test_bytes_written_and_read(folder):
     process = c.processes()[truth["pid"]]
     between(process["written"], 30 * MIB, 31 * MIB, "bytes written")
     between(process["read"], 12 * MIB, 24 * MIB, "bytes read (the interpreter's own files are among them)")
+
+
+def test_bytes_that_sections_read_are_not_the_programs(folder):
+    """Each section reads some 2 KB of /proc inside the program."""
+    program = write(folder, "sections.py", """
+import sys, sonde
+p = sonde.Profiler()
+for _ in range(int(sys.argv[1])):
+    with p("s"):
+        pass
+""")
+    read = []
+    for n in (1, 5000):
+        result, path = sonde_run(folder, program, str(n), capture=os.path.join(folder, "%d.sonde" % n))
+        equal(result.status, 0, "exit status (%r)" % result.err)
+        read.append(Capture(path).tree()["read"])
+    between(read[1] - read[0], -MIB / 10, MIB / 10, "more bytes read by 5,000 sections than by one")
 
 
 def test_cpu_time(folder):
