@@ -118,7 +118,9 @@ static int take(struct sd_usage_reader *r, struct sd_kept_fd *k, const char *nam
 }
 
 /* What our own readings add to the process's I/O counts is not the program's.  The
- * kernel counts a child of fork from 0, and so do we. */
+ * kernel counts a child of fork from 0, and so do we.  Two threads that are both the
+ * first may both empty the counts, and what one of them has read in between is then
+ * taken for the program's: some hundred bytes, once in a process. */
 static void begin_counts(struct sd_usage_reader *r, pid_t me)
 {
     if (atomic_load_explicit(&r->counted_in, memory_order_relaxed) == me)
@@ -158,18 +160,18 @@ static const char *skip_blanks(const char *p, const char *end)
     return p;
 }
 
-/* The number at *p, blanks before it skipped; *p moves behind it.  -1: there is none.
- */
+/* The number at *p, blanks before it skipped; *p moves behind it.  -1: there is none,
+ * or none that can be. */
 static int64_t number(const char **p, const char *end)
 {
     const char *start = skip_blanks(*p, end);
     const char *at = start;
-    int64_t v = 0;
+    uint64_t v = 0;
 
     while (at < end && *at >= '0' && *at <= '9')
-        v = v * 10 + (*at++ - '0');
+        v = v * 10 + (uint64_t)(*at++ - '0');
     *p = at;
-    return at == start ? -1 : v;
+    return at == start || at - start > 18 ? -1 : (int64_t)v;
 }
 
 /* The number after "name:" at the start of a line, or -1. */
@@ -192,7 +194,15 @@ static int64_t field(const char *p, size_t n, const char *name)
     return -1;
 }
 
-static int64_t kilobytes(int64_t n) { return n < 0 ? -1 : n * 1024; }
+static int64_t kilobytes(int64_t n)
+{
+    return n < 0 || n > INT64_MAX / 1024 ? -1 : n * 1024;
+}
+
+static int64_t pages(int64_t n)
+{
+    return n < 0 || n > INT64_MAX >> PAGE_SHIFT ? -1 : n << PAGE_SHIFT;
+}
 
 /* --- One file each --------------------------------------------------------------- */
 
@@ -210,8 +220,8 @@ static int read_memory(struct sd_usage_reader *r, pid_t me, struct sd_usage *out
     rss = number(&p, buf + n);
     if (vms <= 0) /* it has ended: no memory to speak of, which is not "0 bytes" */
         return 0;
-    out->vms_bytes = vms << PAGE_SHIFT;
-    out->rss_bytes = rss << PAGE_SHIFT;
+    out->vms_bytes = pages(vms);
+    out->rss_bytes = pages(rss);
     return 0;
 }
 

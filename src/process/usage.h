@@ -9,10 +9,23 @@
  * each descriptor remembers its device and inode and the pid it was opened in, is
  * checked before use (fstat, 0.2 us) and opened again when it is no longer ours.
  *
- * One reader of our own process serves all its threads at once: a thread that finds
- * another one at opening reads through a descriptor of its own instead of waiting, so
- * there is no lock here that a fork could leave held.  A reader of another process
- * belongs to one thread. */
+ * One reader of our own process serves all its threads at once, without a lock that a
+ * fork could leave held:
+ *
+ *  - Only the thread that has set `opening_pid` closes, opens and writes the words of a
+ *    kept descriptor.  One that finds another at it reads through a descriptor of its
+ *    own instead of waiting.
+ *  - Whoever takes a number from `fd` compares what it names with dev and ino.  Words
+ *    of two openings mixed are no match, or one that is true.
+ *  - A descriptor that matches and was opened by this process is never closed while it
+ *    is kept, so nobody reads through one that another thread closes.  What is closed
+ *    is the copy inherited by fork, which no thread here has ever taken.
+ *  - The program may close ours and open its own between the check and the use.  A read
+ *    is by pread and moves nothing of the program's; what it gives is parsed as a
+ *    stranger's bytes.  Nothing is written but the reset of the mark.
+ *  - The mark (peak, reset) is for one thread at a time: collect/peak.c has the lock.
+ *
+ * A reader of another process belongs to one thread. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
