@@ -90,14 +90,19 @@ static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
 static int open_chunks(struct sd_capture *c, struct sd_joined *j)
 {
     struct sd_live_name name = j->in.name;
+    int why = 0;
 
     name.suffix = SD_NAME_CHUNKS;
     if (j->chunks_fd >= 0 || j->in.name.suffix != SD_NAME_LIVE)
         return 0;
+    pthread_mutex_lock(&c->list_lock); /* others' files may be closed to make room */
     j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
     if (j->chunks_fd < 0 && sd_joined_has_few(c, j))
         j->chunks_fd = sd_folder_open(c->live_dir, &name, true);
-    return j->chunks_fd >= 0 || errno == ENOENT ? 0 : errno;
+    if (j->chunks_fd < 0 && errno != ENOENT)
+        why = errno;
+    pthread_mutex_unlock(&c->list_lock);
+    return why;
 }
 
 /* The space goes back to the disk; the words say from where to read on. */
