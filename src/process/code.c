@@ -18,8 +18,7 @@ enum {
 #endif
 };
 
-/* --- Reading one -------------------------------------------------------------------
- */
+/* --- Reading one ----------------------------------------------------------------- */
 
 static uint64_t word(const uint8_t *header, uint32_t offset)
 {
@@ -246,8 +245,7 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
     return read_contents(c, r, l, &d, code);
 }
 
-/* --- The table -----------------------------------------------------------------------
- */
+/* --- The table ------------------------------------------------------------------- */
 
 static struct sd_code_slot *slot_of(struct sd_code_slot *slots, size_t n_slots,
                                     uint64_t address)
@@ -400,8 +398,7 @@ void sd_codes_release(struct sd_codes *c)
     *c = (struct sd_codes){ 0 };
 }
 
-/* --- Lines
- * ------------------------------------------------------------------------------ */
+/* --- Lines ----------------------------------------------------------------------- */
 
 static void decode(struct sd_codes *c, struct sd_code *code, const struct sd_layout *l)
 {

@@ -31,8 +31,7 @@ static const struct {
 #undef HINDRANCE
 };
 
-/* --- What /proc tells
- * ----------------------------------------------------------------- */
+/* --- What /proc tells ------------------------------------------------------------ */
 
 struct status {
     char *text; /* owned; NULL when it could not be read */
@@ -111,8 +110,7 @@ static bool is_not_dumpable(pid_t pid, uint32_t its_uid)
     return its_uid != 0 && stat(path, &st) == 0 && st.st_uid != its_uid;
 }
 
-/* --- Which it is
- * ------------------------------------------------------------------------ */
+/* --- Which it is ----------------------------------------------------------------- */
 
 static bool can_open_memory(pid_t pid)
 {
@@ -221,8 +219,7 @@ static enum sd_hindrance find_out(struct sd_diagnosis *d)
     return refused(d);
 }
 
-/* --- In words
- * ------------------------------------------------------------------------------ */
+/* --- In words -------------------------------------------------------------------- */
 
 static void put_user(char *to, size_t n, uint32_t uid)
 {

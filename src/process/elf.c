@@ -205,8 +205,7 @@ bool sd_elf_symbol(const struct sd_elf *e, const char *name, struct sd_elf_place
     return false;
 }
 
-/* --- The same in the memory of a process -------------------------------------------
- */
+/* --- The same in the memory of a process ----------------------------------------- */
 
 struct dynamic { /* addresses in the process */
     uint64_t symbols, names, gnu_hash;

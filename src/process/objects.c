@@ -91,8 +91,7 @@ int sd_type_name(const struct sd_remote *r, const struct sd_layout *l, uint64_t 
     return rc < 0 ? rc : sd_remote_string(r, at, to, n);
 }
 
-/* --- Dicts ---------------------------------------------------------------------------
- */
+/* --- Dicts ----------------------------------------------------------------------- */
 
 struct keys {
     uint64_t entries; /* address of the first */
@@ -253,8 +252,7 @@ int sd_dict_find(const struct sd_dict *d, const struct sd_remote *r,
     return SD_EABSENT;
 }
 
-/* --- Attributes
- * -------------------------------------------------------------------------- */
+/* --- Attributes ------------------------------------------------------------------ */
 
 /* Values that stand behind the object, as the keys of its class say. */
 static int read_shared(struct sd_dict *d, const struct sd_remote *r,

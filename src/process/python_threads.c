@@ -18,8 +18,7 @@ enum {
     N_NAME_CHARACTERS = SD_THREAD_NAME, /* each is a byte at least */
 };
 
-/* --- Threads of a container ---------------------------------------------------------
- */
+/* --- Threads of a container ------------------------------------------------------ */
 
 /* A thread of a container has one tid inside and another outside; the kernel tells both
  * for each task. */
@@ -64,8 +63,7 @@ static pid_t outer_tid(struct sd_python_threads *t, pid_t pid, uint64_t inner,
     return (pid_t)outer;
 }
 
-/* --- The list
- * --------------------------------------------------------------------------- */
+/* --- The list -------------------------------------------------------------------- */
 
 struct field {
     uint32_t offset;
@@ -195,8 +193,7 @@ void sd_python_threads_release(struct sd_python_threads *t)
     *t = (struct sd_python_threads){ 0 };
 }
 
-/* --- Their names
- * ------------------------------------------------------------------------- */
+/* --- Their names ----------------------------------------------------------------- */
 
 /* The dict that an attribute of a module holds, by way of sys.modules. */
 static int module_dict(const struct sd_remote *r, const struct sd_layout *l,
@@ -305,8 +302,7 @@ void sd_thread_names_release(struct sd_thread_names *names)
     *names = (struct sd_thread_names){ 0 };
 }
 
-/* --- The GIL
- * --------------------------------------------------------------------------------- */
+/* --- The GIL --------------------------------------------------------------------- */
 
 int sd_gil_find(struct sd_gil *gil, const struct sd_remote *r,
                 const struct sd_runtime *rt, uint64_t interpreter)

@@ -31,8 +31,7 @@ struct found {          /* what a file told */
     const struct sd_mapping *in;
 };
 
-/* --- Asking one file
- * ------------------------------------------------------------------- */
+/* --- Asking one file ------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -149,8 +148,7 @@ static bool ask(struct found *f, const struct sd_remote *r, const struct sd_mapp
     return f->address != 0;
 }
 
-/* --- Asking all
- * -------------------------------------------------------------------------- */
+/* --- Asking all ------------------------------------------------------------------ */
 
 static bool is_first_of_file(const struct sd_maps *maps, size_t i)
 {
@@ -223,8 +221,7 @@ static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
         (int)r->pid, st.name);
 }
 
-/* --- The layout
- * --------------------------------------------------------------------------- */
+/* --- The layout ------------------------------------------------------------------ */
 
 static int refuse(const struct sd_remote *r, uint32_t version)
 {

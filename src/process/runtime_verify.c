@@ -18,17 +18,17 @@
 #include "process/stat.h"
 
 enum {
-    N_TRIES = 40,      /* each takes some ten microseconds */
-    PAUSE_NS = 500000, /* between them, so that the process gets elsewhere */
-    N_THREADS = 16,    /* looked at; one that fits is enough */
-    N_FRAMES = 64,     /* of each, innermost first */
-    N_PTHREAD = 1024,  /* bytes of struct pthread that are searched for the tid */
-    GLIBC_TID = 0x2d0, /* where glibc has kept it on x86-64 so far: tried first */
+    N_TRIES = 60,       /* each takes some ten microseconds */
+    N_QUICK_TRIES = 20, /* a stack that moves is mostly right the next time */
+    PAUSE_NS = 500000,  /* between them, so that the process gets elsewhere */
+    N_THREADS = 16,     /* looked at; one that fits is enough */
+    N_FRAMES = 64,      /* of each, innermost first */
+    N_PTHREAD = 1024,   /* bytes of struct pthread that are searched for the tid */
+    GLIBC_TID = 0x2d0,  /* where glibc has kept it on x86-64 so far: tried first */
     N_TASKS_MAX = 1 << 16,
 };
 
-/* --- The tid in struct pthread
- * ----------------------------------------------------------- */
+/* --- The tid in struct pthread --------------------------------------------------- */
 
 /* The tids of the process as it counts them itself. */
 static int read_tasks(struct sd_table *tids, pid_t pid)
@@ -118,8 +118,7 @@ static void learn_tid_offset(struct sd_runtime *rt, const struct sd_remote *r,
     }
 }
 
-/* --- Code and frames
- * ----------------------------------------------------------------------- */
+/* --- Code and frames ------------------------------------------------------------- */
 
 /* Learns the type of code objects and how a str says its kind from the first code
  * object that a frame leads to. */
@@ -171,8 +170,7 @@ static int check_frames(struct sd_runtime *rt, const struct sd_remote *r,
     return rc == 0 && *n > 0 && n_fit == 0 ? SD_ETORN : rc;
 }
 
-/* --- All of it
- * ---------------------------------------------------------------------------- */
+/* --- All of it ------------------------------------------------------------------- */
 
 struct look { /* what one look at the process saw */
     size_t n_threads, n_known_tids, n_frames, n_wrong;
@@ -289,7 +287,8 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
         rc = judge(rt, &seen);
         if (rc == 0 || rc == SD_EABSENT)
             break;
-        nanosleep(&pause, NULL);
+        if (tries >= N_QUICK_TRIES)
+            nanosleep(&pause, NULL);
     }
     if (rc == 0)
         check_gil(rt, r, &t);

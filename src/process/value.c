@@ -313,8 +313,7 @@ int sd_value_text(struct sd_buf *to, const struct sd_remote *r,
     return rc < 0 ? rc : to->bad ? sd_no_memory() : 0;
 }
 
-/* --- Locals --------------------------------------------------------------------------
- */
+/* --- Locals ---------------------------------------------------------------------- */
 
 static int add_local(struct sd_locals *locals, const struct sd_remote *r,
                      const struct sd_layout *l, uint64_t name, uint64_t value,
