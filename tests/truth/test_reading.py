@@ -314,8 +314,10 @@ def turn(i):
     space = {}
     exec("def made_%d(f):\\n" % i + "\\n" * (i % 7) + "    f()", space)
     space["made_%d" % i](lambda: (tell(i=i), sys.stdin.readline()))
+import gc
 for i in range(6):
     turn(i)
+    gc.collect()  # the function and its globals hold one another
 """) as target:
         program = subprocess.Popen([reader(folder), str(target.truth()[0])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         n_changed = 0
@@ -338,6 +340,7 @@ for i in range(6):
         finally:
             program.kill()
             program.communicate()
+        assert n_changed > 0, "no address was used twice: the test tests nothing"
 
 
 def test_a_deleted_interpreter(folder):
