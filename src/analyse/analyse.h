@@ -3,6 +3,7 @@
 #define SD_ANALYSE_ANALYSE_H
 /* analyse: questions to a profile.  Each fills tables into a view the caller has zeroed
  * or used before; everything it makes lives in the view's arena. */
+#include "analyse/calltree.h"
 #include "analyse/view.h"
 #include "profile/profile.h"
 
@@ -20,12 +21,39 @@ int sd_analyse_series(const struct sd_profile *p, struct sd_view *v);
 int sd_analyse_curves(const struct sd_profile *p, const char *metric,
                       struct sd_arena *a, struct sd_view_series *out);
 
+/* Samples.  Shares are of the choice's metric; of each metric that samples carry there
+ * is what was seen in the function itself (self) and in it and all it called (cum;
+ * however often it is on a stack, the stack counts once, so none is over 100 %).
+ *
+ * Functions: one row each, hottest first; self_margin and cum_margin are the half
+ * widths of the 95 % intervals of the two shares, in percent. */
+int sd_analyse_functions(const struct sd_profile *p,
+                         const struct sd_sample_choice *choice, struct sd_view *v);
+/* The same by executed line. */
+int sd_analyse_lines(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                     struct sd_view *v);
+/* As a tree of calls from the outermost function in; what has less than `least_percent`
+ * is left out and counted in the table's note. */
+int sd_analyse_call_tree(const struct sd_profile *p,
+                         const struct sd_sample_choice *choice, double least_percent,
+                         struct sd_view *v);
+/* Who calls whom: one row for each pair of caller and callee, with what was seen below
+ * that call.  Functions whose name or file matches the regular expression (NULL: all)
+ * as callees (their callers), or as callers (their callees). */
+enum sd_calls_side { SD_CALLERS, SD_CALLEES };
+int sd_analyse_calls(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                     enum sd_calls_side side, const char *match, struct sd_view *v);
+/* Threads: how many samples, for how long, and how many of them idle, holding the
+ * interpreter's lock, waiting for it, partial. */
+int sd_analyse_threads(const struct sd_profile *p, struct sd_view *v);
+
 /* The figures of run's one-line summary. */
 struct sd_summary {
     uint64_t wall_ns, cpu_ns;
     int64_t peak_bytes; /* -1: not known */
     uint32_t n_processes, n_threads;
     uint64_t n_points, n_spans;
+    uint64_t n_samples; /* as they count themselves: one record may be many */
 };
 /* 0 or SD_ENOMEM: then the figures are not to be shown. */
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out);

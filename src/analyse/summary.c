@@ -105,6 +105,16 @@ static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
     return 0;
 }
 
+static uint64_t count_samples(const struct sd_profile *p)
+{
+    uint32_t column = sd_profile_sample_metric(p, "samples");
+    int64_t n = 0;
+
+    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++)
+        n = sd_amount_add(n, p->sample_values[column][i]);
+    return (uint64_t)n;
+}
+
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
 {
     int64_t n;
@@ -115,6 +125,7 @@ int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
         .peak_bytes = -1,
         .n_points = p->n_point_events,
         .n_spans = p->n_span_events,
+        .n_samples = count_samples(p),
     };
     rc = add_processes(p, out);
     if (rc == 0)

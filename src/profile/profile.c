@@ -77,6 +77,43 @@ const struct sd_sum *sd_span_total_value(const struct sd_profile *p,
     return NULL;
 }
 
+/* What follows the last "/lib/python3.11/" in the path, or NULL. */
+static const char *after_library(const char *path)
+{
+    const char *found = NULL;
+
+    for (const char *at = path; (at = strstr(at, "/lib/python")); at++) {
+        const char *rest = strchr(at + strlen("/lib/"), '/');
+
+        if (rest)
+            found = rest + 1;
+    }
+    return found;
+}
+
+static const char *after(const char *path, const char *part)
+{
+    const char *found = strstr(path, part);
+
+    return found ? found + strlen(part) : NULL;
+}
+
+const char *sd_site_short_file(const struct sd_site *s)
+{
+    const char *best = s->file, *found;
+
+    if (!best || *best == '<') /* <frozen importlib>, <string> */
+        return best;
+    if ((found = after(best, "/site-packages/")) && *found)
+        return found;
+    if ((found = after(best, "/dist-packages/")) && *found)
+        return found;
+    if (!s->is_native && (found = after_library(best)) && *found)
+        return found;
+    found = strrchr(best, '/');
+    return found && found[1] ? found + 1 : best;
+}
+
 const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_id t,
                                           const char *name)
 {

@@ -201,6 +201,10 @@ const struct sd_sum *sd_span_total_value(const struct sd_profile *p,
 /* The readings of a metric on a track, whatever it adds; NULL: none. */
 const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_id t,
                                           const char *name);
+/* The end of a site's file that is enough to know it: below site-packages, the standard
+ * library or a virtual environment the path from there, else the last part.  NULL when
+ * it has none. */
+const char *sd_site_short_file(const struct sd_site *s);
 /* Which of the sample metrics has this name ("samples", "wall", "cpu"); UINT32_MAX:
  * none. */
 uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/calltree.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/triples.h"
+
+enum { NONE = UINT32_MAX };
+
+bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
+                         const struct sd_sample_total *t)
+{
+    if ((t->flags & SD_SAMPLE_IDLE) && !choice->has_idle)
+        return false;
+    if (choice->is_gil_only && !(t->flags & SD_SAMPLE_GIL))
+        return false;
+    return !choice->has_track || t->track.at == choice->track.at;
+}
+
+/* --- Functions */
+
+/* Texts of a profile are interned: equal ones are the same pointer. */
+struct function_key {
+    const char *name, *file;
+    uint64_t line;
+};
+
+struct maker {
+    struct sd_calltree *t;
+    const struct sd_profile *p;
+    enum sd_calls_by by;
+    struct sd_arena arena;
+    struct sd_intern functions; /* function_key */
+    uint32_t *function_of;      /* by site; the place of its function */
+    struct sd_triples callees;  /* function, line, 0 */
+    struct sd_triples nodes;    /* parent, callee, 0 */
+    uint32_t *node_of;          /* by stack */
+    size_t cap_callees;
+};
+
+static int find_functions(struct maker *m)
+{
+    int rc = 0;
+
+    m->function_of = sd_alloc((m->p->n_sites + 1) * sizeof *m->function_of);
+    if (!m->function_of)
+        return sd_no_memory();
+    for (size_t i = 0; i < m->p->n_sites && rc == 0; i++) {
+        const struct sd_site *s = &m->p->sites[i];
+        struct function_key key = { s->name, s->file, s->line };
+
+        rc = sd_intern(&m->functions, &key, sizeof key, &m->function_of[i]);
+    }
+    return rc;
+}
+
+static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
+{
+    uint32_t line = m->by == SD_CALLS_BY_LINE ? s->line : 0;
+    struct sd_triple key = { m->function_of[s->site.at], line, 0 };
+    struct sd_callee *callees;
+    int rc = sd_triples_add(&m->callees, key, id);
+
+    if (rc < 0 || *id < m->t->n_callees)
+        return rc;
+    callees =
+        sd_grow_array(m->t->callees, &m->cap_callees, (size_t)*id + 1, sizeof *callees);
+    if (!callees)
+        return sd_no_memory();
+    m->t->callees = callees;
+    callees[m->t->n_callees++] = (struct sd_callee){ s->site, line };
+    return 0;
+}
+
+/* --- Nodes */
+
+/* Only stacks under a chosen sample get a node: marked from leaves to roots. */
+static bool *mark_stacks(const struct sd_profile *p,
+                         const struct sd_sample_choice *choice)
+{
+    bool *is_in = sd_zalloc(p->n_stacks + 1);
+
+    for (size_t i = 0; is_in && i < p->n_samples; i++)
+        if (p->samples[i].stack.at != NONE &&
+            sd_sample_is_chosen(choice, &p->samples[i]))
+            is_in[p->samples[i].stack.at] = true;
+    for (size_t i = p->n_stacks; is_in && i-- > 0;)
+        if (is_in[i] && p->stacks[i].parent.at != NONE)
+            is_in[p->stacks[i].parent.at] = true;
+    return is_in;
+}
+
+static int find_nodes(struct maker *m, const bool *is_in)
+{
+    const struct sd_profile *p = m->p;
+    int rc = 0;
+
+    m->node_of = sd_alloc((p->n_stacks + 1) * sizeof *m->node_of);
+    if (!m->node_of)
+        return sd_no_memory();
+    for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
+        const struct sd_stack *s = &p->stacks[i];
+        struct sd_triple key = { NONE, 0, 0 };
+
+        m->node_of[i] = NONE;
+        if (!is_in[i])
+            continue;
+        if (s->parent.at != NONE)
+            key.a = m->node_of[s->parent.at];
+        rc = callee_of(m, s, &key.b);
+        if (rc == 0)
+            rc = sd_triples_add(&m->nodes, key, &m->node_of[i]);
+    }
+    return rc;
+}
+
+/* Children are linked last first, so that they come out in order of appearance. */
+static int link_nodes(struct maker *m)
+{
+    struct sd_calltree *t = m->t;
+
+    t->n_nodes = m->nodes.n;
+    t->first_root = NONE;
+    t->nodes = sd_alloc((t->n_nodes + 1) * sizeof *t->nodes);
+    if (!t->nodes)
+        return sd_no_memory();
+    for (size_t i = 0; i < t->n_nodes; i++)
+        t->nodes[i] = (struct sd_call_node){ m->nodes.items[i].a, m->nodes.items[i].b,
+                                             NONE, NONE };
+    for (size_t i = t->n_nodes; i-- > 0;) {
+        uint32_t parent = t->nodes[i].parent;
+        uint32_t *first =
+            parent == NONE ? &t->first_root : &t->nodes[parent].first_child;
+
+        t->nodes[i].next = *first;
+        *first = (uint32_t)i;
+    }
+    return 0;
+}
+
+/* --- Amounts */
+
+static void add_row(int64_t *into, const int64_t *row, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++)
+        into[k] = sd_amount_add(into[k], row[k]);
+}
+
+static int make_rows(struct sd_calltree *t)
+{
+    size_t row = (t->n_metrics ? t->n_metrics : 1) * sizeof(int64_t);
+
+    t->self = sd_zalloc((t->n_nodes + 1) * row);
+    t->total = sd_zalloc((t->n_nodes + 1) * row);
+    t->callee_self = sd_zalloc((t->n_callees + 1) * row);
+    t->callee_total = sd_zalloc((t->n_callees + 1) * row);
+    return t->self && t->total && t->callee_self && t->callee_total ? 0
+                                                                    : sd_no_memory();
+}
+
+static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
+{
+    struct sd_calltree *t = m->t;
+
+    for (size_t i = 0; i < m->p->n_samples; i++) {
+        const struct sd_sample_total *s = &m->p->samples[i];
+        int64_t row[SD_SAMPLE_METRICS];
+
+        if (!sd_sample_is_chosen(choice, s))
+            continue;
+        for (uint32_t k = 0; k < t->n_metrics; k++)
+            row[k] = m->p->sample_values[k][i];
+        add_row(t->all, row, t->n_metrics);
+        if (s->stack.at != NONE)
+            add_row(t->self + (size_t)m->node_of[s->stack.at] * t->n_metrics, row,
+                    t->n_metrics);
+    }
+}
+
+static void sum_up(struct sd_calltree *t)
+{
+    uint32_t n = t->n_metrics;
+
+    for (size_t i = t->n_nodes; i-- > 0;) {
+        const struct sd_call_node *node = &t->nodes[i];
+
+        add_row(t->total + i * n, t->self + i * n, n);
+        add_row(t->callee_self + (size_t)node->callee * n, t->self + i * n, n);
+        if (node->parent != NONE)
+            add_row(t->total + (size_t)node->parent * n, t->total + i * n, n);
+    }
+}
+
+uint32_t sd_calltree_next(const struct sd_calltree *t, uint32_t node, uint32_t *n_left)
+{
+    *n_left = 0;
+    if (t->nodes[node].first_child != NONE)
+        return t->nodes[node].first_child;
+    while (node != NONE) {
+        (*n_left)++;
+        if (t->nodes[node].next != NONE)
+            return t->nodes[node].next;
+        node = t->nodes[node].parent;
+    }
+    return NONE;
+}
+
+/* A function that calls itself has its inner calls in the outer one's total already, so
+ * only the outermost of each path counts. */
+static int sum_callees(struct sd_calltree *t)
+{
+    uint32_t *open = sd_zalloc((t->n_callees + 1) * sizeof *open);
+    uint32_t at = t->first_root, n_left, next;
+
+    if (!open)
+        return sd_no_memory();
+    for (; at != NONE; at = next) {
+        uint32_t callee = t->nodes[at].callee;
+
+        if (open[callee]++ == 0)
+            add_row(t->callee_total + (size_t)callee * t->n_metrics,
+                    t->total + (size_t)at * t->n_metrics, t->n_metrics);
+        next = sd_calltree_next(t, at, &n_left);
+        for (; n_left > 0; n_left--, at = t->nodes[at].parent)
+            open[t->nodes[at].callee]--;
+    }
+    sd_free(open);
+    return 0;
+}
+
+static int choose_metric(struct sd_calltree *t, const char *name)
+{
+    const char *wanted = name ? name : "samples";
+    uint32_t samples = sd_profile_sample_metric(t->p, "samples");
+
+    t->metric = sd_profile_sample_metric(t->p, wanted);
+    if (t->metric == NONE && name && t->n_metrics > 0)
+        return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name);
+    if (t->metric == NONE)
+        t->metric = 0;
+    t->n_samples = samples == NONE ? 0 : t->all[samples];
+    return 0;
+}
+
+static int make(struct maker *m, const struct sd_sample_choice *choice)
+{
+    bool *is_in = mark_stacks(m->p, choice);
+    int rc = is_in ? find_functions(m) : sd_no_memory();
+
+    if (rc == 0)
+        rc = find_nodes(m, is_in);
+    if (rc == 0)
+        rc = link_nodes(m);
+    if (rc == 0)
+        rc = make_rows(m->t);
+    if (rc == 0) {
+        add_samples(m, choice);
+        sum_up(m->t);
+        rc = sum_callees(m->t);
+    }
+    sd_free(is_in);
+    return rc;
+}
+
+int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                     enum sd_calls_by by, struct sd_calltree *out)
+{
+    struct maker m = { .t = out, .p = p, .by = by };
+    int rc;
+
+    *out = (struct sd_calltree){ .p = p, .n_metrics = p->n_sample_metrics };
+    m.functions.arena = &m.arena;
+    rc = make(&m, choice);
+    if (rc == 0)
+        rc = choose_metric(out, choice->metric);
+    sd_intern_release(&m.functions);
+    sd_arena_release(&m.arena);
+    sd_free(m.function_of);
+    sd_free(m.node_of);
+    sd_triples_release(&m.callees);
+    sd_triples_release(&m.nodes);
+    if (rc < 0)
+        sd_calltree_release(out);
+    return rc;
+}
+
+void sd_calltree_release(struct sd_calltree *t)
+{
+    sd_free(t->callees);
+    sd_free(t->nodes);
+    sd_free(t->self);
+    sd_free(t->total);
+    sd_free(t->callee_self);
+    sd_free(t->callee_total);
+    *t = (struct sd_calltree){ 0 };
+}
+
+double sd_calltree_share(const struct sd_calltree *t, const int64_t *amounts)
+{
+    if (t->n_metrics == 0 || t->all[t->metric] <= 0)
+        return 0;
+    return 100.0 * (double)amounts[t->metric] / (double)t->all[t->metric];
+}

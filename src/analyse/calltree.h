@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_CALLTREE_H
+#define SD_ANALYSE_CALLTREE_H
+/* calltree: the samples that were chosen, as one tree of calls.
+ *
+ * The stacks of a profile tell lines apart; here those of one function (or one line)
+ * under the same callers are one node.  Every amount is kept under every metric that
+ * samples have.  A node's parent has a smaller number than itself, so sums run up in
+ * one pass over the nodes; nothing here recurses, as stacks come from strangers and may
+ * be thousands deep. */
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+/* Which samples count.  All zero: those of threads that did something. */
+struct sd_sample_choice {
+    const char *metric; /* that shares are of; NULL: samples */
+    bool has_idle;      /* idle ones too */
+    bool is_gil_only;   /* only while the thread held the interpreter's lock */
+    sd_track_id track;  /* only this one; used when has_track */
+    bool has_track;
+};
+
+enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE };
+
+/* A function: sites of one name, file and first line.  By line: one line of it. */
+struct sd_callee {
+    sd_site_id site; /* the first of its sites */
+    uint32_t line;   /* executed; 0 when by function */
+};
+
+struct sd_call_node {
+    uint32_t parent; /* UINT32_MAX: called by nobody known */
+    uint32_t callee;
+    uint32_t first_child, next; /* UINT32_MAX ends */
+};
+
+struct sd_calltree {            /* all zero is a released one */
+    const struct sd_profile *p; /* borrowed */
+    uint32_t n_metrics;         /* as the profile's sample metrics */
+    uint32_t metric;            /* that shares are of */
+    struct sd_callee *callees;  /* owned */
+    size_t n_callees;
+    struct sd_call_node *nodes; /* owned */
+    size_t n_nodes;
+    uint32_t first_root; /* UINT32_MAX: none */
+    /* Amounts in rows of n_metrics; owned. */
+    int64_t *self, *total;               /* by node */
+    int64_t *callee_self, *callee_total; /* by callee; each stack counts once in total,
+                                            however often the function is in it */
+    int64_t all[SD_SAMPLE_METRICS];      /* everything that was chosen */
+    int64_t n_samples;                   /* the same under `samples`, or 0 */
+};
+
+/* SD_EUSAGE when no samples carry the metric. */
+int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                     enum sd_calls_by by, struct sd_calltree *out);
+void sd_calltree_release(struct sd_calltree *t);
+
+/* Does this total of the profile count? */
+bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
+                         const struct sd_sample_total *t);
+/* The node after this one, depth first, children before siblings; UINT32_MAX: the end.
+ * *n_left counts the nodes that were left on the way, the given one among them. */
+uint32_t sd_calltree_next(const struct sd_calltree *t, uint32_t node, uint32_t *n_left);
+/* `amount` in percent of all. */
+double sd_calltree_share(const struct sd_calltree *t, const int64_t *amounts);
+#endif
