@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/code.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+
+/* Code objects made by hand, as CPython 3.12 keeps them, in memory that is shared with
+ * a child; the child is the process that they are read from.  Whole programs are read
+ * by tests/truth/test_reading.py. */
+enum { N_FAKES = 40, CODE_TYPE = 0x4000, N_UNITS = 6 };
+
+struct fake {
+    _Alignas(16) uint8_t code[256];
+    _Alignas(16) uint8_t name[128], qualname[128], filename[128];
+    _Alignas(16) uint8_t table[64];
+};
+
+struct setting {
+    struct fake *fakes; /* shared with the child */
+    struct sd_remote remote;
+    struct sd_runtime runtime;
+    struct sd_codes codes;
+};
+
+static void put_word(uint8_t *object, uint32_t offset, uint64_t v)
+{
+    memcpy(object + offset, &v, sizeof v);
+}
+
+static void put_half(uint8_t *object, uint32_t offset, uint32_t v)
+{
+    memcpy(object + offset, &v, sizeof v);
+}
+
+static void put_str(const struct sd_layout *l, uint8_t *object, const char *text)
+{
+    put_word(object, l->str_length, strlen(text));
+    put_half(object, l->str_state, (1u | 8u | 16u) << l->str_kind_bit);
+    memcpy(object + l->str_ascii, text, strlen(text));
+}
+
+static void make(const struct sd_layout *l, struct fake *f, unsigned number)
+{
+    static const uint8_t locations[] = { 0x80 | 10 << 3 | 2, 0, 0,
+                                         0x80 | 12 << 3 | 2, 0, 0 };
+    char name[32];
+
+    memset(f, 0, sizeof *f);
+    put_word(f->code, l->object_type, CODE_TYPE);
+    put_word(f->code, l->code_n_units, N_UNITS);
+    put_word(f->code, l->code_name, (uintptr_t)f->name);
+    put_word(f->code, l->code_qualname, (uintptr_t)f->qualname);
+    put_word(f->code, l->code_filename, (uintptr_t)f->filename);
+    put_word(f->code, l->code_lines, (uintptr_t)f->table);
+    put_half(f->code, l->code_first_line, 10 * number);
+    put_half(f->code, l->code_frame_words, 7);
+    snprintf(name, sizeof name, "function_%u", number);
+    put_str(l, f->name, name);
+    put_str(l, f->qualname, "Class.function");
+    put_str(l, f->filename, "file.py");
+    put_word(f->table, l->bytes_n, sizeof locations);
+    memcpy(f->table + l->bytes_data, locations, sizeof locations);
+}
+
+static void set_up(struct setting *s)
+{
+    size_t n = N_FAKES * sizeof *s->fakes, i;
+    pid_t pid;
+
+    *s = (struct setting){ .remote = SD_REMOTE_NONE };
+    s->runtime.layout = *sd_layout_of_version(0x030c0000);
+    s->runtime.code_type = CODE_TYPE;
+    s->fakes = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(s->fakes != MAP_FAILED);
+    for (i = 0; i < N_FAKES; i++)
+        make(&s->runtime.layout, &s->fakes[i], (unsigned)i);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    CHECK(sd_remote_open(&s->remote, pid) == 0);
+}
+
+static void tear_down(struct setting *s)
+{
+    pid_t pid = s->remote.pid;
+
+    sd_codes_release(&s->codes);
+    sd_remote_close(&s->remote);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    munmap(s->fakes, N_FAKES * sizeof *s->fakes);
+}
+
+static uint64_t address_of(const struct setting *s, size_t i)
+{
+    return (uintptr_t)s->fakes[i].code;
+}
+
+static int get(struct setting *s, size_t i, const struct sd_code **code)
+{
+    return sd_codes_get(&s->codes, &s->remote, &s->runtime, address_of(s, i), code);
+}
+
+TEST(code_is_read_once_and_found_again)
+{
+    struct setting s;
+    const struct sd_code *code, *again;
+    char name[32];
+    size_t i;
+
+    set_up(&s);
+    for (i = 0; i < N_FAKES; i++) {
+        CHECK(!sd_codes_find(&s.codes, address_of(&s, i)));
+        CHECK(get(&s, i, &code) == 0);
+        snprintf(name, sizeof name, "function_%zu", i);
+        CHECK(strcmp(code->name, name) == 0);
+        CHECK(strcmp(code->qualname, "Class.function") == 0);
+        CHECK(strcmp(code->filename, "file.py") == 0);
+        CHECK(code->id == i && code->first_line == (int32_t)(10 * i));
+        CHECK(code->n_code == 2 * N_UNITS && code->frame_bytes == 56);
+    }
+    for (i = 0; i < N_FAKES; i++) {
+        again = sd_codes_find(&s.codes, address_of(&s, i));
+        CHECK(again && again->id == i);
+        CHECK(again->filename == code->filename); /* equal texts are kept once */
+    }
+    tear_down(&s);
+}
+
+TEST(code_tells_the_line_of_an_instruction)
+{
+    struct setting s;
+    const struct sd_code *code;
+    const struct sd_layout *l;
+
+    set_up(&s);
+    l = &s.runtime.layout;
+    CHECK(get(&s, 5, &code) == 0);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode - 2) == 50);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode) == 50);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode + 4) == 50);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode + 6) == 52);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode + 12) == SD_NO_LINE);
+    CHECK(sd_code_has_instr(code, l, code->bytecode - 2));
+    CHECK(sd_code_has_instr(code, l, code->bytecode + 10));
+    CHECK(!sd_code_has_instr(code, l, code->bytecode - 4));
+    CHECK(!sd_code_has_instr(code, l, code->bytecode + 12));
+    tear_down(&s);
+}
+
+TEST(code_that_is_another_one_now_is_retired)
+{
+    struct setting s;
+    const struct sd_code *code, *old;
+    size_t n_retired, i;
+
+    set_up(&s);
+    for (i = 0; i < N_FAKES; i++)
+        CHECK(get(&s, i, &code) == 0);
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(n_retired == 0);
+    CHECK(get(&s, 7, &old) == 0);
+    make(&s.runtime.layout, &s.fakes[7], 123);
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(n_retired == 1 && old->is_retired);
+    CHECK(!sd_codes_find(&s.codes, address_of(&s, 7)));
+    CHECK(get(&s, 7, &code) == 0 && code->id == N_FAKES);
+    CHECK(strcmp(code->name, "function_123") == 0);
+    CHECK(strcmp(old->name, "function_7") == 0); /* what was given out stays good */
+    tear_down(&s);
+}
+
+TEST(code_that_is_none_is_refused)
+{
+    struct setting s;
+    const struct sd_code *code;
+    const struct sd_layout *l;
+
+    set_up(&s);
+    l = &s.runtime.layout;
+    put_word(s.fakes[0].code, l->object_type, CODE_TYPE + 16);
+    CHECK(get(&s, 0, &code) == SD_EFORMAT && code == NULL);
+    put_word(s.fakes[1].code, l->code_name, 1);
+    CHECK(get(&s, 1, &code) == SD_EFORMAT);
+    put_word(s.fakes[2].code, l->code_filename, 0x10000);
+    CHECK(get(&s, 2, &code) == SD_ETORN);
+    put_word(s.fakes[3].code, l->code_n_units, UINT64_MAX / 2);
+    CHECK(get(&s, 3, &code) == SD_EFORMAT);
+    put_word(s.fakes[4].code, l->code_n_units, 0);
+    CHECK(get(&s, 4, &code) == SD_EFORMAT);
+    put_half(s.fakes[5].name, l->str_state, 0);
+    CHECK(get(&s, 5, &code) == SD_EFORMAT);
+    put_word(s.fakes[6].name, l->str_length, UINT64_MAX); /* cut, then not mapped */
+    put_word(s.fakes[7].table, l->bytes_n, UINT64_MAX);   /* no lines */
+    CHECK(get(&s, 7, &code) == 0 && code->n_table == 0);
+    CHECK(sd_codes_line(&s.codes, code, l, code->bytecode) == SD_NO_LINE);
+    CHECK(sd_codes_get(&s.codes, &s.remote, &s.runtime, 0, &code) == SD_EFORMAT);
+    CHECK(sd_codes_get(&s.codes, &s.remote, &s.runtime, 8, &code) == SD_EFORMAT);
+    CHECK(sd_codes_get(&s.codes, &s.remote, &s.runtime, 0x10000, &code) == SD_ETORN);
+    CHECK(s.codes.n == 1);
+    tear_down(&s);
+}
+
+TEST(code_survives_every_failing_allocation)
+{
+    struct setting s;
+
+    set_up(&s);
+    EACH_FAILURE(nth)
+    {
+        const struct sd_code *code;
+        size_t i;
+        int rc = 0;
+
+        for (i = 0; rc == 0 && i < N_FAKES; i++)
+            rc = get(&s, i, &code);
+        if (rc == 0)
+            rc = sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_codes_release(&s.codes);
+    }
+    tear_down(&s);
+}
