@@ -26,7 +26,13 @@ enum sd_word {
 };
 extern const char *const sd_words[SD_N_WORDS];
 
-enum sd_group { SD_GROUP_MEMORY, SD_GROUP_TIME, SD_GROUP_IO, SD_GROUP_NETWORK };
+enum sd_group {
+    SD_GROUP_MEMORY,
+    SD_GROUP_TIME,
+    SD_GROUP_IO,
+    SD_GROUP_NETWORK,
+    SD_N_GROUPS,
+};
 
 enum sd_cell_kind { SD_CELL_NONE, SD_CELL_REAL, SD_CELL_COUNT, SD_CELL_WORD };
 

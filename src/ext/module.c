@@ -13,6 +13,7 @@
 #include "collect/collector.h"
 #include "collect/own.h"
 #include "collect/session.h"
+#include "ext/given.h"
 #include "ext/interval.h"
 #include "ext/section.h"
 #include "process/usage.h"

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "ext/given.h"
 #include "ext/interval.h"
 #include "ext/section.h"
 
