@@ -54,7 +54,7 @@ static size_t column(const struct sd_view_table *t, const char *name)
     for (size_t i = 0; i < t->n_columns; i++)
         if (strcmp(t->columns[i].name, name) == 0)
             return i;
-    CHECK(!"there is such a column");
+    CHECK(false); /* there is no such column */
     return 0;
 }
 
@@ -67,7 +67,7 @@ static const struct sd_cell *cell(const struct sd_view_table *t, const char *key
         if (text && strcmp(text, value) == 0)
             return sd_view_cell(t, i, column(t, name));
     }
-    CHECK(!"there is such a row");
+    CHECK(false); /* there is no such row */
     return NULL;
 }
 
