@@ -177,13 +177,15 @@ static bool find_in_table(const struct sd_elf *e, const Elf64_Shdr *table,
                           const Elf64_Shdr *names, const char *name,
                           struct sd_elf_place *out)
 {
-    size_t n = table->sh_size / sizeof(Elf64_Sym), i;
+    size_t n = table->sh_size / sizeof(Elf64_Sym), length = strlen(name) + 1, i;
     const Elf64_Sym *s = table_at(e, table->sh_offset, n * sizeof *s);
+    const char *text = bytes(e, names->sh_offset, names->sh_size);
 
-    if (!s || n > N_SYMBOLS_MAX)
+    if (!s || !text || n > N_SYMBOLS_MAX || length > names->sh_size)
         return false;
     for (i = 0; i < n; i++) {
-        if (!s[i].st_value || !is_name(e, names, s[i].st_name, name))
+        if (!s[i].st_value || s[i].st_name > names->sh_size - length ||
+            memcmp(text + s[i].st_name, name, length) != 0)
             continue;
         *out = (struct sd_elf_place){ s[i].st_value, s[i].st_size };
         return true;
