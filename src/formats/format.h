@@ -4,6 +4,7 @@
 /* format: a file that another program reads or wrote.  One .c each and a line in
  * formats.def; each confesses what it cannot carry. */
 #include "base/out.h"
+#include "formats/stack_style.h"
 #include "profile/events.h"
 
 struct sd_format {
@@ -11,9 +12,14 @@ struct sd_format {
     const char *suffix; /* ".csv" */
     const char *summary;
     const char *loses; /* what it cannot carry */
-    /* Streams from the capture at `path`, of which `p` is the profile. */
+    /* Streams from the capture at `path`, of which `p` is the profile, loaded with the
+     * same filter. */
     int (*write)(const struct sd_profile *p, const char *path,
                  const struct sd_filter *filter, struct sd_out *out);
+    /* The same in another style; NULL in formats that do not write stacks. */
+    int (*write_stacks)(const struct sd_profile *p, const char *path,
+                        const struct sd_filter *filter,
+                        const struct sd_stack_style *style, struct sd_out *out);
 };
 extern const struct sd_format *const sd_formats[]; /* ended by NULL */
 const struct sd_format *
