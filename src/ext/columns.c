@@ -62,6 +62,12 @@ static struct sd_cell real(double v)
     return (struct sd_cell){ .kind = SD_CELL_REAL, .real = v };
 }
 
+/* Wraps where a pickle holds what no clock shows. */
+static double less(int64_t b, int64_t a)
+{
+    return (double)(int64_t)((uint64_t)b - (uint64_t)a);
+}
+
 /* The nth of n words; a row that came from elsewhere may not know its own. */
 static struct sd_cell word(unsigned first, unsigned which, unsigned n)
 {
@@ -91,11 +97,11 @@ struct sd_cell sd_column_cell(const struct sd_store *s, const struct sd_row *row
     case SIZE:
         return real((double)a / sd_unit_bytes(row->unit));
     case SIZE_GAIN:
-        return real((double)(b - a) / sd_unit_bytes(row->unit));
+        return real(less(b, a) / sd_unit_bytes(row->unit));
     case SECONDS:
         return real((double)a / 1e9);
     case LASTED:
-        return real((double)(b - a) / 1e9);
+        return real(less(b, a) / 1e9);
     case COUNT:
         return (struct sd_cell){ .kind = SD_CELL_COUNT, .count = a };
     case WORD_SIZE:

@@ -37,12 +37,15 @@ static PyObject *pack_rows(const struct sd_store *s)
     return bytes;
 }
 
-/* The paths as bytes, in the order of the entries; surrogates survive. */
+/* The paths as bytes, in the order of the entries; surrogates survive.  Packed behind
+ * the rows, so that it has the names of all of them: making a tuple may collect
+ * garbage, and what that runs may open sections. */
 static PyObject *pack_names(const struct sd_store *s)
 {
-    PyObject *names = PyTuple_New((Py_ssize_t)s->n_entries);
+    size_t n = s->n_entries;
+    PyObject *names = PyTuple_New((Py_ssize_t)n);
 
-    for (size_t i = 0; names && i < s->n_entries; i++) {
+    for (size_t i = 0; names && i < n; i++) {
         PyObject *name =
             PyBytes_FromStringAndSize(s->entries[i].path, (Py_ssize_t)s->entries[i].n);
 
@@ -67,7 +70,7 @@ static PyObject *own_dict(PyObject *self)
 static PyObject *make_state(PyObject *self)
 {
     struct sd_profiler *p = (struct sd_profiler *)self;
-    PyObject *names = pack_names(&p->store), *rows = pack_rows(&p->store);
+    PyObject *rows = pack_rows(&p->store), *names = pack_names(&p->store);
     PyObject *dict = own_dict(self), *state = NULL;
 
     if (names && rows && dict)

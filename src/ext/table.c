@@ -51,14 +51,13 @@ PyObject *sd_profiler_rows(PyObject *self, PyObject *unused)
 }
 
 /* Numbers as the bytes of doubles, NaN where there is none: numpy takes them whole. */
-static PyObject *number_column(struct sd_profiler *p, enum sd_column c)
+static PyObject *number_column(struct sd_profiler *p, enum sd_column c, uint32_t n)
 {
     const struct sd_store *s = &p->store;
-    PyObject *bytes =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(s->n_rows * sizeof(double)));
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(double)));
     double *values = bytes ? (double *)(void *)PyBytes_AS_STRING(bytes) : NULL;
 
-    for (uint32_t i = 0; bytes && i < s->n_rows; i++) {
+    for (uint32_t i = 0; bytes && i < n; i++) {
         struct sd_cell cell = sd_column_cell(s, sd_store_row(s, i), c);
 
         values[i] = cell.kind == SD_CELL_REAL    ? cell.real
@@ -68,23 +67,23 @@ static PyObject *number_column(struct sd_profiler *p, enum sd_column c)
     return bytes;
 }
 
-static PyObject *word_column(struct sd_profiler *p, enum sd_column c)
+static PyObject *word_column(struct sd_profiler *p, enum sd_column c, uint32_t n)
 {
     const struct sd_store *s = &p->store;
-    PyObject *list = PyList_New(s->n_rows);
+    PyObject *list = PyList_New(n);
 
-    for (uint32_t i = 0; list && i < s->n_rows; i++)
+    for (uint32_t i = 0; list && i < n; i++)
         PyList_SET_ITEM(
             list, i, sd_cell_object(p->ext, sd_column_cell(s, sd_store_row(s, i), c)));
     return list;
 }
 
-static PyObject *row_names(struct sd_profiler *p)
+static PyObject *row_names(struct sd_profiler *p, uint32_t n)
 {
     const struct sd_store *s = &p->store;
-    PyObject *list = PyList_New(s->n_rows);
+    PyObject *list = PyList_New(n);
 
-    for (uint32_t i = 0; list && i < s->n_rows; i++) {
+    for (uint32_t i = 0; list && i < n; i++) {
         PyObject *name = sd_path_object(&s->entries[sd_store_row(s, i)->entry]);
 
         if (!name)
@@ -95,11 +94,13 @@ static PyObject *row_names(struct sd_profiler *p)
     return list;
 }
 
-/* (names, {column: bytes of doubles, or list of str}) */
+/* (names, {column: bytes of doubles, or list of str}), all of the rows that are there
+ * now: making a list may collect garbage, and what that runs may open sections. */
 PyObject *sd_profiler_columns(PyObject *self, PyObject *unused)
 {
     struct sd_profiler *p = (struct sd_profiler *)self;
-    PyObject *columns = PyDict_New(), *names = row_names(p), *both = NULL;
+    uint32_t n = p->store.n_rows;
+    PyObject *columns = PyDict_New(), *names = row_names(p, n), *both = NULL;
 
     (void)unused;
     for (int c = 0; columns && c < SD_N_COLUMNS; c++) {
@@ -108,8 +109,8 @@ PyObject *sd_profiler_columns(PyObject *self, PyObject *unused)
         if (!sd_column_is_shown(&p->store, (enum sd_column)c))
             continue;
         column = sd_columns[c].kind == SD_CELL_WORD
-                     ? word_column(p, (enum sd_column)c)
-                     : number_column(p, (enum sd_column)c);
+                     ? word_column(p, (enum sd_column)c, n)
+                     : number_column(p, (enum sd_column)c, n);
         if (!column || PyDict_SetItemString(columns, sd_columns[c].name, column) < 0)
             Py_CLEAR(columns);
         Py_XDECREF(column);

@@ -723,6 +723,39 @@ def test_each_passes_on_what_its_parts_raise(folder):
     assert "after" in p and all(r[10] is not None for r in p.rows()), list(p)
 
 
+def test_sections_of_a_finalizer_while_the_table_is_made(folder):
+    """Making a list may collect garbage, whose __del__ may open sections of the same Profiler."""
+    p = Profiler(measure="time")
+
+    class Late(object):
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            for i in range(1000):
+                with p("late%d" % (i % 50)):
+                    pass
+
+    for make in (p._columns, p.rows, lambda: pickle.loads(pickle.dumps(p)).rows()):
+        for free in ([], {}):
+            gc.disable()
+            Late()
+            held = [[] for _ in range(300)], [tuple(range(60))]    # lists to come are new ones
+            spare = [type(free)() for _ in range(50)]
+            del spare
+            gc.enable()
+            before = gc.get_threshold()
+            gc.set_threshold(1, 0, 0)
+            try:
+                made = make()
+            finally:
+                gc.set_threshold(*before)
+            del held
+        assert made
+    names, columns = p._columns()
+    equal({len(c) // 8 if isinstance(c, bytes) else len(c) for c in columns.values()}, {len(names)}, "lengths")
+
+
 # ---- switching off
 
 
