@@ -216,7 +216,7 @@ TEST(capture_knows_the_marks_and_bytes_of_a_process)
     CHECK(sd_capture_n_joined(s.capture) == 0); /* none but this one */
     CHECK(sd_writer_owner_pid(s.writer) == (uint32_t)getpid());
     atomic_store(sd_writer_peak_bytes(s.writer), 12345);
-    atomic_store(sd_writer_own_io(s.writer), 77);
+    CHECK(sd_writer_own_io(s.writer, 77) == 0);
     for (uint64_t i = 1; i <= 20000; i++) /* more than two halves: some is written */
         CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
     CHECK(sd_capture_peak_bytes(s.capture, (uint32_t)getpid()) == 12345);

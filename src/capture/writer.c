@@ -207,18 +207,37 @@ _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w)
     return p ? &p->first->head->peak_bytes : NULL;
 }
 
-_Atomic uint64_t *sd_writer_own_io(struct sd_writer *w)
+/* Under the lock, which whoever leaves takes before the pool goes. */
+uint64_t sd_writer_own_io(struct sd_writer *w, uint64_t read)
 {
-    struct sd_pool *p = sd_writer_pool(w);
+    uint64_t written = 0;
+    struct sd_pool *p;
 
-    return p ? &p->first->head->own_read : NULL;
+    if (!atomic_load(w->is_here))
+        return 0;
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    if (p) {
+        atomic_store_explicit(&p->first->head->own_read, read, memory_order_relaxed);
+        written =
+            atomic_load_explicit(&p->first->head->own_written, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return written;
 }
 
 uint32_t sd_writer_owner_pid(struct sd_writer *w)
 {
-    struct sd_pool *p = sd_writer_pool(w);
+    struct sd_pool *p;
+    uint32_t pid;
 
-    return p ? p->owner_pid : 0;
+    if (!atomic_load(w->is_here))
+        return 0;
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    pid = p ? p->owner_pid : 0;
+    pthread_mutex_unlock(&w->lock);
+    return pid;
 }
 
 void sd_writer_leave(struct sd_writer *w)

@@ -27,13 +27,14 @@ struct sd_log *sd_writer_log(struct sd_writer *w);
 int sd_writer_after_fork(struct sd_writer *w);
 
 /* The word that the owner of the memory mark folds into and `rss` reads.  Ask again
- * after fork; NULL when there is none.  Valid until the writer is left. */
+ * after fork; NULL when there is none.  Valid until the writer is left: who asks sees
+ * to it that nobody leaves meanwhile. */
 _Atomic uint64_t *sd_writer_peak_bytes(struct sd_writer *w);
 
-/* Two words in a row: bytes that Sonde itself read and wrote in this process, so that
- * they are not taken for the program's.  The capture adds what it writes; whoever reads
- * /proc for a measurement adds to the first.  As for sd_writer_peak_bytes. */
-_Atomic uint64_t *sd_writer_own_io(struct sd_writer *w);
+/* Bytes that Sonde itself reads and writes in this process are not to be taken for the
+ * program's: tells those outside what was read, by whoever measures here, and gives
+ * what the capture has written; 0 when there is none. */
+uint64_t sd_writer_own_io(struct sd_writer *w, uint64_t read);
 
 /* The process that owns the capture, or 0. */
 uint32_t sd_writer_owner_pid(struct sd_writer *w);

@@ -201,6 +201,8 @@ struct sd_log *sd_session_log(void)
     return sd_writer_log(w);
 }
 
+/* peak.c alone asks, with its lock held; sd_session_leave takes that once between the
+ * end of the session and the writer's. */
 _Atomic uint64_t *sd_session_peak_word(void)
 {
     struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
@@ -211,14 +213,10 @@ _Atomic uint64_t *sd_session_peak_word(void)
 uint64_t sd_session_own_written(void)
 {
     struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
-    _Atomic uint64_t *io = w ? sd_writer_own_io(w) : NULL;
+    uint64_t read =
+        atomic_load_explicit(&sd_own_usage()->own_read, memory_order_relaxed);
 
-    if (!io)
-        return 0;
-    atomic_store_explicit(
-        &io[0], atomic_load_explicit(&sd_own_usage()->own_read, memory_order_relaxed),
-        memory_order_relaxed);
-    return atomic_load_explicit(&io[1], memory_order_relaxed);
+    return w ? sd_writer_own_io(w, read) : 0;
 }
 
 uint32_t sd_session_owner_pid(void)
