@@ -143,10 +143,10 @@ static int add_total(const struct sd_profile *p, const char *metric, struct sd_a
     struct sd_series all;
     int rc = sd_sum_over_processes(p, metric, &all);
 
-    if (rc == 0)
-        rc = curve_of(&all, 0, a, out);
-    if (rc == 0)
-        sd_series_release(&all);
+    if (rc < 0)
+        return rc;
+    rc = curve_of(&all, 0, a, out);
+    sd_series_release(&all);
     return rc;
 }
 

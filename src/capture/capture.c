@@ -164,7 +164,7 @@ static struct sd_capture *new_capture(const struct sd_capture_options *options,
     return c;
 }
 
-/* The folder comes first: it is the file that says "here is a capture". */
+/* An old folder goes first, or the new file would be taken for its. */
 static int make_both(struct sd_capture *c, char *take_path, const char *path)
 {
     uint64_t real_ns = sd_clock_real_ns();

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "process/stat.h"
 
 /* What sd_launch_wait waits for.  All are blocked, and none is ignored, or the kernel
  * would throw it away before we see it. */
@@ -126,21 +126,9 @@ int sd_launch_go(struct sd_child *c, const char *path)
 
 static bool is_stopped(pid_t pid)
 {
-    char name[64], text[512];
-    const char *state;
-    ssize_t n;
-    int fd;
+    struct sd_process_stat st;
 
-    snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
-    fd = open(name, O_RDONLY | O_CLOEXEC);
-    n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    state = strrchr(text, ')'); /* the name before it may hold anything */
-    return state && (state[2] == 'T' || state[2] == 't');
+    return sd_process_stat(pid, &st) == 0 && (st.state == 'T' || st.state == 't');
 }
 
 /* While we are stopped nobody would notice that the program alone was continued, or
