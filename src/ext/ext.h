@@ -29,6 +29,14 @@ enum sd_view_kind { /* what p["x"] and its parts are */
 
 enum { SD_FREE_SECTIONS = 32 };
 
+enum sd_asyncio_name { /* what nest.c asks the running loop's task by */
+                       SD_ASYNCIO_MODULE,
+                       SD_ASYNCIO_RUNNING_LOOP,
+                       SD_ASYNCIO_CURRENT_TASK,
+                       SD_ASYNCIO_CURRENT_TASKS,
+                       SD_N_ASYNCIO,
+};
+
 struct sd_ext {
     bool is_cleared; /* the module is gone: keep nothing for later */
     /* Dropped with the module: */
@@ -39,10 +47,10 @@ struct sd_ext {
     PyObject *free[SD_FREE_SECTIONS]; /* ended sections, to be used again */
     int n_free;
     /* Dropped with the last type: */
-    PyObject *current;           /* ContextVar: a struct sd_nest */
-    uint64_t n_tasks;            /* asyncio tasks met so far */
-    PyObject *words[SD_N_WORDS]; /* "bytes", "wall", ... */
-    PyObject *str_asyncio;
+    PyObject *current;               /* ContextVar: a struct sd_nest */
+    uint64_t n_tasks;                /* asyncio tasks met so far */
+    PyObject *words[SD_N_WORDS];     /* "bytes", "wall", ... */
+    PyObject *asyncio[SD_N_ASYNCIO]; /* the names below, made once */
 };
 
 /* The instance that made this type or a base of it; borrowed.  NULL with an exception

@@ -343,20 +343,34 @@ static void drop_ext(PyObject *capsule)
 
     for (int i = 0; i < SD_N_WORDS; i++)
         Py_CLEAR(ext->words[i]);
-    Py_CLEAR(ext->str_asyncio);
+    for (int i = 0; i < SD_N_ASYNCIO; i++)
+        Py_CLEAR(ext->asyncio[i]);
     Py_CLEAR(ext->current);
     sd_free(ext);
 }
 
-static int make_words(struct sd_ext *ext)
+static int intern_all(const char *const *texts, PyObject **out, int n)
 {
-    for (int i = 0; i < SD_N_WORDS; i++) {
-        ext->words[i] = PyUnicode_InternFromString(sd_words[i]);
-        if (!ext->words[i])
+    for (int i = 0; i < n; i++) {
+        out[i] = PyUnicode_InternFromString(texts[i]);
+        if (!out[i])
             return -1;
     }
-    ext->str_asyncio = PyUnicode_InternFromString("_asyncio");
-    return ext->str_asyncio ? 0 : -1;
+    return 0;
+}
+
+static int make_words(struct sd_ext *ext)
+{
+    static const char *const asyncio[SD_N_ASYNCIO] = {
+        [SD_ASYNCIO_MODULE] = "_asyncio",
+        [SD_ASYNCIO_RUNNING_LOOP] = "_get_running_loop",
+        [SD_ASYNCIO_CURRENT_TASK] = "current_task",
+        [SD_ASYNCIO_CURRENT_TASKS] = "_current_tasks",
+    };
+
+    if (intern_all(sd_words, ext->words, SD_N_WORDS) < 0)
+        return -1;
+    return intern_all(asyncio, ext->asyncio, SD_N_ASYNCIO);
 }
 
 static int make_types(struct sd_ext *ext, PyObject *capsule)
