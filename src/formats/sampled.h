@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_FORMATS_SAMPLED_H
+#define SD_FORMATS_SAMPLED_H
+/* sampled: the samples of each thread in order of time, for formats that write threads
+ * one after the other while a capture has them mixed.  32 bytes a record. */
+#include "formats/stack_style.h"
+#include "profile/events.h"
+
+struct sd_taken {
+    uint64_t time_ns; /* when the record was written: the end of what it stands for */
+    int64_t wall_ns;  /* how long that was; 0: not known */
+    int64_t cpu_ns;
+    uint32_t stack; /* UINT32_MAX: no frame */
+    uint32_t n;     /* samples it stands for, SD_TAKEN_MOST at most; never 0 */
+};
+/* More than 100 ms at 100 kHz; what a lying file can make a format repeat. */
+enum { SD_TAKEN_MOST = 20000 };
+
+struct sd_sampled_thread {
+    sd_track_id track;
+    struct sd_taken *taken; /* owned; in order of time */
+    size_t n, cap;
+};
+
+struct sd_sampled {                    /* all zero is a released one */
+    struct sd_sampled_thread *threads; /* owned; in order of first appearance */
+    size_t n, cap;
+};
+
+/* Those that the style wants, with at least one frame. */
+int sd_sampled_collect(const struct sd_profile *p, const char *path,
+                       const struct sd_filter *filter,
+                       const struct sd_stack_style *style, struct sd_sampled *out);
+void sd_sampled_release(struct sd_sampled *s);
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* speedscope: samples in order of time for speedscope.app, one profile per thread.
+ *
+ * The shape is py-spy's, key for key, because programs read it: every frame has
+ * exactly file, name, line and col (numbers, 0 where there is none: null is against the
+ * schema), and each sample is an entry of its own with its seconds as weight. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "formats/format.h"
+#include "formats/frames.h"
+#include "formats/sampled.h"
+
+struct writer {
+    const struct sd_profile *p;
+    const struct sd_stack_style *style;
+    struct sd_json j;
+    struct sd_frames frames;
+    struct sd_sampled sampled;
+    uint32_t *path; /* owned; frames from the newest out */
+    size_t cap_path;
+    bool has_wall;
+};
+
+static void key_text(struct sd_json *j, const char *key, const char *text)
+{
+    sd_json_key(j, key);
+    sd_json_string(j, text);
+}
+
+static void put_frames(struct writer *w)
+{
+    struct sd_json *j = &w->j;
+
+    sd_json_key(j, "shared");
+    sd_json_object(j);
+    sd_json_key(j, "frames");
+    sd_json_array(j);
+    for (size_t i = 0; i < w->frames.n; i++) {
+        const struct sd_frame *f = &w->frames.items[i];
+
+        sd_json_object(j);
+        key_text(j, "name", f->name);
+        key_text(j, "file", f->file ? f->file : "");
+        sd_json_key(j, "line");
+        sd_json_uint(j, f->line);
+        sd_json_key(j, "col");
+        sd_json_uint(j, 0);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+    sd_json_end(j);
+}
+
+static int put_stack(struct writer *w, uint32_t stack)
+{
+    size_t depth = 0;
+
+    for (; stack != UINT32_MAX; stack = w->p->stacks[stack].parent.at) {
+        uint32_t *path = sd_grow_array(w->path, &w->cap_path, depth + 1, sizeof *path);
+
+        if (!path)
+            return sd_no_memory();
+        w->path = path;
+        path[depth++] = w->frames.of_stack[stack];
+    }
+    sd_json_array(&w->j);
+    while (depth-- > 0)
+        sd_json_uint(&w->j, w->path[depth]);
+    sd_json_end(&w->j);
+    return 0;
+}
+
+static double weight(const struct writer *w, const struct sd_taken *t)
+{
+    return w->has_wall ? (double)t->wall_ns / 1e9 / (double)t->n : 1;
+}
+
+static int put_samples(struct writer *w, const struct sd_sampled_thread *t)
+{
+    int rc = 0;
+
+    sd_json_key(&w->j, "samples");
+    sd_json_array(&w->j);
+    for (size_t i = 0; i < t->n && rc == 0; i++)
+        for (uint32_t k = 0; k < t->taken[i].n && rc == 0 && w->j.out->err == 0; k++)
+            rc = put_stack(w, t->taken[i].stack);
+    sd_json_end(&w->j);
+    return rc;
+}
+
+static void put_weights(struct writer *w, const struct sd_sampled_thread *t)
+{
+    sd_json_key(&w->j, "weights");
+    sd_json_array(&w->j);
+    for (size_t i = 0; i < t->n; i++)
+        for (uint32_t k = 0; k < t->taken[i].n && w->j.out->err == 0; k++)
+            sd_json_real(&w->j, weight(w, &t->taken[i]));
+    sd_json_end(&w->j);
+}
+
+static double sum_of(const struct writer *w, const struct sd_sampled_thread *t)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        sum += weight(w, &t->taken[i]) * (double)t->taken[i].n;
+    return sum;
+}
+
+static int put_thread(struct writer *w, const struct sd_sampled_thread *t)
+{
+    struct sd_buf name = { 0 };
+    int rc;
+
+    sd_frames_thread_name(&name, w->p, t->track, w->style->has_processes);
+    sd_json_object(&w->j);
+    key_text(&w->j, "type", "sampled");
+    key_text(&w->j, "name", sd_buf_string(&name));
+    key_text(&w->j, "unit", w->has_wall ? "seconds" : "none");
+    sd_json_key(&w->j, "startValue");
+    sd_json_uint(&w->j, 0);
+    sd_json_key(&w->j, "endValue");
+    sd_json_real(&w->j, sum_of(w, t));
+    rc = put_samples(w, t);
+    put_weights(w, t);
+    sd_json_end(&w->j);
+    if (rc == 0 && name.bad)
+        rc = sd_no_memory();
+    sd_buf_release(&name);
+    return rc;
+}
+
+static int put_all(struct writer *w)
+{
+    struct sd_json *j = &w->j;
+    int rc = 0;
+
+    sd_json_object(j);
+    key_text(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    sd_json_key(j, "profiles");
+    sd_json_array(j);
+    for (size_t i = 0; i < w->sampled.n && rc == 0; i++)
+        rc = put_thread(w, &w->sampled.threads[i]);
+    sd_json_end(j);
+    put_frames(w);
+    key_text(j, "exporter", "sonde");
+    key_text(j, "name", "sonde profile");
+    sd_json_end(j);
+    sd_out_text(j->out, "\n");
+    return rc;
+}
+
+static int write_stacks(const struct sd_profile *p, const char *path,
+                        const struct sd_filter *filter,
+                        const struct sd_stack_style *style, struct sd_out *out)
+{
+    struct sd_stack_style in_full = *style;
+    struct writer w = { .p = p, .style = style };
+    int rc;
+
+    in_full.has_full_files = true; /* as py-spy does here */
+    w.has_wall = sd_profile_sample_metric(p, "wall") != UINT32_MAX;
+    rc = sd_frames_make(p, &in_full, &w.frames);
+    if (rc == 0)
+        rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+    if (rc == 0) {
+        sd_json_init(&w.j, out, false);
+        rc = put_all(&w);
+    }
+    sd_frames_release(&w.frames);
+    sd_sampled_release(&w.sampled);
+    sd_free(w.path);
+    return rc;
+}
+
+static int write_plain(const struct sd_profile *p, const char *path,
+                       const struct sd_filter *filter, struct sd_out *out)
+{
+    const struct sd_stack_style style = { 0 };
+
+    return write_stacks(p, path, filter, &style, out);
+}
+
+const struct sd_format sd_format_speedscope = {
+    .name = "speedscope",
+    .suffix = ".speedscope.json",
+    .summary = "stacks over time, one profile per thread, for speedscope.app",
+    .loses =
+        "every metric but wall time, when nothing was sampled, sections, readings, "
+        "idle samples unless asked for",
+    .write = write_plain,
+    .write_stacks = write_stacks,
+};
