@@ -2,8 +2,10 @@
 /* sections: a C program that names its parts, so that Sonde can tell what each costs.
  *
  *     cc sections.c $(pkg-config --cflags --libs sonde) -o sections
- *     sonde run -- ./sections 1000000          # or: SONDE_OUT=x.sonde ./sections
- * 1000000 sonde report sections.sonde
+ *     sonde run -- ./sections 1000000
+ *     sonde report sections.sonde
+ *
+ * Without a parent: SONDE_OUT=x.sonde ./sections 1000000
  *
  * usage: sections N [THREADS] [--counter FILE]
  *
