@@ -228,6 +228,27 @@ TEST(capture_knows_the_marks_and_bytes_of_a_process)
     sd_scratch_remove(&s);
 }
 
+TEST(capture_counts_what_the_program_overwrote_in_a_full_half)
+{
+    static const char zeros[64];
+    enum { EVENTS = 10000 }; /* more than one half */
+    struct sd_capture_counts counts;
+    struct sd_scratch s;
+    struct sd_log *l;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    for (uint64_t i = 1; i <= EVENTS; i++)
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    l = sd_writer_log(s.writer);
+    CHECK(l->half == &l->slot->halves[1]); /* the first was handed over */
+    memcpy(l->halves[0] + 4096, zeros, sizeof zeros);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, &counts) == 0);
+    CHECK(counts.lost > 0 && counts.events + counts.lost == EVENTS);
+    sd_scratch_remove(&s);
+}
+
 TEST(capture_cannot_be_finished_by_a_forked_child)
 {
     struct sd_scratch s;

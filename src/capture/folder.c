@@ -170,10 +170,13 @@ int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slo
     *bad_bytes = 0;
     if (h->state == SD_HALF_FREE || n == 0)
         return 0;
-    if (n > slot->half_bytes || !read_at(in->fd, at, buf, n) ||
-        !sd_live_in_slot(in, i, &again)) {
-        *bad_bytes = n < slot->half_bytes ? n : slot->half_bytes;
+    if (n > slot->half_bytes) {
+        *bad_bytes = slot->half_bytes;
         return 0;
+    }
+    if (!read_at(in->fd, at, buf, n) || !sd_live_in_slot(in, i, &again)) {
+        *bad_bytes = n;
+        return SD_EIO;
     }
     if (!is_same_half(h, &again.halves[half]))
         return SD_ETORN;
@@ -192,6 +195,11 @@ int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slo
         .t1 = h->t1,
         .lost_before = h->state == SD_HALF_FULL ? h->lost_before : slot->lost,
     };
+    /* Overwritten by the program: no more than there is place for, or its count is too.
+     */
+    if (h->state == SD_HALF_FULL && h->count > count &&
+        h->count - count <= (n - whole) / sizeof(uint64_t))
+        head->lost_before += h->count - count;
     return 1;
 }
 

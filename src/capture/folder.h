@@ -48,8 +48,8 @@ bool sd_live_in_slot(const struct sd_live_in *in, uint32_t i, struct sd_slot *sl
 
 /* Takes a copy of one half into buf (SD_CHUNK_RAW_MAX bytes) and makes the header of
  * the chunk it would be (checksum not filled).  1: taken; 0: nothing there; SD_ETORN:
- * it was handed on meanwhile, look elsewhere.  *bad_bytes: committed, but no records.
- */
+ * it was handed on meanwhile, look elsewhere; SD_EIO: it cannot be read now.
+ * *bad_bytes: committed, but no records. */
 int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slot *slot,
                     int half, uint8_t *buf, struct sd_chunk_head *head,
                     uint32_t *bad_bytes);

@@ -48,12 +48,15 @@ static int seal_half(struct sd_capture *c, struct sd_joined *j, uint32_t i,
 {
     struct sd_chunk_head head;
     uint32_t bad;
-    int why;
+    int why, rc;
 
     if (slot->halves[half].state != SD_HALF_FULL && !is_final)
         return 0;
-    if (sd_live_in_half(&j->in, i, slot, half, c->half, &head, &bad) == 1 &&
-        head.raw_len > 0 && !was_drained(j, &head)) {
+    rc = sd_live_in_half(&j->in, i, slot, half, c->half, &head, &bad);
+    if (rc == SD_EIO) /* it stays where it is: tried again, and left to readers */
+        return EIO;
+    if (rc == 1 && (head.raw_len > 0 || head.lost_before > 0) &&
+        !was_drained(j, &head)) {
         why = sd_capture_append(c, &head, c->half);
         if (why)
             return why;
