@@ -100,6 +100,11 @@ static void say_what_it_cost(struct rss *s)
     sd_log_meta(l, "rss.readings", text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)sd_clock_thread_cpu_ns());
     sd_log_meta(l, "rss.cpu_ns", text);
+    if (s->watch.tree.n == SD_TREE_MAX) {
+        snprintf(text, sizeof text, "only the first %d processes were read by rss",
+                 SD_TREE_MAX);
+        sd_log_note(l, SD_NOTE_LOSS, text);
+    }
     if (!s->n_left_out)
         return;
     snprintf(text, sizeof text,
