@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* A sentence holds a path or two.  What is longer is cut and marked, never lost
  * silently. */
@@ -50,14 +51,6 @@ static char *own_slot(void)
     return slot;
 }
 
-/* Steps back to the start of a character, so that a cut never leaves half of one. */
-static size_t whole_chars(const char *s, size_t n)
-{
-    while (n > 0 && ((unsigned char)s[n] & 0xC0) == 0x80)
-        n--;
-    return n;
-}
-
 /* Writes into a copy first: arguments may point into the slot itself. */
 static void say(int code, const char *fmt, va_list args, const char *joint,
                 const char *after)
@@ -70,7 +63,7 @@ static void say(int code, const char *fmt, va_list args, const char *joint,
     if (n < sizeof text)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", joint, after);
     if (n >= sizeof text) {
-        n = whole_chars(text, sizeof text - sizeof mark);
+        n = sd_text_whole(text, sizeof text - sizeof mark);
         memcpy(text + n, mark, sizeof mark);
         n += sizeof mark - 1;
     }

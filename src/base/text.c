@@ -141,6 +141,13 @@ void sd_text_escape(struct sd_buf *to, const char *s, size_t n)
     }
 }
 
+size_t sd_text_whole(const char *s, size_t n)
+{
+    while (n > 0 && ((uint8_t)s[n] & 0xC0) == 0x80)
+        n--;
+    return n;
+}
+
 static size_t columns_of(uint32_t code)
 {
     if (code < 0x7F)

@@ -19,6 +19,9 @@ size_t sd_text_decode(const char *s, size_t n, uint32_t *code);
 /* Control characters, separators of lines, and what turns the direction of text. */
 bool sd_text_is_control(uint32_t code);
 
+/* How many of the first n bytes of a longer text, or of one ended by a 0, are whole
+ * characters: n, or a little less. */
+size_t sd_text_whole(const char *s, size_t n);
 /* Adds `s` with everything unprintable escaped.  Bad UTF-8 bytes become \xff.  A
  * backslash stays one: the result is for eyes, not to be read back. */
 void sd_text_escape(struct sd_buf *to, const char *s, size_t n);

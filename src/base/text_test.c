@@ -334,3 +334,12 @@ TEST(escaping_survives_every_allocation_that_fails)
         sd_buf_release(&b);
     }
 }
+
+TEST(text_cut_between_characters)
+{
+    static const char text[] = "a\xC3\xA9\xE2\x82\xAC";
+
+    CHECK(sd_text_whole(text, 0) == 0 && sd_text_whole(text, 1) == 1);
+    CHECK(sd_text_whole(text, 2) == 1 && sd_text_whole(text, 3) == 3);
+    CHECK(sd_text_whole(text, 5) == 3 && sd_text_whole(text, 6) == 6);
+}

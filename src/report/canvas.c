@@ -201,8 +201,7 @@ static const char *escape(struct sd_canvas *c, const char *text)
     size_t n = strlen(text);
 
     sd_buf_clear(&c->escaped);
-    sd_text_escape(&c->escaped, text,
-                   n > TEXT_MAX ? sd_text_fit(text, TEXT_MAX, TEXT_MAX) : n);
+    sd_text_escape(&c->escaped, text, n > TEXT_MAX ? sd_text_whole(text, TEXT_MAX) : n);
     c->is_bad |= c->escaped.bad;
     return sd_buf_string(&c->escaped);
 }
@@ -328,7 +327,7 @@ const char *sd_canvas_fit(struct sd_canvas *c, const char *text,
     }
     while (low < high) { /* the longest beginning that fits with its dots */
         size_t mid = low + (high - low + 1) / 2;
-        size_t cut = sd_text_fit(whole, mid, mid);
+        size_t cut = sd_text_whole(whole, mid);
 
         sd_buf_clear(&c->fitted);
         sd_buf_add(&c->fitted, whole, cut);
@@ -338,7 +337,7 @@ const char *sd_canvas_fit(struct sd_canvas *c, const char *text,
         else
             high = mid - 1;
     }
-    low = sd_text_fit(whole, low, low);
+    low = sd_text_whole(whole, low);
     sd_buf_clear(&c->fitted);
     if (low < 3)
         return "";

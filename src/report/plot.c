@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "report/axis.h"
 #include "report/canvas.h"
 #include "report/report.h"
@@ -139,10 +140,12 @@ static void assign_tints(struct plot *p)
 
 static void band_label(const struct sd_band *b, char *out, size_t n)
 {
+    int cut = (int)(strlen(b->name) > 200 ? sd_text_whole(b->name, 200) : 200);
+
     if (b->n > 1)
-        snprintf(out, n, "%.200s ×%llu", b->name, (unsigned long long)b->n);
+        snprintf(out, n, "%.*s ×%llu", cut, b->name, (unsigned long long)b->n);
     else
-        snprintf(out, n, "%.200s", b->name);
+        snprintf(out, n, "%.*s", cut, b->name);
 }
 
 /* True when there was room for its name. */

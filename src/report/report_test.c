@@ -337,6 +337,29 @@ TEST(plots_of_nothing_and_of_anything_are_drawn)
     sd_out_release(&out);
 }
 
+/* Each is cut somewhere to fit its band, and never inside a character. */
+TEST(plots_shorten_names_of_any_script)
+{
+    static char longest[400] = "a";
+    struct sd_band many[] = {
+        { "セクションの名前はとても長いので入りません", 0.0, 0.12, 0, 1 },
+        { "a\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 0.2, 0.26, 0, 2 },
+        { longest, 0.3, 0.9, 0, 3 }
+    };
+    struct sd_view_series s = make_series();
+    struct sd_out out;
+
+    for (size_t i = 1; i + 2 < sizeof longest; i += 2)
+        memcpy(longest + i, "\xC3\xA9", 2);
+    s.bands = many;
+    s.n_bands = 3;
+    for (double to = 1; to < 8; to += 0.5) { /* bands grow narrow */
+        s.to = to;
+        draws(SD_PICTURE_SVG, &s, &out);
+        sd_out_release(&out);
+    }
+}
+
 TEST(plots_refuse_sizes_nobody_can_look_at)
 {
     struct sd_view_series s = make_series();

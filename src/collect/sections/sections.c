@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "capture/log.h"
 #include "collect/sections/metrics.h"
 #include "process/usage.h"
@@ -40,17 +41,11 @@ void sd_section_name_init(struct sd_section_name *name,
     name->key = sd_hash(s, n, parent ? parent->key : 0x736974655f736563u);
 }
 
-/* Cut between characters, never inside one. */
 static uint32_t short_length(const struct sd_section_name *name)
 {
-    uint32_t n = name->n;
-
-    if (n <= NAME_MAX_BYTES)
-        return n;
-    n = NAME_MAX_BYTES;
-    while (n && (name->name[n] & 0xC0) == 0x80)
-        n--;
-    return n;
+    return name->n <= NAME_MAX_BYTES
+               ? name->n
+               : (uint32_t)sd_text_whole(name->name, NAME_MAX_BYTES);
 }
 
 static size_t room_of(const struct sd_section_name *name)
