@@ -22,9 +22,9 @@ int sd_fail(enum sd_err code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same for a failed system call: the code is chosen by errno (ENOSPC, EDQUOT and
- * EFBIG are SD_EFULL, EACCES, EPERM and EROFS SD_EACCESS, ENOENT and ENOTDIR SD_EABSENT,
- * EEXIST SD_EEXISTS, ESRCH SD_EGONE, ENOMEM SD_ENOMEM, else SD_EIO) and ": <the
- * system's words>" is added.  None of these functions changes errno. */
+ * EFBIG are SD_EFULL, EACCES, EPERM and EROFS SD_EACCESS, ENOENT and ENOTDIR
+ * SD_EABSENT, EEXIST SD_EEXISTS, ESRCH SD_EGONE, ENOMEM SD_ENOMEM, else SD_EIO) and ":
+ * <the system's words>" is added.  None of these functions changes errno. */
 int sd_fail_errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "<context>: " before the sentence already there; returns `rc` as is. */

@@ -14,7 +14,7 @@ struct sd_open {                                /* a section, open or not */
     struct sd_open *around; /* owned: the section open when this one began, or NULL */
     struct sd_nest *nest;   /* owned while open: where it stands */
     struct sd_open *again;  /* owned: entered again and not left yet (newest first) */
-    const struct sd_open *first; /* of a section in an `again` list: whose */
+    const struct sd_open *first;     /* of a section in an `again` list: whose */
     const struct sd_path_step *step; /* NULL until it has begun */
     struct sd_section core;
     uint32_t row; /* in the store, or SD_STORE_NONE */

@@ -207,14 +207,15 @@ TEST(rss_sees_a_peak_shorter_than_its_interval)
     pid_t pid = start_child(peak_for_a_moment, &let_go);
     struct recording r;
     struct captured *c;
+    int64_t peak;
 
     set_options(2000000000, true, false); /* reads at the start and at the end only */
     r = start(pid);
     close(let_go);
     c = run_to_end(&r, pid);
-    CHECK(largest_of(c, pid, "rss") < 40 * MB);
-    CHECK(last_of(c, pid, "peak_rss") >= 80 * MB);
-    CHECK(last_of(c, pid, "peak_rss") <= 120 * MB);
+    /* Above what it held anyway, which a sanitizer makes large. */
+    peak = last_of(c, pid, "peak_rss") - largest_of(c, pid, "rss");
+    CHECK(peak >= 70 * MB && peak <= 110 * MB);
     captured_free(c);
     captured_clean();
 }
@@ -282,8 +283,7 @@ TEST(rss_follows_children_and_keeps_what_they_used)
     child = *shared_pid;
     CHECK(first_of(c, child, "cpu") == 0 && first_of(c, child, "written") == 0);
     CHECK(last_of(c, child, "cpu") >= 150000000);
-    CHECK(largest_of(c, child, "peak_rss") >= 60 * MB);
-    CHECK(largest_of(c, pid, "peak_rss") < 60 * MB);
+    CHECK(largest_of(c, child, "peak_rss") >= largest_of(c, pid, "peak_rss") + 50 * MB);
     /* One namespace, one reader of its network. */
     CHECK(last_of(c, pid, "received") >= 0);
     CHECK(last_of(c, child, "received") == SD_VALUE_NONE);
