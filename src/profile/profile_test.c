@@ -452,6 +452,7 @@ TEST(profile_turns_ticks_into_nanoseconds_between_the_pairs_of_a_stream)
 
 TEST(events_come_in_ids_of_the_profile_unfinished_ones_last)
 {
+    const struct sd_filter fit = { .section = "fit" };
     struct sd_made m;
     struct sd_profile *p;
     struct sd_events *walk;
@@ -471,8 +472,7 @@ TEST(events_come_in_ids_of_the_profile_unfinished_ones_last)
     }
     CHECK(n_points == 200 && n_spans == 4);
     sd_events_free(walk);
-    CHECK(sd_events_open(p, m.path, &(struct sd_filter){ .section = "fit" }, &walk) ==
-          0);
+    CHECK(sd_events_open(p, m.path, &fit, &walk) == 0);
     for (n_points = 0; sd_events_next(walk, &e) == 1; n_points++)
         continue;
     CHECK(n_points == 2 * (21 + 11) + 3);
