@@ -28,7 +28,6 @@ static struct {
                .stat = NO_FD,
                .status = NO_FD,
                .clear_refs = NO_FD,
-               .smaps = NO_FD,
                .rusage_floor = INT64_MAX },
 };
 

@@ -64,7 +64,7 @@ struct sd_kept_fd {              /* usage.c's own */
 
 struct sd_usage_reader {
     pid_t pid; /* 0: this process, whichever it is after a fork */
-    struct sd_kept_fd statm, io, net, stat, status, clear_refs, smaps;
+    struct sd_kept_fd statm, io, net, stat, status, clear_refs;
     /* Of our own process only, and begun again in the child of a fork: */
     _Atomic int32_t counted_in; /* the pid that the fields below speak of */
     _Atomic uint64_t own_read,

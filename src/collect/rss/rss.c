@@ -92,7 +92,7 @@ static uint64_t next_deadline(struct rss *s, uint64_t last_ns)
 static void say_what_it_cost(struct rss *s)
 {
     struct sd_log *l = sd_writer_log(s->how.writer);
-    char text[160];
+    char text[200];
 
     if (!l)
         return;
@@ -108,8 +108,8 @@ static void say_what_it_cost(struct rss *s)
     if (!s->n_left_out)
         return;
     snprintf(text, sizeof text,
-             "%llu of %llu readings of rss were left out: the machine was too busy to "
-             "make them in time",
+             "%llu of %llu readings of rss were left out: they could not be made in "
+             "time (a busy machine, a stopped sonde, or too short an interval)",
              (unsigned long long)s->n_left_out,
              (unsigned long long)(s->n_left_out + s->n_readings));
     sd_log_note(l, SD_NOTE_INFO, text);

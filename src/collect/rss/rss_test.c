@@ -220,6 +220,29 @@ TEST(rss_sees_a_peak_shorter_than_its_interval)
     captured_clean();
 }
 
+static void exec_a_sleeper(void)
+{
+    execl("/bin/sleep", "sleep", "1.3", (char *)NULL);
+    _exit(1);
+}
+
+TEST(rss_with_pss_goes_on_after_an_exec)
+{
+    int let_go;
+    pid_t pid = start_child(exec_a_sleeper, &let_go);
+    struct recording r;
+    struct captured *c;
+
+    set_options(20000000, true, true); /* pss is read at once, and after a second */
+    r = start(pid);
+    close(let_go);
+    c = run_to_end(&r, pid);
+    CHECK(largest_of(c, pid, "pss") > 0);
+    CHECK(c->events[c->n - 1].to - c->events[0].from >= 1200000000u);
+    captured_free(c);
+    captured_clean();
+}
+
 static void write_much(void)
 {
     char path[] = "/tmp/sonde-test-XXXXXX";
