@@ -16,7 +16,8 @@
 int sd_facts_put_before(struct sd_capture *capture, const struct sd_target *target,
                         const struct sd_chosen *chosen);
 /* After the end: run.wall_ns, run.cpu_ns, run.maxrss_bytes, run.status. */
-void sd_facts_put_after(struct sd_log *log, const struct sd_child *child);
+void sd_facts_put_after(struct sd_log *log, const struct sd_child *child,
+                        uint64_t folded_peak);
 
 /* What the events of a capture tell, with what `run` knew. */
 void sd_facts_of(const struct sd_profile *p, struct sd_summary *out);

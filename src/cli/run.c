@@ -6,6 +6,7 @@
  * program's own. */
 #include <errno.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -195,6 +196,14 @@ static void abandon(struct run *r)
         sd_capture_abandon(r->capture);
 }
 
+/* The usual reason why a program's own process could not write its events. */
+static bool is_disk_full(const char *path)
+{
+    struct statvfs disk;
+
+    return statvfs(path, &disk) == 0 && disk.f_bavail < (1 << 20) / disk.f_bsize;
+}
+
 static void say_losses(const struct run *r, int rc,
                        const struct sd_capture_counts *counts)
 {
@@ -206,8 +215,9 @@ static void say_losses(const struct run *r, int rc,
     else if (rc < 0)
         sd_say("the recording is not complete: %s", sd_fail_text());
     if (counts->lost)
-        sd_say("%s events were lost; the capture says where",
-               sd_text_count(lost, (int64_t)counts->lost));
+        sd_say("%s events were lost%s; the capture counts them",
+               sd_text_count(lost, (int64_t)counts->lost),
+               is_disk_full(r->naming.capture) ? " because the disk is full" : "");
 }
 
 /* Follows the program to its end and seals the capture. */
@@ -223,7 +233,7 @@ static void follow(struct run *r)
     sd_chosen_stop(&r->chosen);
     log = sd_writer_log(r->writer);
     if (log)
-        sd_facts_put_after(log, &r->child);
+        sd_facts_put_after(log, &r->child, folded_peak(r->capture, r->child.pid));
     sd_writer_leave(r->writer);
     r->n_joined = sd_capture_n_joined(r->capture);
     rc = sd_capture_finish(r->capture, r->child.status, &counts);
