@@ -108,6 +108,8 @@ TEST(section_tree_nests_and_subtracts)
     t = &v.tables[0];
     CHECK(t->n_rows == 2 && t->parents[0] == -1 && t->parents[1] == 0);
     CHECK(strcmp(sd_view_cell(t, 1, 0)->text, "inner") == 0);
+    CHECK(strcmp(cell(t, "inner", "path")->text, "outer:inner") == 0);
+    CHECK(strcmp(t->columns[1].name, "path") == 0 && t->columns[1].is_hidden_in_text);
     CHECK(number(t, "outer", "own") == 40 * MS);
     CHECK(number(t, "inner", "own") == 60 * MS);
     sd_view_release(&v);
@@ -136,6 +138,7 @@ TEST(section_tree_has_rows_for_parents_without_spans)
     CHECK(sd_analyse_section_tree(p, &v) == 0);
     CHECK(v.tables[0].n_rows == 4);
     CHECK(number(&v.tables[0], "a", "count") == 0);
+    CHECK(strcmp(cell(&v.tables[0], "b", "path")->text, "a:b") == 0);
     CHECK(v.tables[0].parents[3] == 2 && v.tables[0].parents[2] == 1);
     CHECK(strcmp(sd_view_cell(&v.tables[0], 3, 0)->text, "c") == 0);
     sd_view_release(&v);

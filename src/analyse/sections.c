@@ -11,6 +11,7 @@ enum { MAX_COLUMNS = 64 };
 /* How a column gets its value from a group. */
 enum source {
     FROM_NAME,
+    FROM_PATH,
     FROM_COUNT,
     FROM_WALL,
     FROM_OWN,
@@ -171,6 +172,10 @@ static void tree_layout(struct layout *l)
     add_column(l, FROM_NAME,
                (struct sd_column){ "section", "its own name, under the one around it",
                                    SD_CELL_TEXT, false, 0 });
+    /* Rows of several trees may have one name; as text, where they stand tells. */
+    add_column(l, FROM_PATH,
+               (struct sd_column){ "path", "names of all sections around it, and its",
+                                   SD_CELL_TEXT, true, 0 });
     add_column(
         l, FROM_COUNT,
         (struct sd_column){ "count", "how often it ran", SD_CELL_COUNT, false, 0 });
@@ -247,6 +252,8 @@ static struct sd_cell cell_of(const struct context *c, const struct sd_profile *
     switch (l->sources[i]) {
     case FROM_NAME:
         return sd_cell_text(c->inner ? g->name : g->path);
+    case FROM_PATH:
+        return sd_cell_text(g->path);
     case FROM_COUNT:
         return sd_cell_number(kind, (int64_t)g->count);
     case FROM_WALL:
