@@ -7,7 +7,7 @@ struct sd_open *sd_nest_innermost(const struct sd_nest *n)
 {
     struct sd_open *s = n->innermost ? n->innermost : n->below;
 
-    while (s && !s->is_open)
+    while (s && !sd_open_is_around(s))
         s = s->around;
     return s;
 }
@@ -68,12 +68,35 @@ struct sd_nest *sd_nest_here(struct sd_ext *ext)
 
 void sd_nest_push(struct sd_nest *n, struct sd_open *s) { n->innermost = s; }
 
+/* Is it on the way up from the innermost? */
+static bool leads_to(const struct sd_nest *n, const struct sd_open *s)
+{
+    const struct sd_open *o = n->innermost;
+
+    while (o && o != s)
+        o = o->around;
+    return o != NULL;
+}
+
+/* What began inside `s` and is still open.  Other Profilers nest for themselves: theirs
+ * stay, as they would without ours. */
+static void set_aside_inside(struct sd_nest *n, const struct sd_open *s)
+{
+    for (struct sd_open *o = n->innermost; o != s; o = o->around)
+        if (o->profiler == s->profiler)
+            o->is_aside = true;
+}
+
 void sd_nest_pop(struct sd_nest *n, const struct sd_open *s)
 {
-    struct sd_open *next = sd_nest_innermost(n);
+    struct sd_open *next;
 
-    if (n->innermost != s)
-        return; /* another is innermost; when it ends, it passes through this one */
+    if (n->innermost != s) {
+        if (s->is_aside || !leads_to(n, s))
+            return;
+        set_aside_inside(n, s);
+    }
+    next = sd_nest_innermost(n);
     n->innermost = next && next->nest == n ? next : NULL; /* or it is below */
 }
 

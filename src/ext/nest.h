@@ -13,15 +13,17 @@
  *
  * A section may end in any order, in another thread or context than it began in: it is
  * marked as ended, and whoever meets an ended section on the way up passes through it.
- * No other repair is ever needed. */
+ * Those that its own Profiler left open inside it (a generator that was not run to its
+ * end) are set aside: measured to their own end, but passed through likewise.  Without
+ * that, one forgotten section would stand in the names of all that come later. */
 #include "ext/ext.h"
 
 struct sd_open;
 
 struct sd_nest {
     PyObject_HEAD PyObject *context; /* owned: a weak reference to whose it is */
-    struct sd_open
-        *innermost;        /* owned: the last one begun here and not ended, or NULL */
+    struct sd_open *innermost; /* borrowed, it leaves when it ends: the last one begun
+                                  here and neither ended nor set aside, or NULL */
     struct sd_open *below; /* owned: open where this context was copied from, or NULL */
     uintptr_t task;        /* the asyncio task last seen here, by its address */
     uint64_t task_number;  /* its number: tasks are counted as they are met */
@@ -32,10 +34,10 @@ extern PyType_Spec sd_nest_spec;
 /* The nest of the running context, made at its first section.  A new reference; NULL
  * with an exception set. */
 struct sd_nest *sd_nest_here(struct sd_ext *ext);
-/* The innermost section that is still open; borrowed; NULL at the top. */
+/* The innermost section that a new one begins inside; borrowed; NULL at the top. */
 struct sd_open *sd_nest_innermost(const struct sd_nest *n);
 void sd_nest_push(struct sd_nest *n, struct sd_open *s);
-/* `s` has ended. */
+/* `s`, which began in this nest, has ended. */
 void sd_nest_pop(struct sd_nest *n, const struct sd_open *s);
 
 /* The number of the asyncio task that runs, or 0.  asyncio is never imported for this:

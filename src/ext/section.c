@@ -53,7 +53,7 @@ static const struct sd_path_step *step_around(const struct sd_open *s)
 {
     const struct sd_open *o = s->around;
 
-    while (o && !(o->is_open && o->profiler == s->profiler))
+    while (o && !(sd_open_is_around(o) && o->profiler == s->profiler))
         o = o->around;
     return o ? o->step : NULL;
 }
@@ -170,7 +170,7 @@ struct sd_open *sd_open_new(struct sd_profiler *p, PyObject *name)
     s->row = SD_STORE_NONE;
     s->kind = p->kind;
     s->unit = p->unit;
-    s->is_open = false;
+    s->is_open = s->is_aside = false;
     PyObject_GC_Track(s);
     return s;
 }

@@ -20,7 +20,14 @@ struct sd_open {                                /* a section, open or not */
     uint32_t row; /* in the store, or SD_STORE_NONE */
     uint8_t kind, unit;
     bool is_open;
+    bool is_aside; /* one around it has ended: open, but around nothing new */
 };
+
+/* Does what begins now begin inside it? */
+static inline bool sd_open_is_around(const struct sd_open *s)
+{
+    return s->is_open && !s->is_aside;
+}
 
 extern PyType_Spec sd_section_spec, sd_quiet_spec, sd_each_spec;
 

@@ -293,7 +293,142 @@ def test_ended_in_another_order(folder):
     c.__exit__(None, None, None)  # twice does nothing
     with p("z"):
         pass
-    equal(list(p), ["a", "a:b", "a:b:x", "a:b:c", "a:b:c:y", "z"], "names")
+    equal(list(p), ["a", "a:b", "x", "c", "c:y", "z"], "names")
+    assert all(r[10] is not None for r in p.rows()), "all ended"
+
+
+def leave_open(p, name, keep):
+    """A generator that holds a section and is not run to its end."""
+    def generate():
+        with p(name):
+            yield 1
+            with p("deep in " + name):
+                yield 2
+
+    keep.append(generate())
+    next(keep[-1])
+
+
+def test_what_is_left_open_inside_an_ended_section_is_nobodys_parent(folder):
+    p, keep = Profiler(measure="time"), []
+    with p("x"):
+        leave_open(p, "generator", keep)
+        with p("in"):
+            pass
+    with p("y"):
+        with p("in"):
+            next(keep[0])
+        with p("also in"):      # the generator's second section has gone with "in"
+            keep.clear()
+        with p("last"):
+            pass
+    with p("x2"):
+        p("entered only").__enter__()
+        forgotten = p("forgotten")
+        forgotten.__enter__()
+    with p("z"):
+        forgotten.__exit__(None, None, None)
+        with p("in"):
+            pass
+    equal(list(p), ["x", "x:generator", "x:generator:in", "y", "y:in", "y:in:deep in generator", "y:also in", "y:last",
+                    "x2", "x2:entered only", "x2:forgotten", "z", "z:in"], "names")
+    assert all(r[10] is not None for r in p.rows()), "all ended"
+    assert p["x:generator"].time.end > p["y:in"].time.end, "measured to its own end"
+
+
+def test_an_async_generator_left_by_break(folder):
+    p, keep = Profiler(measure="time"), []
+
+    async def numbers():
+        with p("numbers"):
+            for i in range(10):
+                yield i
+
+    async def main():
+        with p("x"):
+            keep.append(numbers())
+            async for _ in keep[0]:
+                break
+        with p("y"):
+            await keep[0].aclose()
+            with p("in"):
+                pass
+
+    asyncio.run(main())
+    equal(list(p), ["x", "x:numbers", "y", "y:in"], "names")
+
+
+def test_what_is_left_open_across_two_profilers(folder):
+    p, q, keep = Profiler(measure="time"), Profiler(measure="time"), []
+    with q("q1"):
+        with p("p1"):
+            inside = q("q2")
+            inside.__enter__()
+            leave_open(p, "left", keep)
+        with p("p2"), q("q3"):      # p1 has ended: p's are set aside, q's are not
+            pass
+        inside.__exit__(None, None, None)
+        with p("p3"), q("q4"):
+            keep.clear()
+    with q("q5"), p("p4"):
+        pass
+    equal(list(p), ["p1", "p1:left", "p2", "p3", "p4"], "names of p")
+    equal(list(q), ["q1", "q1:q2", "q1:q2:q3", "q1:q4", "q5"], "names of q")
+    assert all(r[10] is not None for r in p.rows() + q.rows()), "all ended"
+
+
+def test_left_open_and_ended_by_another_thread(folder):
+    """Neither those of the thread that ends it are touched, nor those of a task begun inside it."""
+    p = Profiler(measure="time")
+    outer, inner = p("outer"), p("inner")
+    outer.__enter__()
+    inner.__enter__()
+
+    def end():
+        with p("thread"):
+            outer.__exit__(None, None, None)
+            with p("in"):
+                pass
+
+    def copied():
+        with p("copied"):
+            outer.__exit__(None, None, None)
+            with p("in"):
+                pass
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    thread.join()
+    with p("after"):
+        pass
+    inner.__exit__(None, None, None)
+    outer = p("outer")
+    outer.__enter__()
+    contextvars.copy_context().run(copied)
+    with p("last"):
+        pass
+    equal(list(p), ["outer", "outer:inner", "thread", "thread:in", "after", "outer:copied", "outer:copied:in", "last"], "names")
+
+
+def test_sections_left_open_are_let_go(folder):
+    """However they are dropped, nothing points at a section that is gone."""
+    p, q, keep = Profiler(measure="time"), Profiler(measure="time"), []
+    for turn in range(300):
+        with p("x"):
+            with q("q"):
+                leave_open(p, "a", keep)
+                leave_open(q, "b", keep)
+                leave_open(p, "c", keep)
+            if turn % 3 == 0:
+                keep.pop(turn % 2)
+        if turn % 7 == 0:
+            keep.clear()
+            gc.collect()
+        with p("y"), q("z"):
+            pass
+    keep.clear()
+    equal(set(p), {"x", "x:a", "x:a:c", "y"}, "names of p")
+    assert all(r[10] is not None for r in p.rows() + q.rows()), "all ended"
 
 
 def test_one_object_entered_again(folder):
@@ -321,12 +456,13 @@ def test_an_object_entered_again_inside_what_began_in_it(folder):
     a.__enter__()
     b.__enter__()
     a.__exit__(None, None, None)
-    a.__enter__()               # b is open around it now, and it was around b
+    a.__enter__()               # b began in it, and is open, but around nothing any more
     a.__exit__(None, None, None)
     b.__exit__(None, None, None)
     with p("after"):
         pass
-    equal(list(p), ["a", "a:b", "a:b:a", "after"], "names")
+    equal(list(p), ["a", "a:b", "after"], "names")
+    equal(len(p.all("a")), 2, "entries")
     assert a.interval.time.start >= p["a:b"].time.start, "the interval is that of the last entry"
     around, inner = p("around"), p("inner")
     count = sys.getrefcount(around)
