@@ -390,6 +390,25 @@ TEST(view_sorts_by_any_column_and_cuts_honestly)
     sd_view_release(&v);
 }
 
+TEST(view_cuts_a_tree_from_its_top_and_says_so)
+{
+    struct sd_made m;
+    struct sd_profile *p = make_sections(&m);
+    struct sd_view v = { 0 };
+    struct sd_view_table *t;
+
+    CHECK(sd_analyse_section_tree(p, &v) == 0);
+    t = &v.tables[0];
+    t->note = "not all";
+    CHECK(sd_view_table_sort(&v, t, "-wall", 1) == 0);
+    CHECK(t->n_rows == 1 && t->parents[0] == -1);
+    CHECK(strcmp(sd_view_cell(t, 0, 0)->text, "outer") == 0);
+    CHECK(strcmp(t->note, "not all; 1 more row") == 0);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 /* --- Out of memory */
 
 TEST(analyse_survives_every_allocation_that_fails)

@@ -240,15 +240,23 @@ static int sort(struct sd_view *v, struct sd_view_table *t, const char *key)
     return rc;
 }
 
+/* The first rows of a tree are a tree too, as parents come before what is in them. */
+static int cut(struct sd_view *v, struct sd_view_table *t, size_t limit)
+{
+    size_t n = t->n_rows - limit;
+
+    t->note = sd_arena_printf(&v->arena, "%s%s%zu more row%s", t->note ? t->note : "",
+                              t->note ? "; " : "", n, n == 1 ? "" : "s");
+    t->n_rows = limit;
+    return t->note ? 0 : sd_no_memory();
+}
+
 int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *key,
                        size_t limit)
 {
     int rc = key ? sort(v, t, key) : 0;
 
-    if (rc < 0 || t->parents || limit == 0 || t->n_rows <= limit)
+    if (rc < 0 || limit == 0 || t->n_rows <= limit)
         return rc;
-    t->note = sd_arena_printf(&v->arena, "%zu more row%s", t->n_rows - limit,
-                              t->n_rows - limit == 1 ? "" : "s");
-    t->n_rows = limit;
-    return t->note ? 0 : sd_no_memory();
+    return cut(v, t, limit);
 }

@@ -107,8 +107,8 @@ struct sd_cell sd_cell_text(const char *text);
 
 /* Sorts by the column called `key` (largest first, text upwards; "-key" the other way
  * round; NULL: the order stays) and keeps `limit` rows (0: all), saying in `note` how
- * many are left out.  A tree sorts within parents and is not cut.  SD_EUSAGE with a
- * sentence that lists the columns. */
+ * many are left out.  A tree sorts within parents, and is cut after `limit` rows from
+ * its top.  SD_EUSAGE with a sentence that lists the columns. */
 int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *key,
                        size_t limit);
 #endif
