@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`python -m sonde ...` is `sonde ...`: it becomes the program that belongs to this package."""
+"""`python -m sonde ...` is `sonde ...`: it becomes the program that belongs to this package.
+
+`sonde run x.py` then takes the Python that was named here, active environment or not.
+"""
 import os
 import sys
 
@@ -32,4 +35,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if sys.executable:
+        os.environ["SONDE_PYTHON"] = sys.executable
     sys.exit(main())

@@ -34,6 +34,14 @@ static char *python_path(struct sd_arena *a, const char *bootstrap, const char *
     return sd_arena_printf(a, "PYTHONPATH=%s:%s", bootstrap, old);
 }
 
+/* Names of ours that the program does not see as we did: two are set anew, and which
+ * interpreter started us is nothing to a run inside this one. */
+static bool is_replaced(const char *entry)
+{
+    return value_of(entry, "SONDE_LIVE") || value_of(entry, "SONDE_WITH") ||
+           value_of(entry, "SONDE_PYTHON");
+}
+
 char **sd_environment_for(struct sd_arena *a, char *const *ours, const char *live_dir,
                           const char *with, const char *bootstrap)
 {
@@ -46,8 +54,7 @@ char **sd_environment_for(struct sd_arena *a, char *const *ours, const char *liv
     if (!theirs)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!value_of(ours[i], "SONDE_LIVE") && !value_of(ours[i], "SONDE_WITH") &&
-            !(bootstrap && value_of(ours[i], "PYTHONPATH")))
+        if (!is_replaced(ours[i]) && !(bootstrap && value_of(ours[i], "PYTHONPATH")))
             theirs[at++] = ours[i];
     theirs[at] = sd_arena_printf(a, "SONDE_LIVE=%s", live_dir);
     if (!theirs[at++])

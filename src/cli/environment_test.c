@@ -16,14 +16,15 @@ static int count(char **environment, const char *entry)
 
 TEST(environment_keeps_all_but_our_own_names)
 {
-    char *ours[] = { "HOME=/h", "SONDE_LIVE=old", "SONDE_OUT=x", "SONDE_WITHIN=1",
-                     NULL };
+    char *ours[] = { "HOME=/h",        "SONDE_LIVE=old",   "SONDE_OUT=x",
+                     "SONDE_WITHIN=1", "SONDE_PYTHON=/py", NULL };
     struct sd_arena a = { 0 };
     char **theirs = sd_environment_for(&a, ours, "/live", "sections", NULL);
 
     CHECK(count(theirs, "HOME=/h") == 1 && count(theirs, "SONDE_OUT=x") == 1);
     CHECK(count(theirs, "SONDE_WITHIN=1") == 1);
     CHECK(count(theirs, "SONDE_LIVE=old") == 0);
+    CHECK(count(theirs, "SONDE_PYTHON=/py") == 0);
     CHECK(count(theirs, "SONDE_LIVE=/live") == 1);
     CHECK(count(theirs, "SONDE_WITH=sections") == 1);
     sd_arena_release(&a);

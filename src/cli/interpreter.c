@@ -70,17 +70,25 @@ static int ask(const char *python, const char *question, struct sd_buf *answer)
 
 /* --- Which one */
 
+static int find_named(struct sd_arena *a, const char *named, const char *by,
+                      const char **path)
+{
+    *path = sd_path_find_program(a, named);
+    if (!*path)
+        return sd_fail(SD_EABSENT, "no interpreter to run at %s (%s)", named, by);
+    return 0;
+}
+
 static int find(struct sd_arena *a, const char *named, const char **path)
 {
     static const char *const usual[] = { "python3", "python" };
+    const char *caller = getenv("SONDE_PYTHON"); /* of `python -m sonde` */
     const char *venv = getenv("VIRTUAL_ENV");
 
-    if (named) {
-        *path = sd_path_find_program(a, named);
-        if (!*path)
-            return sd_fail(SD_EABSENT, "no interpreter to run at %s (--python)", named);
-        return 0;
-    }
+    if (named)
+        return find_named(a, named, "--python", path);
+    if (caller && *caller)
+        return find_named(a, caller, "SONDE_PYTHON", path);
     if (venv && *venv) {
         const char *python = sd_arena_printf(a, "%s/bin/python", venv);
 

@@ -11,11 +11,12 @@ struct sd_interpreter {
     char **environment; /* that it is to be started with, or NULL: ours */
 };
 
-/* `named` (--python), else the active virtual environment's, else python3 or python on
- * PATH.  In place of a script (a shim of pyenv or asdf) it is the Python which that
- * starts, with the environment that it makes for it, so that the twenty processes of
- * finding it are not in the recording.  SD_EABSENT with a sentence when there is none.
- * All in the arena. */
+/* `named` (--python), else the one that called us (SONDE_PYTHON, set by `python -m
+ * sonde`), else the active virtual environment's, else python3 or python on PATH.  In
+ * place of a script (a shim of pyenv or asdf) it is the Python which that starts, with
+ * the environment that it makes for it, so that the twenty processes of finding it are
+ * not in the recording.  SD_EABSENT with a sentence when there is none. All in the
+ * arena. */
 int sd_interpreter_find(struct sd_arena *a, const char *named,
                         struct sd_interpreter *out);
 

@@ -147,7 +147,8 @@ static void put_main_page(struct sd_out *out)
     sd_out_text(out, ".SH OPTIONS\n");
     put_options(out, &v, &common);
     sd_out_text(out, ".SH ENVIRONMENT\n");
-    put_roff(out, "VIRTUAL_ENV chooses the interpreter; SONDE_PACKAGE says where "
+    put_roff(out, "SONDE_PYTHON, else VIRTUAL_ENV, chooses the interpreter; "
+                  "SONDE_PACKAGE says where "
                   "Sonde's Python package is; NO_COLOR and FORCE_COLOR decide about "
                   "colour.\n");
 }
