@@ -224,6 +224,11 @@ static void frame(void)
     NO("frame_owner");
     AT("frame_locals", PyFrameObject, f_localsplus);
 #endif
+#if AT_LEAST(11)
+    NO("frame_generator");
+#else
+    AT("frame_generator", PyFrameObject, f_gen);
+#endif
 #if AT_LEAST(11) && !AT_LEAST(12)
     AT("frame_is_entry", _PyInterpreterFrame, is_entry);
 #else

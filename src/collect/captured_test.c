@@ -10,7 +10,7 @@
 #include "base/test.h"
 #include "capture/reader.h"
 
-enum { IDS = 4096 };
+enum { IDS = 1 << 16 };
 
 struct chunk { /* its definitions, by id */
     const struct sd_record *of[IDS];
@@ -50,6 +50,22 @@ static void add_path(const struct chunk *c, uint32_t id, char *to, size_t room)
         strncat(to, ":", room - strlen(to) - 1);
     }
     add_string(c, s->name, to, room);
+}
+
+/* "outer:10;inner:11" */
+static void add_stack(const struct chunk *c, uint32_t id, char *to, size_t room)
+{
+    const struct sd_rec_stack *s = defined(c, id, SD_REC_STACK);
+    size_t n;
+
+    if (!s)
+        return;
+    add_stack(c, s->parent, to, room);
+    if (s->parent)
+        strncat(to, ";", room - strlen(to) - 1);
+    add_path(c, s->site, to, room);
+    n = strlen(to);
+    snprintf(to + n, room - n, ":%u", (unsigned)s->line);
 }
 
 static void set_track(const struct chunk *c, uint32_t id, struct captured_event *e)
@@ -124,6 +140,14 @@ static void take_event(struct captured *all, const struct chunk *c,
         set_track(c, p->track, e);
         set_values(c, p->shape, p->values, e);
         e->from = e->to = p->time;
+    } else if (r->type == SD_REC_SAMPLE) {
+        const struct sd_rec_sample *x = (const void *)r;
+
+        add_stack(c, x->stack, e->path, sizeof e->path);
+        set_track(c, x->track, e);
+        set_values(c, x->shape, x->values, e);
+        e->from = e->to = x->time;
+        e->flags = x->flags;
     } else {
         return;
     }
@@ -134,7 +158,8 @@ static void take(struct captured *all, struct chunk *c, const struct sd_record *
 {
     const uint32_t *id = (const uint32_t *)(r + 1); /* every definition's first field */
 
-    if (r->type >= SD_REC_STRING && r->type <= SD_REC_SHAPE) {
+    if ((r->type >= SD_REC_STRING && r->type <= SD_REC_SHAPE) ||
+        r->type == SD_REC_STACK) {
         CHECK(*id < IDS);
         c->of[*id] = r;
     } else if (r->type == SD_REC_NOTE) {

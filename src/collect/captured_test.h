@@ -11,8 +11,9 @@
 enum { CAPTURED_VALUES = 16, CAPTURED_EVENTS = 20000 };
 
 struct captured_event {
-    int type;       /* SD_REC_OPEN, SPAN or POINT */
-    char path[512]; /* of a span's site: "outer:inner" */
+    int type; /* SD_REC_OPEN, SPAN, POINT or SAMPLE */
+    char
+        path[512]; /* of a span's site: "outer:inner"; of a stack: "outer:10;inner:3" */
     int track_kind;
     uint64_t number, process; /* of its track, and of the process that belongs to */
     uint64_t parent_process;  /* of that process's track; 0: none */

@@ -62,6 +62,7 @@ const struct sd_layout sd_layout_cp310 = {
     .frame_previous = 24,
     .frame_owner = SD_NO_OFFSET,
     .frame_locals = 352,
+    .frame_generator = 88,
     .frame_is_entry = SD_NO_OFFSET,
     .frame_copy = SD_NO_OFFSET,
     .code_filename = 104,

@@ -67,6 +67,7 @@ const struct sd_layout sd_layout_cp311 = {
     .frame_previous = 48,
     .frame_owner = 69,
     .frame_locals = 72,
+    .frame_generator = SD_NO_OFFSET,
     .frame_is_entry = 68,
     .frame_copy = SD_NO_OFFSET,
     .code_filename = 112,

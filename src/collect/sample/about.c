@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/error.h"
+#include "collect/collector.h"
+#include "collect/sample/metrics.h"
+
+enum { RATE_MAX = 100000 };
+
+const struct sd_metric_about sd_sample_metrics[] = {
+#define METRIC(id, name, unit, adds, meaning)                                          \
+    [SD_SAMPLE_METRIC_##id] = { name, SD_UNIT_##unit, SD_ADDS_##adds, meaning },
+#include "collect/sample/metrics.def"
+#undef METRIC
+    { NULL, 0, 0, NULL },
+};
+
+static const struct sd_option options[] = {
+    { .name = "rate",
+      .kind = SD_NUMBER,
+      .fallback = "200",
+      .argument = "N",
+      .meaning = "rounds a second, on average; at most 100000" },
+    { .name = "mode",
+      .kind = SD_CHOICE,
+      .fallback = "wall",
+      .argument = "wall|cpu|gil",
+      .meaning = "every thread, those that run, or the one that holds the GIL" },
+    { .name = "consistency",
+      .kind = SD_CHOICE,
+      .fallback = "auto",
+      .argument = "auto|follow|pause|none",
+      .meaning = "how a stack is kept from changing while it is read" },
+    { .name = "idle",
+      .kind = SD_FLAG,
+      .fallback = "1",
+      .meaning = "record threads that wait, too" },
+    { .name = "children",
+      .kind = SD_FLAG,
+      .fallback = "1",
+      .meaning = "sample the processes that the program starts, too" },
+    { .name = "native",
+      .kind = SD_FLAG,
+      .fallback = "0",
+      .meaning = "show the C functions between Python functions" },
+    { .name = NULL },
+};
+
+static int check(const struct sd_option_value *values)
+{
+    uint64_t rate = values[SD_SAMPLE_RATE].number;
+
+    if (rate == 0 || rate > RATE_MAX)
+        return sd_fail(SD_EUSAGE, "the rate of sample is between 1 and %d a second",
+                       RATE_MAX);
+    if (values[SD_SAMPLE_WITH_NATIVE].number)
+        return sd_fail(SD_ELACKS, "this build cannot show native functions (native)");
+    return 0;
+}
+
+const struct sd_collector_about sd_about_sample = {
+    .name = "sample",
+    .place = SD_OUTSIDE,
+    .replaces = "py-spy record",
+    .summary = "looks many times a second at what every Python thread is doing, from "
+               "outside, without stopping it",
+    .cost =
+        "nothing inside the program; outside 20 to 40 us of a CPU per round, of "
+        "which most is the waking up.  Where stacks change too fast to be read from "
+        "another CPU, that time is taken on the CPU of the program",
+    .blind_to = "what happens between two looks; C functions; Python threads of "
+                "processes that begin and end within some milliseconds.  A thread that "
+                "waits is known by the kernel's count of its running",
+    .metrics = sd_sample_metrics,
+    .options = options,
+    .check = check,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_COUNTS_H
+#define SD_COLLECT_SAMPLE_COUNTS_H
+/* counts: what became of every round and every look at a thread.  Nothing that was
+ * asked for and not got is left out of them. */
+#include <stdint.h>
+
+struct sd_sample_counts {
+#define COUNT(name, meaning) uint64_t name;
+#include "collect/sample/counts.def"
+#undef COUNT
+};
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sample/follow.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define ASK_NS 20000000u
+
+enum { FIELD_CPU = 39 }; /* of /proc/PID/stat, counted from 1 */
+
+void sd_follow_init(struct sd_follow *f)
+{
+    *f = (struct sd_follow){ .cpu = -1 };
+    CPU_ZERO(&f->allowed);
+    f->has_allowed = sched_getaffinity(0, sizeof f->allowed, &f->allowed) == 0;
+}
+
+/* Its name may hold anything, so fields are counted after the last ')'. */
+static int cpu_in(const char *stat)
+{
+    const char *s = strrchr(stat, ')');
+    int field = 2;
+
+    while (s && *s && field < FIELD_CPU)
+        if (*s++ == ' ')
+            field++;
+    return s && *s ? atoi(s) : -1;
+}
+
+static int ask(struct sd_followed *of, pid_t pid, pid_t tid)
+{
+    char text[1024];
+    ssize_t got;
+
+    if (of->stat < 0) {
+        snprintf(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+        of->stat = open(text, O_RDONLY | O_CLOEXEC);
+        if (of->stat < 0)
+            return SD_EGONE;
+    }
+    got = pread(of->stat, text, sizeof text - 1, 0);
+    if (got <= 0)
+        return SD_EGONE;
+    text[got] = 0;
+    of->cpu = cpu_in(text);
+    return 0;
+}
+
+int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
+                 uint64_t now_ns, bool must_ask)
+{
+    cpu_set_t there;
+
+    if (must_ask || of->cpu < 0 || now_ns - of->asked_ns > ASK_NS) {
+        int rc = ask(of, pid, tid);
+
+        if (rc < 0)
+            return rc;
+        of->asked_ns = now_ns;
+    }
+    if (of->cpu == f->cpu)
+        return 0;
+    if (!f->has_allowed || of->cpu < 0 || of->cpu >= CPU_SETSIZE ||
+        !CPU_ISSET((size_t)of->cpu, &f->allowed))
+        return SD_EACCESS;
+    CPU_ZERO(&there);
+    CPU_SET((size_t)of->cpu, &there);
+    if (sched_setaffinity(0, sizeof there, &there) < 0)
+        return SD_EACCESS;
+    f->cpu = of->cpu;
+    f->n_moves++;
+    return 0;
+}
+
+void sd_follow_end(struct sd_follow *f)
+{
+    if (f->cpu < 0)
+        return;
+    sched_setaffinity(0, sizeof f->allowed, &f->allowed);
+    f->cpu = -1;
+}
+
+void sd_followed_init(struct sd_followed *of)
+{
+    *of = (struct sd_followed){ -1, -1, 0 };
+}
+
+void sd_followed_close(struct sd_followed *of)
+{
+    if (of->stat >= 0)
+        close(of->stat);
+    sd_followed_init(of);
+}

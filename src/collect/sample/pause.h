@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_PAUSE_H
+#define SD_COLLECT_SAMPLE_PAUSE_H
+/* pause: one thread is stopped while its stack is read, and goes on at once.
+ *
+ * PTRACE_SEIZE and INTERRUPT, not ATTACH: no signal is sent, a program that is stopped
+ * by job control stays so, and threads that run no Python are never touched.  Nothing
+ * is left attached between two samples.  Should we die in between, however that be,
+ * the kernel lets the thread go: it belongs to the thread that traces it.
+ *
+ * A thread deep in the kernel (waiting for a disk) does not stop at once.  It is not
+ * waited for long; it stays seized, runs on undisturbed, and is let go by a later call
+ * as soon as it has stopped.  All calls of one pause come from one thread. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sd_pause { /* of one thread; all zero is a fresh one */
+    bool is_seized;
+};
+
+/* 0: it stands still until sd_pause_end.  Without a sentence: SD_ETORN when it does not
+ * stop in time, SD_EGONE, SD_EACCESS (somebody else traces it, or no right). */
+int sd_pause_begin(struct sd_pause *p, pid_t tid);
+/* Lets it go on, and gives it the signal it was about to get.  Harmless when it is not
+ * stopped; true when nothing of ours is left on it. */
+bool sd_pause_end(struct sd_pause *p, pid_t tid);
+#endif

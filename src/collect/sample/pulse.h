@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_PULSE_H
+#define SD_COLLECT_SAMPLE_PULSE_H
+/* pulse: whether a thread has run since we last looked, and for how long.
+ *
+ * The kernel counts in /proc/PID/task/TID/schedstat how long a thread has run and how
+ * often it was put on a CPU.  Where neither has changed the thread did not run, so its
+ * stack is the one we know: reading the counters (1 us) saves reading the stack.
+ *
+ * One trap: while a thread runs on without a break its counters stand still between
+ * two ticks of the kernel (4 ms, 10 ms at most).  So standing still means that it
+ * waits only when it has lasted longer than that; before, the kernel is asked what the
+ * thread waits in (/proc/PID/task/TID/syscall), which for one that could run says
+ * "running", whether or not it has a CPU at this moment. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sd_pulse_state {
+    SD_PULSE_RUNS,  /* it runs, or would if there were a CPU */
+    SD_PULSE_WAITS, /* it has run since the last look, and waits now */
+    SD_PULSE_STILL, /* it has not run since the last look, and waits */
+    SD_PULSE_GONE,  /* the thread has ended */
+};
+
+struct sd_pulse {
+    pid_t pid, tid;
+    int schedstat, syscall; /* kept open, or -1 */
+    bool is_kept;           /* descriptors stay open between looks */
+    bool has_begun;         /* the counters below are of a look */
+    uint64_t run_ns, n_runs;
+    uint64_t moved_ns; /* CLOCK_MONOTONIC of the look that last saw them change */
+    uint64_t futex;    /* address it waits at, where that is known; else 0 */
+};
+
+void sd_pulse_init(struct sd_pulse *p, pid_t pid, pid_t tid, bool is_kept);
+void sd_pulse_close(struct sd_pulse *p);
+
+/* hot: one or two small reads.  *ran_ns becomes the CPU time since the last look, 0 at
+ * the first. */
+enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns,
+                                  uint64_t *ran_ns);
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_SAMPLE_H
+#define SD_COLLECT_SAMPLE_SAMPLE_H
+/* sample: one look at one thread, as it is told to whoever asked for it. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/record.h"
+#include "collect/sample/shot.h"
+#include "process/python_threads.h"
+
+enum sd_consistency {
+    SD_CONSISTENCY_AUTO,   /* from outside; followed when that is torn too often */
+    SD_CONSISTENCY_FOLLOW, /* from the CPU of the thread */
+    SD_CONSISTENCY_PAUSE,  /* the thread is stopped for it */
+    SD_CONSISTENCY_NONE,   /* one look, believed as it is */
+};
+
+enum sd_sample_mode {
+    SD_MODE_WALL, /* every thread */
+    SD_MODE_CPU,  /* threads that run */
+    SD_MODE_GIL,  /* the thread that holds the GIL */
+};
+
+struct sd_sampler_options { /* all zero: a good start */
+    uint64_t period_ns;     /* between rounds; what 0 means is the caller's */
+    enum sd_sample_mode mode;
+    enum sd_consistency consistency;
+    bool skips_idle;                      /* threads that wait are not told */
+    bool skips_children;                  /* the root process alone */
+    const struct sd_runtime_hints *hints; /* for the root; may be NULL */
+};
+
+struct sd_told { /* all borrowed for the call */
+    uint64_t time_ns;
+    pid_t pid;
+    size_t member; /* of the process, in the sampler's tree */
+    pid_t tid;
+    uint64_t thread_start_ticks;
+    int64_t interpreter;
+    const char *name; /* the thread's, from threading, else the kernel's; may be "" */
+    unsigned flags;   /* enum sd_sample_flags */
+    bool is_same;     /* this thread's stack is the one told before, frame by frame */
+    bool is_cut;      /* deeper than SD_STACK_MAX: the outer end is missing */
+    uint64_t wall_ns, cpu_ns;           /* since this thread's last sample */
+    const struct sd_shot_frame *frames; /* innermost first */
+    size_t n_frames;
+    struct sd_codes *codes;
+    uint32_t serial; /* of these codes: (serial, code->id) never comes again */
+    const struct sd_runtime *rt;
+    void *
+        *of_thread; /* a word that the listener may keep something in, NULL at first */
+};
+
+/* A frame for people. */
+struct sd_told_frame {
+    const char *name, *qualname, *file; /* qualname: name where there is none */
+    int32_t line, first_line;           /* line: 0 where the instruction has none */
+};
+void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out);
+
+struct sd_listener {
+    void (*sample)(void *of, const struct sd_told *t);
+    /* A thread will not be told again: the word is the listener's to free.  May be
+     * NULL. */
+    void (*thread_ends)(void *of, void *of_thread);
+    void *of;
+};
+#endif

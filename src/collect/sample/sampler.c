@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sample/sampler.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/sample/follow.h"
+#include "collect/sample/target.h"
+
+#define LOOK_NS 10000000u /* between two looks for new processes */
+
+struct sd_sampler {
+    struct sd_sampler_options options;
+    struct sd_tree tree; /* each member's of_user is a struct sd_target */
+    struct sd_follow follow;
+    struct sd_sample_counts counts;
+    uint64_t next_look_ns;
+    struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
+};
+
+static struct sd_round round_of(struct sd_sampler *s,
+                                const struct sd_listener *listener)
+{
+    return (struct sd_round){ .options = &s->options,
+                              .follow = &s->follow,
+                              .counts = &s->counts,
+                              .listener = listener,
+                              .now_ns = sd_clock_ns(),
+                              .to = s->to,
+                              .from = s->from };
+}
+
+static struct sd_target *target_of(struct sd_sampler *s, size_t member)
+{
+    struct sd_tree_member *m = &s->tree.members[member];
+
+    if (!m->of_user && !m->is_gone)
+        m->of_user = sd_target_new(m->pid, member);
+    return m->of_user;
+}
+
+static int attach_root(struct sd_sampler *s)
+{
+    struct sd_round round = round_of(s, NULL);
+    struct sd_target *t = target_of(s, 0);
+
+    return t ? sd_target_attach(t, s->options.hints, &round) : sd_no_memory();
+}
+
+int sd_sampler_open(struct sd_sampler **out, pid_t root,
+                    const struct sd_sampler_options *options,
+                    enum sd_sampler_open_flags flags)
+{
+    struct sd_sampler *s = sd_zalloc(sizeof *s);
+    int rc;
+
+    *out = NULL;
+    if (!s)
+        return sd_no_memory();
+    s->options = *options;
+    sd_follow_init(&s->follow);
+    rc = sd_tree_init(&s->tree, root);
+    if (rc == 0 && (flags & SD_SAMPLER_NEEDS_PYTHON))
+        rc = attach_root(s);
+    if (rc < 0) {
+        sd_sampler_free(s, NULL);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
+{
+    size_t i;
+
+    if (!s)
+        return;
+    for (i = 0; i < s->tree.n; i++)
+        sd_target_free(s->tree.members[i].of_user, listener);
+    sd_follow_end(&s->follow);
+    sd_tree_release(&s->tree);
+    sd_free(s);
+}
+
+static void look_for_processes(struct sd_sampler *s, uint64_t now_ns)
+{
+    if (s->options.skips_children || now_ns < s->next_look_ns)
+        return;
+    s->next_look_ns = now_ns + LOOK_NS;
+    sd_tree_look(&s->tree);
+}
+
+/* A process that has exec'ed has another name now. */
+static void name_again(struct sd_tree_member *m)
+{
+    struct sd_process_stat st;
+
+    if (sd_process_stat(m->pid, &st) == 0 && st.start_ticks == m->start_ticks)
+        memcpy(m->name, st.name, sizeof m->name);
+}
+
+int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
+{
+    struct sd_round round = round_of(s, listener);
+    size_t i, n_left = 0;
+
+    s->counts.rounds++;
+    look_for_processes(s, round.now_ns);
+    for (i = 0; i < s->tree.n; i++) {
+        struct sd_target *t = target_of(s, i);
+        uint32_t serial = t ? t->serial : 0;
+
+        if (!t)
+            continue;
+        round.now_ns = sd_clock_ns();
+        sd_target_round(t, &round);
+        if (t->serial != serial)
+            name_again(&s->tree.members[i]);
+        if (t->state == SD_TARGET_GONE) {
+            s->tree.members[i].of_user = NULL;
+            sd_tree_set_gone(&s->tree, i);
+            sd_target_free(t, listener);
+        } else {
+            n_left++;
+        }
+    }
+    return n_left ? 0 : SD_EGONE;
+}
+
+struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s) { return &s->counts; }
+
+const struct sd_tree *sd_sampler_tree(const struct sd_sampler *s) { return &s->tree; }
+
+const char *sd_sampler_version(const struct sd_sampler *s, size_t member)
+{
+    const struct sd_target *t =
+        member < s->tree.n ? s->tree.members[member].of_user : NULL;
+
+    return t && t->state == SD_TARGET_RUNS ? t->rt.version : "";
+}
+
+const char *sd_sampler_refusal(struct sd_sampler *s, pid_t *pid)
+{
+    size_t i;
+
+    for (i = 0; i < s->tree.n; i++) {
+        struct sd_target *t = s->tree.members[i].of_user;
+
+        if (!t || !t->has_new_refusal)
+            continue;
+        t->has_new_refusal = false;
+        *pid = t->pid;
+        return t->refusal;
+    }
+    return NULL;
+}
+
+void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out)
+{
+    const struct sd_shot_frame *f = &t->frames[i];
+    int32_t line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
+
+    *out = (struct sd_told_frame){ .name = f->code->name,
+                                   .qualname = *f->code->qualname ? f->code->qualname
+                                                                  : f->code->name,
+                                   .file = f->code->filename,
+                                   .line = line > 0 ? line : 0,
+                                   .first_line = f->code->first_line };
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sample/scribe.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/sample/metrics.h"
+
+enum {
+    ANCESTORS_MAX = 32, /* parents' tracks defined with a process's own */
+#ifdef SD_TINY
+    N_NODES_MAX = 64,
+#else
+    N_NODES_MAX = 2 << 20, /* then the tree is begun again */
+#endif
+    N_DEPTH_MAX = 4000, /* frames of a stack that is written; the outer rest is cut */
+    N_TRIES = 3,        /* to get a whole stack into one chunk */
+    TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_THREAD_NAME),
+};
+#define IDLE_NS 100000000u /* waiting is written at most this often */
+_Static_assert((int)SD_PROCESS_NAME <= (int)SD_THREAD_NAME, "one TRACK_ROOM for both");
+
+/* What is kept of a thread. */
+struct step { /* of its last path, outermost first */
+    const struct sd_code *code;
+    uint64_t instr;
+    uint32_t node;
+};
+struct sd_scribe_memo {
+    struct sd_scribe_memo *prev, *next;
+    struct step *steps; /* owned */
+    size_t n, cap;
+    struct sd_told who; /* as last told; its pointers are not used */
+    char name[SD_THREAD_NAME];
+    /* Not written yet: */
+    uint32_t node;
+    unsigned flags;
+    uint64_t n_samples, wall_ns, cpu_ns, since_ns, time_ns;
+};
+
+/* --- The tree -----------------------------------------------------------------------
+ */
+
+static int add_node(struct sd_scribe *s, uint32_t parent, uint64_t who,
+                    const struct sd_code *code, int32_t line, uint32_t *out)
+{
+    struct sd_scribe_node *nodes =
+        sd_grow_array(s->nodes, &s->cap_nodes, s->n_nodes + 1, sizeof *nodes);
+
+    if (!nodes)
+        return SD_ENOMEM;
+    s->nodes = nodes;
+    nodes[s->n_nodes] = (struct sd_scribe_node){ parent, line, who, code, 0, 0 };
+    *out = (uint32_t)s->n_nodes++;
+    return 0;
+}
+
+/* Finds or makes; 0 when there is no memory. */
+static uint32_t node_under(struct sd_scribe *s, uint32_t parent, uint64_t who,
+                           const struct sd_code *code, int32_t line)
+{
+    uint64_t what[3] = { who, parent, (uint64_t)(uint32_t)line };
+    uint64_t key = sd_hash(what, sizeof what, 0x737461636bu), at;
+    uint32_t node;
+
+    for (; sd_table_get(&s->by_key, key, &at); key++) {
+        const struct sd_scribe_node *n = &s->nodes[at];
+
+        if (n->who == who && n->parent == parent && n->line == line)
+            return (uint32_t)at;
+    }
+    if (add_node(s, parent, who, code, line, &node) < 0)
+        return 0;
+    return sd_table_put(&s->by_key, key, node) < 0 ? 0 : node;
+}
+
+static struct step *steps_for(struct sd_scribe_memo *m, size_t n)
+{
+    struct step *steps = sd_grow_array(m->steps, &m->cap, n, sizeof *steps);
+
+    if (steps)
+        m->steps = steps;
+    return steps;
+}
+
+static uint64_t who_is(const struct sd_told *t, const struct sd_code *code)
+{
+    return (uint64_t)t->serial << 32 | code->id;
+}
+
+/* The node of the innermost frame. */
+static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
+                        const struct sd_told *t)
+{
+    size_t n = t->n_frames < N_DEPTH_MAX ? t->n_frames : N_DEPTH_MAX, d;
+    bool is_cut = n < t->n_frames || t->is_cut;
+    uint32_t node = is_cut ? node_under(s, 0, 0, NULL, 0) : 0;
+    bool is_known = !is_cut; /* a cut stack slides: its outermost frame differs */
+
+    if (!steps_for(m, n))
+        return 0;
+    for (d = 0; d < n; d++) {
+        const struct sd_shot_frame *f = &t->frames[n - 1 - d];
+        struct step *step = &m->steps[d];
+        int32_t line;
+
+        is_known =
+            is_known && d < m->n && step->code == f->code && step->instr == f->instr;
+        if (!is_known) {
+            line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
+            node =
+                node_under(s, node, who_is(t, f->code), f->code, line > 0 ? line : 0);
+            if (!node)
+                break;
+            *step = (struct step){ f->code, f->instr, node };
+        }
+        node = step->node;
+    }
+    m->n = is_cut ? 0 : d;
+    return d == n ? node : 0;
+}
+
+/* --- Definitions --------------------------------------------------------------------
+ */
+
+static uint32_t define_text(struct sd_log *l, const char *text)
+{
+    size_t n = strlen(text);
+    uint64_t key = sd_hash(text, n, 0x74657874u);
+    uint32_t id = n ? sd_log_known(l, key) : 0;
+
+    return n && !id ? sd_log_define_string(l, key, text, n) : id;
+}
+
+static size_t code_room(const struct sd_code *code)
+{
+    if (!code)
+        return SD_ROOM_SITE + SD_ROOM_STRING(16);
+    return SD_ROOM_SITE + SD_ROOM_STRING(strlen(code->name)) +
+           SD_ROOM_STRING(strlen(code->qualname)) +
+           SD_ROOM_STRING(strlen(code->filename));
+}
+
+static uint32_t define_code(struct sd_log *l, uint64_t who, const struct sd_code *code)
+{
+    uint64_t key = sd_hash(&who, sizeof who, 0x636f6465u);
+    uint32_t id = sd_log_known(l, key), name, label, file;
+
+    if (id)
+        return id;
+    if (!code)
+        return sd_log_define_function(l, key, 0, define_text(l, "[partial]"), 0, 0, 0);
+    name = define_text(l, code->name);
+    label = define_text(l, code->qualname);
+    file = define_text(l, code->filename);
+    return sd_log_define_function(l, key, 0, name, label, file,
+                                  code->first_line > 0 ? (uint32_t)code->first_line
+                                                       : 0);
+}
+
+static int gather_path(struct sd_scribe *s, const struct sd_log *l, uint32_t node,
+                       size_t *n)
+{
+    for (*n = 0; node && s->nodes[node].chunk != sd_log_chunk(l);
+         node = s->nodes[node].parent) {
+        uint32_t *path = sd_grow_array(s->path, &s->cap_path, *n + 1, sizeof *path);
+
+        if (!path)
+            return SD_ENOMEM;
+        s->path = path;
+        path[(*n)++] = node;
+    }
+    return 0;
+}
+
+/* Defines the node and its callers in the chunk at hand.  SD_ETORN when a new chunk was
+ * begun meanwhile: then all of it must be in that one. */
+static int define_node(struct sd_scribe *s, struct sd_log *l, uint32_t node)
+{
+    uint32_t chunk = sd_log_chunk(l);
+    size_t n;
+    int rc = gather_path(s, l, node, &n);
+
+    while (rc == 0 && n > 0) {
+        struct sd_scribe_node *x = &s->nodes[s->path[--n]];
+
+        if (!sd_log_room(l, SD_ROOM_STACK + code_room(x->code)))
+            return SD_EFULL;
+        if (sd_log_chunk(l) == chunk) {
+            uint32_t site = define_code(l, x->who, x->code);
+
+            x->id = sd_log_define_stack(l, x->parent ? s->nodes[x->parent].id : 0, site,
+                                        (uint32_t)x->line);
+            x->chunk = chunk;
+        } else {
+            rc = SD_ETORN;
+        }
+        sd_log_commit(l, 0, 0);
+    }
+    return rc;
+}
+
+static uint64_t process_key(const struct sd_tree_member *m)
+{
+    const uint64_t id[2] = { (uint64_t)m->pid, m->start_ticks };
+
+    return sd_hash(m->name, strlen(m->name), sd_hash(id, sizeof id, 0x70726f63u));
+}
+
+static uint32_t define_process(struct sd_log *l, const struct sd_tree *t, size_t at)
+{
+    size_t unknown[ANCESTORS_MAX];
+    uint32_t id = 0;
+    int n = 0;
+
+    for (; at != SIZE_MAX && n < ANCESTORS_MAX; at = t->members[at].parent) {
+        id = sd_log_known(l, process_key(&t->members[at]));
+        if (id)
+            break;
+        unknown[n++] = at;
+    }
+    while (n > 0) {
+        const struct sd_tree_member *m = &t->members[unknown[--n]];
+
+        id = sd_log_define_track(l, process_key(m), SD_TRACK_PROCESS, id,
+                                 (uint64_t)m->pid, m->start_ticks,
+                                 define_text(l, m->name));
+    }
+    return id;
+}
+
+static uint32_t define_thread(const struct sd_scribe *s, struct sd_log *l,
+                              const struct sd_scribe_memo *m)
+{
+    const uint64_t who[3] = { m->who.member, (uint64_t)m->who.tid,
+                              m->who.thread_start_ticks };
+    uint64_t key =
+        sd_hash(m->name, strlen(m->name), sd_hash(who, sizeof who, 0x746872u));
+    uint32_t id = sd_log_known(l, key), process;
+
+    if (id)
+        return id;
+    process = define_process(l, s->tree, m->who.member);
+    return sd_log_define_track(l, key, SD_TRACK_THREAD, process, (uint64_t)m->who.tid,
+                               m->who.thread_start_ticks, define_text(l, m->name));
+}
+
+/* --- Samples ------------------------------------------------------------------------
+ */
+
+static uint32_t define_shape(struct sd_log *l)
+{
+    uint64_t key = (uint64_t)(uintptr_t)sd_sample_metrics;
+    uint32_t id = sd_log_known(l, key);
+
+    return id ? id
+              : sd_log_define_shape(l, key, sd_sample_metrics,
+                                    ((uint64_t)1 << SD_SAMPLE_N_METRICS) - 1);
+}
+
+static void put_sample(const struct sd_scribe *s, struct sd_log *l,
+                       const struct sd_scribe_memo *m)
+{
+    uint32_t shape = define_shape(l), track = define_thread(s, l, m);
+    struct sd_rec_sample *e = sd_log_put(
+        l, SD_REC_SAMPLE, sizeof *e + SD_SAMPLE_N_METRICS * sizeof e->values[0]);
+
+    e->track = track;
+    e->stack = s->nodes[m->node].id;
+    e->shape = (uint16_t)shape;
+    e->flags = (uint16_t)m->flags;
+    e->time = m->time_ns;
+    e->values[SD_SAMPLE_METRIC_SAMPLES] = (int64_t)m->n_samples;
+    e->values[SD_SAMPLE_METRIC_WALL] = (int64_t)m->wall_ns;
+    e->values[SD_SAMPLE_METRIC_CPU] = (int64_t)m->cpu_ns;
+}
+
+static bool write_sample(struct sd_scribe *s, struct sd_log *l,
+                         const struct sd_scribe_memo *m)
+{
+    const size_t room = sizeof(struct sd_rec_sample) + 64 + SD_ROOM_SHAPE +
+                        (ANCESTORS_MAX + 2) * TRACK_ROOM;
+    int i;
+
+    for (i = 0; i < N_TRIES; i++) {
+        int rc = define_node(s, l, m->node);
+        bool is_here;
+
+        if (rc == SD_ETORN)
+            continue;
+        if (rc < 0 || !sd_log_room(l, room))
+            return false;
+        is_here = s->nodes[m->node].chunk == sd_log_chunk(l);
+        if (is_here)
+            put_sample(s, l, m);
+        sd_log_commit(l, is_here, m->time_ns);
+        if (is_here)
+            return true;
+    }
+    return false;
+}
+
+static void flush(struct sd_scribe *s, struct sd_scribe_memo *m)
+{
+    struct sd_log *l;
+
+    if (!m->n_samples)
+        return;
+    l = sd_writer_log(s->writer);
+    if (!l || !write_sample(s, l, m))
+        s->n_unwritten += m->n_samples;
+    m->n_samples = m->wall_ns = m->cpu_ns = 0;
+}
+
+/* --- Listening ----------------------------------------------------------------------
+ */
+
+static struct sd_scribe_memo *new_memo(struct sd_scribe *s)
+{
+    struct sd_scribe_memo *m = sd_zalloc(sizeof *m);
+
+    if (!m)
+        return NULL;
+    m->prev = m->next = m;
+    if (s->memos) {
+        m->next = s->memos;
+        m->prev = s->memos->prev;
+        m->prev->next = m->next->prev = m;
+    }
+    s->memos = m;
+    return m;
+}
+
+static void free_memo(struct sd_scribe *s, struct sd_scribe_memo *m)
+{
+    if (s->memos == m)
+        s->memos = m->next == m ? NULL : m->next;
+    m->prev->next = m->next;
+    m->next->prev = m->prev;
+    sd_free(m->steps);
+    sd_free(m);
+}
+
+/* A program that makes up code without end would make a tree without end: before that
+ * all is forgotten and begun again. */
+static void begin_again(struct sd_scribe *s)
+{
+    struct sd_scribe_memo *m = s->memos;
+
+    if (m)
+        do {
+            flush(s, m);
+            m->n = 0;
+            m->node = 0;
+            m = m->next;
+        } while (m != s->memos);
+    sd_table_clear(&s->by_key);
+    s->n_nodes = 1;
+}
+
+static struct sd_scribe_memo *memo_of(struct sd_scribe *s, const struct sd_told *t)
+{
+    struct sd_scribe_memo *m = *t->of_thread;
+
+    if (!m)
+        *t->of_thread = m = new_memo(s);
+    if (!m)
+        return NULL;
+    m->who = *t;
+    if (strcmp(m->name, t->name) != 0) {
+        strncpy(m->name, t->name, sizeof m->name - 1);
+        m->name[sizeof m->name - 1] = 0;
+    }
+    return m;
+}
+
+static void hear(void *of, const struct sd_told *t)
+{
+    struct sd_scribe *s = of;
+    struct sd_scribe_memo *m = memo_of(s, t);
+    bool is_idle = (t->flags & SD_SAMPLE_IDLE) != 0;
+    uint32_t node;
+
+    if (s->n_nodes > N_NODES_MAX)
+        begin_again(s);
+    node = m ? (t->is_same && m->node ? m->node : node_of(s, m, t)) : 0;
+    if (!node) {
+        s->n_unwritten++;
+        return;
+    }
+    if (m->n_samples && (!is_idle || m->node != node || m->flags != t->flags ||
+                         t->time_ns - m->since_ns > IDLE_NS))
+        flush(s, m);
+    if (!m->n_samples)
+        m->since_ns = t->time_ns;
+    m->node = node;
+    m->flags = t->flags;
+    m->n_samples++;
+    m->wall_ns += t->wall_ns;
+    m->cpu_ns += t->cpu_ns;
+    m->time_ns = t->time_ns;
+    if (!is_idle)
+        flush(s, m);
+}
+
+static void hear_end(void *of, void *of_thread)
+{
+    struct sd_scribe_memo *m = of_thread;
+
+    flush(of, m);
+    free_memo(of, m);
+}
+
+int sd_scribe_init(struct sd_scribe *s, struct sd_writer *w, const struct sd_tree *tree)
+{
+    uint32_t nobody;
+
+    *s = (struct sd_scribe){ .writer = w, .tree = tree };
+    return add_node(s, 0, 0, NULL, 0, &nobody) < 0 ? sd_no_memory() : 0;
+}
+
+void sd_scribe_release(struct sd_scribe *s)
+{
+    sd_free(s->nodes);
+    sd_free(s->path);
+    sd_table_release(&s->by_key);
+    *s = (struct sd_scribe){ 0 };
+}
+
+struct sd_listener sd_scribe_listener(struct sd_scribe *s)
+{
+    return (struct sd_listener){ .sample = hear, .thread_ends = hear_end, .of = s };
+}

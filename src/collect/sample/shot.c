@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/sample/shot.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/sample/shot_parts.h"
+
+/* A read that takes longer than these together was interrupted; it usually takes a
+ * fifth. */
+#define QUICK_NS 20000u
+#define RANGE_NS 1000u /* for each range; and 1 for each 4 bytes */
+
+void sd_shot_init(struct sd_shot *s, uint64_t thread)
+{
+    *s = (struct sd_shot){ .thread = thread };
+}
+
+void sd_shot_release(struct sd_shot *s)
+{
+    sd_free(s->frames);
+    sd_free(s->chunks);
+    sd_free(s->spots.items);
+    sd_free(s->seen.items);
+    sd_free(s->from);
+    sd_free(s->copy);
+    sd_free(s->order);
+    sd_shot_init(s, 0);
+}
+
+/* --- Judging */
+
+/* Whether the chunks are still those that were asked for. */
+static bool has_these_chunks(const struct sd_shot *s, const struct sd_layout *l,
+                             uint64_t chunk, uint64_t top)
+{
+    size_t i;
+
+    if (!s->n_chunks)
+        return chunk == 0;
+    if (chunk != s->chunks[0].address || top < chunk ||
+        top > chunk + s->chunks[0].n_used)
+        return false;
+    for (i = 0; i < s->n_chunks; i++) {
+        const uint8_t *header = s->copy + s->chunks[i].at;
+        uint64_t previous = i + 1 < s->n_chunks ? s->chunks[i + 1].address : 0;
+
+        if (sd_shot_word(header + l->chunk_previous) != previous)
+            return false;
+        if (i > 0 && l->chunk_data + 8 * sd_shot_word(header + l->chunk_top) !=
+                         s->chunks[i].n_used)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the second look reached far enough around what turned out to be the top. */
+static bool looked_at_top(const struct sd_shot *s, const struct sd_shot_of *of,
+                          uint64_t top)
+{
+    uint64_t low;
+
+    if (of->is_still || of->is_blind || !s->n_chunks)
+        return true;
+    low = s->chunks[0].address + of->rt->layout.chunk_data;
+    return top <= s->again_to &&
+           (s->again_from == low || top > s->again_from + SD_SHOT_AROUND / 4);
+}
+
+/* The guess is made good with what the thread state said. */
+static enum sd_shot_result correct(struct sd_shot *s, const struct sd_shot_of *of,
+                                   uint64_t chunk, uint64_t top)
+{
+    bool is_newest = s->n_chunks && s->chunks[0].address == chunk;
+    int rc = 0;
+
+    if (is_newest && top >= chunk && top <= chunk + s->chunks[0].n_bytes &&
+        sd_shot_word(s->copy + s->chunks[0].at + of->rt->layout.chunk_previous) ==
+            (s->n_chunks > 1 ? s->chunks[1].address : 0))
+        s->top = top;
+    else
+        rc = sd_shot_learn_chunks(s, of, chunk, top);
+    if (rc == SD_EGONE)
+        return SD_SHOT_GONE;
+    if (rc < 0)
+        s->is_learnt = false;
+    return SD_SHOT_STALE;
+}
+
+static uint64_t innermost(const struct sd_shot *s, const struct sd_layout *l)
+{
+    uint64_t at = sd_shot_thread_word(s, l, l->thread_frame);
+
+    if (l->frames_style == SD_FRAMES_CFRAME && at)
+        at = sd_shot_word(s->copy + s->cframe_at);
+    return at;
+}
+
+static void swap_spots(struct sd_shot *s)
+{
+    struct sd_shot_spots old = s->spots;
+
+    s->spots = s->seen;
+    s->seen = old;
+}
+
+/* Keeps the frames that may be believed. */
+static enum sd_shot_result salvage(struct sd_shot *s, size_t n_cut)
+{
+    if (n_cut >= s->n_frames)
+        return SD_SHOT_TORN;
+    s->n_frames -= n_cut;
+    memmove(s->frames, s->frames + n_cut, s->n_frames * sizeof *s->frames);
+    return SD_SHOT_PARTIAL;
+}
+
+static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
+                                       bool is_last)
+{
+    struct sd_shot *s = w->s;
+    int rc;
+
+    s->n_frames = 0;
+    s->seen.n = 0;
+    s->is_cut = false;
+    rc = sd_shot_follow(w, at);
+    swap_spots(s);
+    if (rc == SD_EGONE)
+        return SD_SHOT_GONE;
+    if (rc < 0)
+        return SD_SHOT_TORN;
+    if (!w->of->is_still && !w->of->is_blind && !sd_shot_is_end(w))
+        return SD_SHOT_TORN;
+    if (w->n_missing && !w->of->is_still && !w->of->is_blind &&
+        s->n_stale < SD_SHOT_STALE_MAX)
+        return SD_SHOT_STALE;
+    if (w->n_cut == 0 || w->of->is_still)
+        return s->n_frames ? SD_SHOT_GOOD : SD_SHOT_EMPTY;
+    return is_last ? salvage(s, w->n_cut) : SD_SHOT_TORN;
+}
+
+/* A reader that was put off its CPU between the two copies proves nothing: the thread
+ * may have gone round a loop and come back to the same place. */
+static bool was_quick(const struct sd_shot *s, const struct sd_shot_of *of)
+{
+    return of->is_still || of->is_blind ||
+           s->took_ns < QUICK_NS + s->n_from * RANGE_NS + s->n_copy / 4;
+}
+
+enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
+                                  bool is_last)
+{
+    const struct sd_layout *l = &of->rt->layout;
+    struct sd_shot_walk w = { .s = s, .of = of, .l = l };
+    uint64_t chunk = 0;
+
+    if (!was_quick(s, of))
+        return SD_SHOT_TORN;
+
+    if (sd_shot_has_chunks(l)) {
+        chunk = sd_shot_thread_word(s, l, l->thread_chunk);
+        w.top = sd_shot_thread_word(s, l, l->thread_top);
+        if (!has_these_chunks(s, l, chunk, w.top) || !looked_at_top(s, of, w.top))
+            return correct(s, of, chunk, w.top);
+        s->top = w.top;
+    }
+    if (l->frames_style == SD_FRAMES_CFRAME &&
+        sd_shot_thread_word(s, l, l->thread_frame) != s->cframe) {
+        s->cframe = sd_shot_thread_word(s, l, l->thread_frame);
+        return SD_SHOT_STALE;
+    }
+    return judge_chain(&w, innermost(s, l), is_last);
+}
+
+/* --- Taking */
+
+/* In pieces where it is more than one system call can take: the thread state and the
+ * second look are in the last. */
+static int read_planned(struct sd_shot *s, const struct sd_remote *r)
+{
+    size_t i, at = 0;
+
+    s->took_ns = sd_clock_ns();
+    for (i = 0; i < s->n_from;) {
+        size_t n = s->n_from - i < SD_REMOTE_RANGES ? s->n_from - i : SD_REMOTE_RANGES,
+               k;
+        struct iovec to = { s->copy + at, 0 };
+        int rc;
+
+        for (k = 0; k < n; k++)
+            to.iov_len += s->from[i + k].iov_len;
+        s->n_calls++;
+        rc = sd_remote_readv(r, &to, 1, s->from + i, n);
+        if (rc < 0)
+            return rc;
+        at += to.iov_len;
+        i += n;
+    }
+    s->took_ns = sd_clock_ns() - s->took_ns;
+    return 0;
+}
+
+static enum sd_shot_result take_once(struct sd_shot *s, const struct sd_shot_of *of,
+                                     bool is_last)
+{
+    int rc = sd_shot_plan(s, of);
+
+    if (rc == 0)
+        rc = read_planned(s, of->remote);
+    if (rc == 0)
+        return sd_shot_judge(s, of, is_last);
+    s->is_learnt = false;
+    s->n_frames = 0;
+    if (rc == SD_EGONE || rc == SD_EACCESS)
+        return SD_SHOT_GONE;
+    return rc == SD_ETORN ? SD_SHOT_STALE : SD_SHOT_TORN;
+}
+
+enum sd_shot_result sd_shot_take(struct sd_shot *s, const struct sd_shot_of *of,
+                                 unsigned n_retries)
+{
+    enum sd_shot_result result;
+
+    s->n_calls = s->n_torn = s->n_stale = 0;
+    for (;;) {
+        bool is_last = s->n_torn >= n_retries;
+
+        result = take_once(s, of, is_last);
+        if (result == SD_SHOT_STALE && s->n_stale++ < SD_SHOT_STALE_MAX)
+            continue;
+        if (result != SD_SHOT_TORN && result != SD_SHOT_STALE)
+            return result;
+        s->n_stale = 0;
+        s->n_torn++;
+        if (is_last)
+            return SD_SHOT_TORN;
+    }
+}

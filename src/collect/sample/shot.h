@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_SHOT_H
+#define SD_COLLECT_SAMPLE_SHOT_H
+/* shot: the Python stack of one running thread, taken by one system call and proved.
+ *
+ * Where things were last time is where they most likely are now.  So all of it is asked
+ * for at once: the chunks that hold the frames, frames that lie elsewhere (generators,
+ * marks on the C stack; before 3.11 every frame), the words of the thread state that
+ * say which frame is the innermost, and then the innermost frames once more.  Ranges
+ * are copied in order, so the two copies of the innermost frames stand before and after
+ * the words in time.  Where they agree the thread did not leave these frames meanwhile,
+ * and what it had called them from cannot have changed either: a lock that the writer
+ * need not know of.
+ *
+ * What does not agree is torn.  A guess that was wrong (another chunk, a frame not
+ * asked for) is stale: the guess is corrected and the shot taken again.  From a torn
+ * shot the outer frames that both copies agree on can be kept: a partial stack. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "process/code.h"
+#include "process/remote.h"
+#include "process/runtime.h"
+
+enum {
+    SD_STACK_MAX = 65535
+}; /* frames of a stack; deeper ones are cut at the outer end */
+
+/* Whose memory, and how much of a proof is wanted. */
+struct sd_shot_of {
+    const struct sd_remote *remote;
+    const struct sd_runtime *rt;
+    struct sd_codes *codes;
+    bool is_still; /* the thread is stopped: frames may be read one by one */
+    bool is_blind; /* take what comes, without a second look */
+};
+
+struct sd_shot_frame {
+    const struct sd_code *code; /* good until the codes are released */
+    uint64_t instr;             /* raw: sd_layout_instr, sd_codes_line */
+    uint64_t address;
+};
+
+enum sd_shot_result {
+    SD_SHOT_GOOD,
+    SD_SHOT_PARTIAL, /* the inner end is missing */
+    SD_SHOT_EMPTY,   /* the thread runs no Python */
+    SD_SHOT_STALE,   /* the guess was wrong and is corrected: again */
+    SD_SHOT_TORN,    /* it changed while it was read: again, or lost */
+    SD_SHOT_GONE,    /* the process, or the memory of the thread */
+};
+
+struct sd_shot_chunk {
+    uint64_t address, n_bytes; /* n_bytes: as its header says */
+    uint64_t n_used;           /* read up to here, from its beginning */
+    size_t at;                 /* where in `copy` */
+};
+
+struct sd_shot_spot { /* a frame outside the chunks */
+    uint64_t address;
+    size_t at, again_at; /* where in `copy`; again_at SIZE_MAX: read once */
+    bool is_mark;        /* between C and Python, not a function */
+};
+
+struct sd_shot_spots {
+    struct sd_shot_spot *items; /* owned */
+    size_t n, cap;
+};
+
+struct sd_shot {
+    uint64_t thread; /* address of the thread state */
+    /* The result: */
+    struct sd_shot_frame *frames; /* owned; innermost first */
+    size_t n_frames, cap_frames;
+    bool is_cut;      /* there are more than SD_STACK_MAX */
+    uint32_t n_calls; /* system calls of the last take */
+    uint32_t n_torn;  /* torn shots of the last take */
+    uint32_t n_stale; /* wrong guesses in a row */
+    /* The guess: */
+    bool is_learnt;
+    uint64_t top, cframe;
+    struct sd_shot_chunk *chunks; /* owned; newest first */
+    size_t n_chunks, cap_chunks;
+    struct sd_shot_spots spots; /* in the order of the chain */
+    struct sd_shot_spots seen;  /* of the walk in progress: the next guess */
+    uint64_t root_mark;         /* a mark known to be the last of the chain, or 0 */
+    uint32_t n_root_trusted;    /* times it was not read */
+    /* What was asked for, and came: */
+    struct iovec *from; /* owned */
+    size_t n_from, cap_from;
+    uint8_t *copy; /* owned; all ranges one after the other */
+    size_t n_copy, cap_copy;
+    uint64_t took_ns;                      /* from the first range to the last */
+    size_t thread_at, cframe_at, again_at; /* where in `copy` */
+    uint64_t again_from, again_to;         /* addresses of the second look */
+    uint32_t *order; /* owned; spots by address, to read neighbours at once */
+    size_t cap_order;
+};
+
+void sd_shot_init(struct sd_shot *s, uint64_t thread);
+void sd_shot_release(struct sd_shot *s);
+
+/* Takes it, with `n_retries` more tries after a torn one; the last may be PARTIAL.
+ * Never STALE. */
+enum sd_shot_result sd_shot_take(struct sd_shot *s, const struct sd_shot_of *of,
+                                 unsigned n_retries);
+
+/* The two halves of it, for those who read several threads by one system call: fills
+ * from[0..n_from) and makes room in `copy` for n_copy bytes; then says what came.
+ * Who reads sets took_ns.  is_last: a torn shot may be given as PARTIAL. */
+int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of);
+enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
+                                  bool is_last);
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_SHOT_PARTS_H
+#define SD_COLLECT_SAMPLE_SHOT_PARTS_H
+/* shot_parts: what the files of shot share: guess (what is asked for), walk (the chain
+ * of frames in what came), and shot itself (whether it can be believed). */
+#include <string.h>
+
+#include "collect/sample/shot.h"
+
+enum {
+    SD_SHOT_AROUND = 1536, /* bytes of the second look on both sides of the top */
+    SD_SHOT_STALE_MAX = 3, /* wrong guesses in a row before the shot counts as torn */
+};
+
+static inline uint64_t sd_shot_word(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint64_t sd_shot_instr(const struct sd_layout *l, const uint8_t *p)
+{
+    uint32_t half;
+
+    switch (l->instr_style) {
+    case SD_INSTR_BYTES:
+    case SD_INSTR_UNITS:
+        memcpy(&half, p + l->frame_instr, sizeof half);
+        return half;
+    case SD_INSTR_PREVIOUS:
+    case SD_INSTR_CURRENT:
+        break;
+    }
+    return sd_shot_word(p + l->frame_instr);
+}
+
+static inline bool sd_shot_has_chunks(const struct sd_layout *l)
+{
+    return l->frames_style != SD_FRAMES_OBJECTS;
+}
+
+/* The bytes of the thread state from the first to the last word that is needed. */
+static inline void sd_shot_slice(const struct sd_layout *l, uint32_t *from,
+                                 uint32_t *to)
+{
+    *from = l->thread_frame;
+    *to = l->thread_frame + 8;
+    if (!sd_shot_has_chunks(l))
+        return;
+    if (l->thread_chunk < *from)
+        *from = l->thread_chunk;
+    if (l->thread_chunk + 8 > *to)
+        *to = l->thread_chunk + 8;
+    if (l->thread_top < *from)
+        *from = l->thread_top;
+    if (l->thread_top + 8 > *to)
+        *to = l->thread_top + 8;
+}
+
+static inline uint64_t sd_shot_thread_word(const struct sd_shot *s,
+                                           const struct sd_layout *l, uint32_t offset)
+{
+    uint32_t from, to;
+
+    sd_shot_slice(l, &from, &to);
+    return sd_shot_word(s->copy + s->thread_at + (offset - from));
+}
+
+/* A walk from the innermost frame to the outermost. */
+struct sd_shot_walk {
+    struct sd_shot *s;
+    const struct sd_shot_of *of;
+    const struct sd_layout *l;
+    const uint8_t *a, *b; /* both copies of the frame at hand; b may be NULL */
+    uint64_t top;         /* of the newest chunk, as the thread state said */
+    size_t chunk;         /* where the last frame in a chunk was */
+    uint64_t upper;       /* its address; 0: none yet */
+    size_t spot;          /* where the next spot most likely is */
+    size_t n_cut;         /* frames that must not be believed */
+    size_t n_missing;     /* frames that were not asked for */
+    bool is_in_chunk;     /* the frame at hand is */
+    bool is_generator;    /* the same, where frames are objects */
+    uint8_t late[512];    /* a frame read on its own */
+};
+
+/* Fills the frames of the shot, and what it has seen outside chunks.  SD_ETORN,
+ * SD_EGONE or SD_ENOMEM, without a sentence, when the chain cannot be followed. */
+int sd_shot_follow(struct sd_shot_walk *w, uint64_t innermost);
+/* After it: whether the chain has come to its true end. */
+bool sd_shot_is_end(const struct sd_shot_walk *w);
+
+/* Follows the chunks of a thread from the newest on. */
+int sd_shot_learn_chunks(struct sd_shot *s, const struct sd_shot_of *of,
+                         uint64_t newest, uint64_t top);
+#endif

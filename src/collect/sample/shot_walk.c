@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* The chain of frames in what a shot has brought. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/sample/shot_parts.h"
+
+enum {
+    N_ROOT_TRUST = 64, /* uses of the outermost mark before it is read again */
+    N_SPOTS_MAX = SD_STACK_MAX + 1024,
+};
+
+/* --- Getting hold of a frame */
+
+/* In which chunk, from that of the last frame on: callers lie below. */
+static bool find_in_chunks(struct sd_shot_walk *w, uint64_t at)
+{
+    struct sd_shot *s = w->s;
+    size_t i;
+
+    for (i = w->chunk; i < s->n_chunks; i++) {
+        const struct sd_shot_chunk *c = &s->chunks[i];
+
+        if (at < c->address + w->l->chunk_data ||
+            at + w->l->frame_size > c->address + c->n_used)
+            continue;
+        w->a = s->copy + c->at + (at - c->address);
+        w->b = NULL;
+        if (i == 0 && at >= s->again_from && at + w->l->frame_size <= s->again_to)
+            w->b = s->copy + s->again_at + (at - s->again_from);
+        w->chunk = i;
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_spots(struct sd_shot_walk *w, uint64_t at)
+{
+    const struct sd_shot_spots *spots = &w->s->spots;
+    size_t i = w->spot;
+
+    if (i >= spots->n || spots->items[i].address != at)
+        for (i = 0; i < spots->n && spots->items[i].address != at; i++)
+            ;
+    if (i == spots->n)
+        return false;
+    w->a = w->s->copy + spots->items[i].at;
+    w->b = spots->items[i].again_at == SIZE_MAX ? NULL
+                                                : w->s->copy + spots->items[i].again_at;
+    w->spot = i + 1;
+    return true;
+}
+
+static int read_late(struct sd_shot_walk *w, uint64_t at)
+{
+    if (w->l->frame_size > sizeof w->late)
+        return SD_EFORMAT;
+    w->s->n_calls++;
+    w->n_missing++;
+    w->a = w->late;
+    w->b = NULL;
+    return sd_remote_read(w->of->remote, at, w->late, w->l->frame_size);
+}
+
+static int remember_spot(struct sd_shot *s, uint64_t at)
+{
+    struct sd_shot_spots *seen = &s->seen;
+    struct sd_shot_spot *items;
+
+    if (seen->n >= N_SPOTS_MAX)
+        return SD_ETORN;
+    items = sd_grow_array(seen->items, &seen->cap, seen->n + 1, sizeof *items);
+    if (!items)
+        return SD_ENOMEM;
+    seen->items = items;
+    items[seen->n++] = (struct sd_shot_spot){ .address = at };
+    return 0;
+}
+
+/* Gets hold of the frame at `at`, wherever it lies. */
+static int hold(struct sd_shot_walk *w, uint64_t at)
+{
+    int rc;
+
+    if (at % 8)
+        return SD_ETORN;
+    w->is_in_chunk = find_in_chunks(w, at);
+    if (w->is_in_chunk)
+        return 0;
+    rc = remember_spot(w->s, at);
+    if (rc == 0 && !find_in_spots(w, at))
+        rc = read_late(w, at);
+    return rc;
+}
+
+static const struct sd_code *code_at(struct sd_shot_walk *w, uint64_t address)
+{
+    const struct sd_code *code = sd_codes_find(w->of->codes, address);
+
+    if (!code)
+        w->s->n_calls++;
+    if (code ||
+        sd_codes_get(w->of->codes, w->of->remote, w->of->rt, address, &code) == 0)
+        return code;
+    return NULL;
+}
+
+/* Frames in a chunk lie one upon the other without a gap: where one ends the next
+ * begins. What generators and C functions stand between them does not matter. */
+static bool fits_below(const struct sd_shot_walk *w, uint64_t at,
+                       const struct sd_code *code, size_t upper_chunk)
+{
+    const struct sd_shot *s = w->s;
+    uint64_t end = at + code->frame_bytes;
+
+    if (!w->upper)
+        return w->chunk == 0 ? end <= w->top : true;
+    if (upper_chunk == w->chunk)
+        return end == w->upper;
+    return w->upper == s->chunks[upper_chunk].address + w->l->chunk_data &&
+           end == s->chunks[w->chunk].address + s->chunks[w->chunk].n_used;
+}
+
+/* Whether the two copies tell the same.  The innermost frame moves on while we look. */
+static bool agrees(const struct sd_shot_walk *w, bool is_innermost, bool *at_same_instr)
+{
+    const struct sd_layout *l = w->l;
+
+    *at_same_instr = true;
+    if (!w->b)
+        return true;
+    if (!is_innermost)
+        *at_same_instr = sd_shot_instr(l, w->a) == sd_shot_instr(l, w->b);
+    return ((sd_shot_word(w->a + l->frame_code) ^ sd_shot_word(w->b + l->frame_code)) &
+            l->code_mask) == 0 &&
+           sd_shot_word(w->a + l->frame_previous) ==
+               sd_shot_word(w->b + l->frame_previous);
+}
+
+static int add_frame(struct sd_shot *s, const struct sd_code *code, uint64_t instr,
+                     uint64_t address)
+{
+    struct sd_shot_frame *frames =
+        sd_grow_array(s->frames, &s->cap_frames, s->n_frames + 1, sizeof *frames);
+
+    if (!frames)
+        return SD_ENOMEM;
+    s->frames = frames;
+    frames[s->n_frames++] = (struct sd_shot_frame){ code, instr, address };
+    return 0;
+}
+
+/* CPython's own trampoline that makes an object and then drops what __init__ returned:
+ * it stands in no file and on no line, and no traceback shows it. */
+static bool is_trampoline(const struct sd_code *code)
+{
+    return code->first_line <= 0 && strcmp(code->filename, "__init__") == 0;
+}
+
+static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk)
+{
+    struct sd_shot *s = w->s;
+    const uint8_t *last = w->b ? w->b : w->a;
+    uint64_t instr = sd_shot_instr(w->l, last);
+    const struct sd_code *code =
+        code_at(w, sd_shot_word(last + w->l->frame_code) & w->l->code_mask);
+    bool at_same_instr, is_sound = agrees(w, s->n_frames == 0, &at_same_instr);
+    bool is_late = w->a == w->late && !w->of->is_still;
+
+    if (code && w->is_in_chunk && !fits_below(w, at, code, upper_chunk))
+        w->n_cut = s->n_frames; /* this one may be right: those above it are not */
+    if (!code || !is_sound || is_late || !sd_code_has_instr(code, w->l, instr))
+        w->n_cut = s->n_frames + 1;
+    else if (!at_same_instr)
+        w->n_cut = s->n_frames;
+    if (w->is_in_chunk)
+        w->upper = at;
+    if (w->l->frame_generator != SD_NO_OFFSET)
+        w->is_generator = (sd_shot_word(w->a + w->l->frame_generator) |
+                           sd_shot_word(last + w->l->frame_generator)) != 0;
+    return code && is_trampoline(code) ? 0 : add_frame(s, code, instr, at);
+}
+
+/* A mark that C called Python here.  The outermost one never changes while its thread
+ * lives, so it is believed for a while when a stack stands on it as before. */
+static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
+{
+    if (!w->is_in_chunk)
+        w->s->seen.items[w->s->seen.n - 1].is_mark = true;
+    if (previous || !w->upper)
+        return;
+    w->s->root_mark = at;
+    w->s->n_root_trusted = 0;
+    if (!w->is_in_chunk)
+        w->s->seen.n--;
+}
+
+static bool is_root(struct sd_shot_walk *w, uint64_t at)
+{
+    const struct sd_shot *s = w->s;
+    const struct sd_shot_chunk *oldest;
+
+    if (at == 0 || (w->l->thread_base_frame != SD_NO_OFFSET &&
+                    at == s->thread + w->l->thread_base_frame))
+        return true;
+    if (at != s->root_mark || s->n_root_trusted >= N_ROOT_TRUST || !s->n_chunks)
+        return false;
+    oldest = &s->chunks[s->n_chunks - 1];
+    if (w->upper > oldest->address + w->l->chunk_data + 8 || w->upper < oldest->address)
+        return false;
+    w->s->n_root_trusted++;
+    return true;
+}
+
+/* From the innermost frame to the outermost. */
+int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
+{
+    const struct sd_layout *l = w->l;
+    size_t steps;
+
+    for (steps = 0; !is_root(w, at); steps++) {
+        size_t upper_chunk = w->chunk;
+        const uint8_t *last;
+        uint64_t previous;
+        uint8_t owner = 0;
+        int rc;
+
+        if (steps > 2 * SD_STACK_MAX)
+            return SD_ETORN;
+        if (w->s->n_frames == SD_STACK_MAX) {
+            w->s->is_cut = true;
+            return 0;
+        }
+        rc = hold(w, at);
+        if (rc < 0)
+            return rc;
+        last = w->b ? w->b : w->a;
+        previous = sd_shot_word(last + l->frame_previous);
+        if (l->frame_owner != SD_NO_OFFSET)
+            owner = last[l->frame_owner];
+        if (previous == at || owner > l->owner_last)
+            return SD_ETORN;
+        if (l->frame_owner != SD_NO_OFFSET && owner >= l->owner_shim)
+            take_mark(w, at, previous);
+        else
+            rc = take_function(w, at, upper_chunk);
+        if (rc < 0)
+            return rc;
+        at = previous;
+    }
+    return 0;
+}
+
+/* Whether the chain has come to its true end.  A generator that is not running has no
+ * caller: seen so before and after, and running in between, it looks like the end of
+ * the chain.  Where frames lie in chunks the outermost of them is the first in the
+ * oldest chunk; where they do not, it is no generator's. */
+bool sd_shot_is_end(const struct sd_shot_walk *w)
+{
+    const struct sd_shot *s = w->s;
+    uint64_t first;
+
+    if (s->is_cut || s->n_frames == 0)
+        return true;
+    if (!s->n_chunks)
+        return !w->is_generator;
+    first = s->chunks[s->n_chunks - 1].address + w->l->chunk_data + 8;
+    return w->upper ? w->upper <= first : w->top <= first;
+}

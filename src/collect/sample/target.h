@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_COLLECT_SAMPLE_TARGET_H
+#define SD_COLLECT_SAMPLE_TARGET_H
+/* target: one process that is sampled, from before its Python begins to its end.
+ *
+ * It may have no Python yet (just forked or exec'ed) or none at all, and an exec can
+ * give it another one; so it is looked at again, less and less often, until one is
+ * there.  From then on a round looks at each of its threads: those that have not run
+ * keep their stack, those that have are read, as many as possible by one system call.
+ * A list of threads is read anew when a thread ends, when CPython puts a new one at its
+ * head, and once a second. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/sample/counts.h"
+#include "collect/sample/follow.h"
+#include "collect/sample/pause.h"
+#include "collect/sample/pulse.h"
+#include "collect/sample/sample.h"
+#include "collect/sample/shot.h"
+#include "process/python_threads.h"
+
+struct sd_target_thread {
+    struct sd_python_thread who;
+    uint64_t start_ticks;
+    char name[SD_THREAD_NAME];
+    bool has_python_name;
+    bool is_listed; /* seen in the list just read */
+    struct sd_shot shot;
+    struct sd_pulse pulse;
+    struct sd_followed followed;
+    struct sd_pause pause;
+    bool is_followed;
+    uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
+    /* Of this round: */
+    enum sd_pulse_state state;
+    enum sd_shot_result result;
+    bool is_read; /* in this round; else the stack is that of an earlier one */
+    bool is_batched, was_torn; /* read with others; and torn so */
+    bool is_known, is_whole; /* the shot holds a stack; and nothing of it is missing */
+    bool was_told;           /* and it was told */
+    /* Since it was last told: */
+    uint64_t told_ns, cpu_ns;
+    void *of_listener;
+};
+
+struct sd_target_interpreter {
+    uint64_t address;
+    struct sd_gil gil;
+    uint64_t gil_from, gil_to; /* addresses between which all futexes of it lie */
+    uint64_t first_thread;     /* as the interpreter's list began */
+    uint64_t words[8];         /* the GIL as it was read */
+    uint64_t holder;           /* thread state that holds it, or 0 */
+};
+
+enum sd_target_state {
+    SD_TARGET_WAITS, /* no Python in it (yet) */
+    SD_TARGET_RUNS,
+    SD_TARGET_GONE,
+};
+
+struct sd_target {
+    pid_t pid;
+    size_t member; /* in the sampler's tree */
+    enum sd_target_state state;
+    struct sd_remote remote;
+    struct sd_runtime rt;
+    struct sd_codes codes;
+    uint32_t serial; /* of the codes, among all of this sampler */
+    struct sd_python_threads list;
+    struct sd_thread_names names;
+    struct sd_target_thread **threads; /* owned, and what they point to */
+    size_t n_threads, cap_threads;
+    struct sd_target_interpreter *interpreters; /* owned */
+    size_t n_interpreters, cap_interpreters;
+    uint64_t next_try_ns; /* WAITS: when to look for a Python again */
+    uint64_t wait_ns;     /* and how long to wait after that */
+    uint64_t next_list_ns, next_head_ns, next_codes_ns, next_names_ns;
+    uint64_t names_wait_ns;
+    uint64_t last_round_ns;
+    char *refusal; /* owned; why it cannot be sampled, once that is known */
+    bool has_new_refusal;
+};
+
+/* What a round needs of the sampler. */
+struct sd_round {
+    const struct sd_sampler_options *options;
+    struct sd_follow *follow;
+    struct sd_sample_counts *counts;
+    const struct sd_listener *listener;
+    uint64_t now_ns;
+    struct iovec *to, *from; /* SD_REMOTE_RANGES each */
+};
+
+struct sd_target *sd_target_new(pid_t pid, size_t member); /* NULL: no memory */
+void sd_target_free(struct sd_target *t, const struct sd_listener *listener);
+
+/* Looks for its Python once, and says with a sentence why there is none. */
+int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
+                     struct sd_round *round);
+/* One look at each thread, told to the listener.  The state says when it has ended. */
+void sd_target_round(struct sd_target *t, struct sd_round *round);
+
+/* The rest is for target_round.c.  Looks for a Python when that is due; then forgets
+ * what was known of one; or that the process has ended. */
+void sd_target_try(struct sd_target *t, struct sd_round *round);
+void sd_target_forget(struct sd_target *t, const struct sd_listener *listener);
+void sd_target_end(struct sd_target *t, const struct sd_listener *listener);
+/* What is due now and then: the list of threads, their names, the code objects. */
+int sd_target_keep_up(struct sd_target *t, struct sd_round *round);
+struct sd_target_interpreter *sd_target_interpreter(struct sd_target *t,
+                                                    uint64_t address);
+#endif
