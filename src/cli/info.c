@@ -110,6 +110,12 @@ static void put_size(struct sd_buf *to, const struct sd_health *h)
         sd_buf_release(&made_);                                                        \
     } while (0)
 
+/* What could not be booked on a process stands under one of number 0; that is none. */
+static bool is_process(const struct sd_track *t)
+{
+    return t->kind == SD_TRACK_PROCESS && t->number != 0;
+}
+
 static void put_processes(struct sd_out *out, const struct sd_profile *p)
 {
     struct sd_buf line = { 0 };
@@ -118,7 +124,7 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
     for (size_t i = 0; i < p->n_tracks; i++) {
         const struct sd_track *t = &p->tracks[i];
 
-        if (t->kind != SD_TRACK_PROCESS || n++ >= PROCESSES_SHOWN)
+        if (!is_process(t) || n++ >= PROCESSES_SHOWN)
             continue;
         sd_buf_clear(&line);
         sd_buf_printf(&line, "%llu %s", (unsigned long long)t->number,
@@ -211,7 +217,7 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
     for (size_t i = 0; i < p->n_tracks; i++) {
         const struct sd_track *t = &p->tracks[i];
 
-        if (t->kind != SD_TRACK_PROCESS)
+        if (!is_process(t))
             continue;
         sd_json_object(j);
         put_number(j, "pid", t->number);

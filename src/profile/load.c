@@ -173,41 +173,52 @@ static int add_events(struct loader *l)
     return rc;
 }
 
-/* What had to be left out is said where users look for it: among the notes. */
-static int say_limits(struct loader *l)
+/* What of the recording is not in the profile, or 0 bytes. */
+static int limits_text(const struct loader *l, char *text, size_t size)
 {
     const struct sd_profile_index *ix = l->p->index;
-    char text[200];
-    int n = 0;
 
+    *text = '\0';
     if (ix->n_refused > 0)
-        n = snprintf(text, sizeof text,
-                     "%" PRIu64 " definitions did not fit into memory; their events "
-                     "are under \"" SD_TOO_MANY "\" or left out",
-                     ix->n_refused);
-    else if (l->decoder.opens.n_refused > 0)
-        n = snprintf(text, sizeof text,
-                     "%" PRIu64 " unfinished sections are not shown: too many were "
-                     "open at once",
-                     l->decoder.opens.n_refused);
-    else if (ix->n_notes_cut > 0)
-        n = snprintf(text, sizeof text, "%" PRIu64 " more notes", ix->n_notes_cut);
-    if (n == 0)
-        return 0;
-    l->p->n_notes -= l->p->n_notes == SD_NOTES_MAX; /* the last one makes room */
-    return sd_profile_add_note(l->p, SD_NOTE_LOSS, l->p->end_ns, UINT32_MAX, text,
-                               (size_t)n);
+        return snprintf(text, size,
+                        "%" PRIu64 " definitions did not fit into memory; their events "
+                        "are under \"" SD_TOO_MANY "\" or left out",
+                        ix->n_refused);
+    if (l->decoder.opens.n_refused > 0)
+        return snprintf(text, size,
+                        "%" PRIu64 " unfinished sections are not shown: too many were "
+                        "open at once",
+                        l->decoder.opens.n_refused);
+    if (ix->n_notes_cut > 0)
+        return snprintf(text, size, "%" PRIu64 " more notes", ix->n_notes_cut);
+    return 0;
 }
 
-static int take_complaint(struct sd_profile *p, const struct sd_reader *r)
+/* Who looks only at the complaint must not take what is shown for all there was. */
+static int complain(struct sd_profile *p, const char *of_file, const char *of_limits)
 {
-    const char *complaint = sd_reader_complaint(r);
+    if (!of_file && !*of_limits)
+        return 0;
+    p->complaint = sd_arena_printf(&p->arena, "%s%s%s", of_file ? of_file : "",
+                                   of_file && *of_limits ? "; " : "", of_limits);
+    return p->complaint ? 0 : sd_no_memory();
+}
+
+/* What had to be left out is said where users look for it: among the notes, and with
+ * what is missing of the file. */
+static int say_missing(struct loader *l, const struct sd_reader *r)
+{
+    struct sd_profile *p = l->p;
+    char text[200];
+    int n = limits_text(l, text, sizeof text), rc = 0;
 
     p->health = *sd_reader_health(r);
-    if (!complaint)
-        return 0;
-    p->complaint = sd_arena_string(&p->arena, complaint, strlen(complaint));
-    return p->complaint ? 0 : sd_no_memory();
+    if (n > 0) {
+        p->n_notes -= p->n_notes == SD_NOTES_MAX; /* the last one makes room */
+        rc = sd_profile_add_note(p, SD_NOTE_LOSS, p->end_ns, UINT32_MAX, text,
+                                 (size_t)n);
+    }
+    return rc < 0 ? rc : complain(p, sd_reader_complaint(r), text);
 }
 
 static int finish(struct loader *l, struct sd_reader *r)
@@ -217,9 +228,7 @@ static int finish(struct loader *l, struct sd_reader *r)
     int rc = sd_screen_check(&l->screen, p);
 
     if (rc == 0)
-        rc = say_limits(l);
-    if (rc == 0)
-        rc = take_complaint(p, r);
+        rc = say_missing(l, r);
     for (size_t i = 0; i < p->n_tracks; i++)
         p->tracks[i].host = host;
     for (size_t i = 0; i < p->n_series; i++)

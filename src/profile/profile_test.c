@@ -412,6 +412,7 @@ TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
     CHECK(counted == name && p->n_span_events == name);
     CHECK(sd_made_total(p, SD_TOO_MANY)->count > 1);
     CHECK(p->n_notes == 1 && strstr(p->notes[0].text, "did not fit"));
+    CHECK(p->complaint && strcmp(p->complaint, p->notes[0].text) == 0);
     sd_profile_free(p);
     sd_made_release(&m);
 }
