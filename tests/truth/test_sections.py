@@ -1352,6 +1352,12 @@ sonde.stop()
 with p("after"):
     pass
 try:
+    sonde.start(sys.argv[1])
+except FileExistsError as why:
+    assert "exists; choose another name or remove it" in str(why), why
+else:
+    sys.exit("no error")
+try:
     sonde.start("/nowhere/at/all.sonde")
 except FileNotFoundError:
     pass
