@@ -33,6 +33,14 @@ static int unknown(const char *name)
     return rc;
 }
 
+static int no_name(const char *with)
+{
+    return sd_fail(SD_EUSAGE,
+                   "--with \"%s\" lacks a name; it takes collectors with a comma "
+                   "between them, such as --with rss,sections",
+                   with);
+}
+
 static bool has(const struct sd_chosen *ch, const struct sd_collector_about *about)
 {
     for (size_t i = 0; i < ch->n; i++)
@@ -75,12 +83,12 @@ int sd_chosen_read(const struct sd_command *c, const char *with, struct sd_chose
         out->abouts[out->n++] = c->verb->collector;
     if (!out->is_named)
         with = BY_ITSELF;
-    for (const char *at = with; at && *at && rc == 0;) {
+    for (const char *at = with; at && rc == 0;) {
         size_t n = strcspn(at, ",");
 
         snprintf(name, sizeof name, "%.*s", (int)n, at);
-        rc = add(out, name);
-        at += n + (at[n] == ',');
+        rc = n ? add(out, name) : no_name(with);
+        at = at[n] ? at + n + 1 : NULL;
     }
     return rc;
 }

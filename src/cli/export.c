@@ -7,10 +7,11 @@
 
 #include "analyse/analyse.h"
 #include "base/error.h"
+#include "cli/path.h"
 #include "formats/format.h"
 #include "report/report.h"
 
-int sd_export_check(const char *path)
+int sd_export_check(const char *path, const char *also)
 {
     struct sd_buf known = { 0 };
     enum sd_picture kind;
@@ -21,9 +22,9 @@ int sd_export_check(const char *path)
     for (size_t i = 0; sd_formats[i]; i++)
         sd_buf_printf(&known, "%s, ", sd_formats[i]->suffix);
     rc = sd_fail(SD_EUSAGE,
-                 "nothing here writes a file like %s; there are .sonde, %s.svg, .png, "
+                 "nothing here writes a file like %s; there are %s%s.svg, .png, "
                  ".jpeg and .pdf",
-                 path, sd_buf_string(&known));
+                 path, also, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;
 }
@@ -105,8 +106,13 @@ int sd_export(const char *capture, const char *to, const char *name,
 
     if (name && !format)
         return sd_fail(SD_EUSAGE, "there is no format \"%s\"", name);
+    if (!format && sd_path_has_suffix(to, ".sonde"))
+        return sd_fail(SD_EUSAGE,
+                       "convert writes no captures, it writes other formats (--list); "
+                       "a copy under another name is made by: cp %s %s",
+                       capture, to);
     if (!format) {
-        rc = sd_export_check(to);
+        rc = sd_export_check(to, "");
         if (rc < 0)
             return rc;
     }

@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 
 /* Is there anything that makes such a file?  SD_EUSAGE with a sentence that lists the
- * suffixes. */
-int sd_export_check(const char *path);
+ * suffixes, after those that the caller takes `also` (".sonde, " or ""). */
+int sd_export_check(const char *path, const char *also);
 
 /* Writes it.  `format` is a name from formats.def, or NULL to go by the suffix of
  * `to`; "-" is stdout.  A file that could not be finished is removed. */

@@ -50,6 +50,18 @@ static size_t count_values(const struct sd_option_table *tables, size_t n)
     return count;
 }
 
+/* An option that nothing here comes near: the parser cannot know where to look it up,
+ * since it does not know our verbs. */
+static int say_misread(int rc, const char *verb)
+{
+    const char *text = sd_fail_text();
+
+    if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
+        return sd_say_failure(rc);
+    sd_say("%s; `sonde %s%s--help` lists them", text, verb, *verb ? " " : "");
+    return 2;
+}
+
 /* What was said before the verb holds for it as well. */
 static void inherit_common(struct sd_option_value *to, const struct sd_option_value *of)
 {
@@ -87,7 +99,7 @@ static int run_verb(const struct sd_verb *verb, const struct sd_option_value *be
     if (rc == 0 && c.common[SD_COMMON_HELP].number)
         status = sd_print_help(verb);
     else
-        status = rc < 0 ? sd_say_failure(rc) : verb->run(&c);
+        status = rc < 0 ? say_misread(rc, verb->name) : verb->run(&c);
     sd_free(values);
     return status;
 }
@@ -105,7 +117,7 @@ int main(int argc, char **argv)
     rc = sd_options_parse(tables, 2, SD_PARSE_STOP_AT_WORD, argc, argv, values,
                           &n_words);
     if (rc < 0)
-        return sd_say_failure(rc);
+        return say_misread(rc, "");
     if (values[SD_COMMON_VERBOSE + 1].number)
         return print_version();
     if (n_words == 0)

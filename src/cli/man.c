@@ -199,7 +199,11 @@ static int run(const struct sd_command *c)
     if (rc < 0 && sd_path_is_dir(c->words[0])) {
         dir = c->words[0];
         rc = 0;
-    }
+    } else if (rc < 0 && !sd_verb_nearest(c->words[0]))
+        rc = sd_fail(rc,
+                     "there is no folder and no verb \"%s\"; `sonde man -o %s` makes "
+                     "the folder, `sonde --help` lists the verbs",
+                     c->words[0], c->words[0]);
     if (dir)
         rc = write_all(dir);
     if (rc < 0 || dir)

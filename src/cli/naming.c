@@ -75,7 +75,7 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
     out->capture = output;
     if (sd_path_has_suffix(output, ".sonde") || !has_suffix_at_all(output))
         return 0;
-    rc = sd_export_check(output);
+    rc = sd_export_check(output, ".sonde, ");
     if (rc < 0)
         return rc;
     out->export = output;

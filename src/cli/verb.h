@@ -43,6 +43,8 @@ extern const struct sd_option sd_common_options[];
  * tables. */
 bool sd_verb_at(size_t i, struct sd_verb *out);
 /* SD_EUSAGE with a sentence that names the nearest verb. */
+/* The verb that was perhaps meant, or NULL. */
+const char *sd_verb_nearest(const char *name);
 int sd_verb_find(const char *name, struct sd_verb *out);
 
 /* Every option table of a verb, in the order of their values: its own, the common

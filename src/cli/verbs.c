@@ -52,19 +52,24 @@ bool sd_verb_at(size_t i, struct sd_verb *out)
     return false;
 }
 
-int sd_verb_find(const char *name, struct sd_verb *out)
+const char *sd_verb_nearest(const char *name)
 {
     const char *names[64] = { NULL };
-    const char *near;
-    size_t n = 0;
+    struct sd_verb v;
 
-    for (size_t i = 0; sd_verb_at(i, out); i++) {
+    for (size_t i = 0; i + 1 < sizeof names / sizeof names[0] && sd_verb_at(i, &v); i++)
+        names[i] = v.name;
+    return sd_nearest(name, names);
+}
+
+int sd_verb_find(const char *name, struct sd_verb *out)
+{
+    const char *near;
+
+    for (size_t i = 0; sd_verb_at(i, out); i++)
         if (strcmp(out->name, name) == 0)
             return 0;
-        if (n + 1 < sizeof names / sizeof names[0])
-            names[n++] = out->name;
-    }
-    near = sd_nearest(name, names);
+    near = sd_verb_nearest(name);
     if (near)
         return sd_fail(SD_EUSAGE, "there is no verb \"%s\"; did you mean \"%s\"?", name,
                        near);
