@@ -38,7 +38,7 @@ const struct sd_collector_about sd_about_sections = {
         "0.1 us a section with wall time only, from C; 2 us with memory, 12 us with "
         "everything (6 us of it network, 2 us peak)",
     .blind_to =
-        "who inside a section spent it: use sample or calls.  Memory, I/O and network "
+        "who inside a section spent it: open smaller ones.  Memory, I/O and network "
         "are those of the whole process, network of its whole namespace: what other "
         "threads (and other processes of the namespace) do meanwhile counts too.  "
         "Bytes of child processes count when they are waited for.  "
