@@ -360,6 +360,102 @@ TEST(curves_tell_of_a_peak_between_two_readings)
     sd_made_release(&m);
 }
 
+/* --- Windows */
+
+/* A process read every 10 ms for 1 s at 50 % CPU, its memory highest at 900 ms; a
+ * section open all the time, another from 200 to 400 ms. */
+static void make_windows(struct sd_made *m)
+{
+    uint32_t process, thread, shape, metrics[3];
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    sd_made_meta(m, "run.wall_ns", "1000000000");
+    sd_made_meta(m, "run.cpu_ns", "500000000");
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "sh");
+    metrics[0] = sd_made_metric(m, "rss", SD_UNIT_BYTES, SD_ADDS_LEVEL);
+    metrics[1] = sd_made_metric(m, "cpu", SD_UNIT_NANOSECONDS, SD_ADDS_COUNTER);
+    metrics[2] = sd_made_metric(m, "peak_rss", SD_UNIT_BYTES, SD_ADDS_PEAK);
+    shape = sd_made_shape(m, metrics, 3);
+    for (int64_t i = 0; i <= 100; i++)
+        sd_made_point(m, process, shape, (uint64_t)i * 10 * MS,
+                      (int64_t[]){ (i == 90 ? 900 : i) * MIB, i * 5 * MS, 950 * MIB },
+                      3);
+    thread = sd_made_track(m, SD_TRACK_THREAD, process, 8, "main");
+    sd_made_span(m, sd_made_site(m, 0, "whole"), thread, 0, 0, 1000 * MS);
+    sd_made_span(m, sd_made_site(m, 0, "part"), thread, 0, 200 * MS, 400 * MS);
+    sd_made_chunk(m, 1, 2); /* by now it is another program */
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    sd_made_exit(m, process, 1000 * MS, 0);
+    sd_made_end(m, 0);
+}
+
+static void check_window(const struct sd_made *m, const struct sd_filter *filter)
+{
+    struct sd_profile *p = sd_made_load(m, filter);
+    struct sd_view v = { 0 };
+    struct sd_summary s;
+
+    CHECK(sd_analyse_summary(p, &s) == 0);
+    CHECK(s.wall_ns == 200 * MS && s.cpu_ns == 100 * MS && s.peak_bytes == 40 * MIB);
+    CHECK(sd_analyse_processes(p, &v) == 0 && v.tables[0].n_rows == 1);
+    CHECK(number(&v.tables[0], "python", "wall") == 200 * MS);
+    CHECK(number(&v.tables[0], "python", "cpu") == 100 * MS);
+    CHECK(fabs(cell(&v.tables[0], "python", "cpu_percent")->real - 50) < 0.1);
+    CHECK(number(&v.tables[0], "python", "rss_max") == 40 * MIB);
+    CHECK(!cell(&v.tables[0], "python", "peak_rss"));
+    sd_view_release(&v);
+    CHECK(sd_analyse_sections(p, &v) == 0); /* its spans count whole */
+    CHECK(fabs(cell(&v.tables[0], "whole", "share")->real - 100) < 1e-6);
+    sd_view_release(&v);
+    sd_profile_free(p);
+}
+
+TEST(figures_under_a_filter_of_time_are_of_the_window)
+{
+    struct sd_made m;
+
+    make_windows(&m);
+    check_window(&m, &(struct sd_filter){ .from_ns = 200 * MS, .to_ns = 400 * MS });
+    check_window(&m, &(struct sd_filter){ .section = "part" });
+    sd_made_release(&m);
+}
+
+TEST(curves_under_a_filter_of_time_span_the_window)
+{
+    const struct sd_filter filter = { .from_ns = 300 * MS, .to_ns = 600 * MS };
+    struct sd_made m;
+    struct sd_arena a = { 0 };
+    struct sd_view_series s;
+    struct sd_profile *p;
+
+    make_windows(&m);
+    p = sd_made_load(&m, &filter);
+    CHECK(sd_analyse_curves(p, "rss", &a, &s) == 0);
+    CHECK(fabs(s.from - 0.3) < 1e-9 && fabs(s.to - 0.6) < 1e-9 && s.mark < 0);
+    CHECK(s.n_bands == 2 && fabs(s.bands[0].from - 0.3) < 1e-9);
+    for (size_t i = 0; i < s.n_bands; i++)
+        CHECK(s.bands[i].from >= s.from && s.bands[i].to <= s.to);
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* The name that tables show is the last a process had. */
+TEST(a_process_is_found_by_the_name_that_is_shown_with_all_its_readings)
+{
+    const struct sd_filter filter = { .track = "python" };
+    struct sd_made m;
+    struct sd_profile *p;
+
+    make_windows(&m);
+    p = sd_made_load(&m, &filter);
+    CHECK(p->n_point_events == 101 && p->n_span_events == 2);
+    CHECK(!p->window.is_set);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 /* --- Sorting */
 
 TEST(view_sorts_by_any_column_and_cuts_honestly)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* curves: readings over time, one curve per process and one for all of them, with the
  * sections that were open meanwhile. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,8 +341,14 @@ static uint32_t depth_of(const struct sd_profile *p, sd_site_id site)
     return depth;
 }
 
+/* Spans count whole, but a window is drawn only as far as it goes. */
+static bool is_seen(const struct sd_view_series *s, const struct sd_interval *i)
+{
+    return seconds(i->to_ns) >= s->from && seconds(i->from_ns) <= s->to;
+}
+
 static int gather(const struct sd_profile *p, const struct sd_span_total *t,
-                  struct gathered *g)
+                  const struct sd_view_series *out, struct gathered *g)
 {
     uint32_t depth = depth_of(p, t->site);
     struct sd_band *items;
@@ -353,13 +360,14 @@ static int gather(const struct sd_profile *p, const struct sd_span_total *t,
         return sd_no_memory();
     g->items = items;
     for (uint32_t i = 0; i < t->when.n; i++)
-        g->items[g->n++] = (struct sd_band){
-            .name = p->sites[t->site.at].name,
-            .from = seconds(t->when.items[i].from_ns),
-            .to = seconds(t->when.items[i].to_ns),
-            .depth = depth,
-            .n = t->when.items[i].n,
-        };
+        if (is_seen(out, &t->when.items[i]))
+            g->items[g->n++] = (struct sd_band){
+                .name = p->sites[t->site.at].name,
+                .from = fmax(seconds(t->when.items[i].from_ns), out->from),
+                .to = fmin(seconds(t->when.items[i].to_ns), out->to),
+                .depth = depth,
+                .n = t->when.items[i].n,
+            };
     return 0;
 }
 
@@ -395,7 +403,7 @@ static int add_bands(const struct sd_profile *p, struct sd_arena *a,
     for (size_t i = 0; i < p->n_spans && rc == 0; i++)
         if (p->sites[p->spans[i].site.at].kind == SD_SITE_SECTION &&
             p->spans[i].when.n > 0)
-            rc = gather(p, &p->spans[i], &g);
+            rc = gather(p, &p->spans[i], out, &g);
     if (rc == 0 && g.n > 0)
         rc = keep_bands(&g, a, out);
     sd_free(g.items);
@@ -507,6 +515,10 @@ int sd_analyse_curves(const struct sd_profile *p, const char *metric,
     int rc;
 
     *out = (struct sd_view_series){ .to = seconds(p->end_ns), .peak = -1, .mark = -1 };
+    if (p->window.is_set) {
+        out->from = seconds(p->window.from_ns);
+        out->to = seconds(p->window.to_ns);
+    }
     rc = choose(p, metric, a, &c);
     if (rc < 0)
         return rc;

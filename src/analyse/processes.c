@@ -95,6 +95,21 @@ static void set_percent(struct sd_cell *row)
                          100.0 * (double)row[CPU].number / (double)row[WALL].number);
 }
 
+/* In a window CPU is known from the first reading in it to the last, so that is the
+ * time it is compared with. */
+static struct sd_cell wall_of(const struct sd_profile *p, sd_track_id t,
+                              const struct sd_process *found)
+{
+    const struct sd_series *s = sd_profile_series(p, t, "cpu");
+
+    if (p->window.is_set && s && s->sum.n > 1)
+        return sd_cell_number(SD_CELL_NS, (int64_t)(s->buckets[s->n_buckets - 1].to_ns -
+                                                    s->buckets[0].from_ns));
+    if (found->first_ns > found->last_ns)
+        return (struct sd_cell){ 0 };
+    return sd_cell_number(SD_CELL_NS, (int64_t)(found->last_ns - found->first_ns));
+}
+
 static int fill_process(const struct sd_profile *p, uint32_t at,
                         const struct sd_process *found, struct sd_arena *a,
                         struct sd_cell *row)
@@ -110,13 +125,11 @@ static int fill_process(const struct sd_profile *p, uint32_t at,
         row[HOST] = sd_cell_text(sd_arena_string(a, t->host, strlen(t->host)));
     if ((t->name && !row[NAME].text) || (t->host && !row[HOST].text))
         return sd_no_memory();
-    if (found->first_ns <= found->last_ns)
-        row[WALL] =
-            sd_cell_number(SD_CELL_NS, (int64_t)(found->last_ns - found->first_ns));
+    row[WALL] = wall_of(p, id, found);
     row[CPU] = amount(p, id, "cpu", SD_CELL_NS);
     set_percent(row);
     row[RSS_MAX] = most(p, id, "rss", SD_CELL_BYTES);
-    if (peak >= 0)
+    if (peak >= 0 && !p->window.is_set)
         row[PEAK_RSS] = sd_cell_number(SD_CELL_BYTES, peak);
     row[VMS_MAX] = most(p, id, "vms", SD_CELL_BYTES);
     row[PSS_MAX] = most(p, id, "pss", SD_CELL_BYTES);

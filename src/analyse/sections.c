@@ -4,6 +4,7 @@
 
 #include "analyse/analyse.h"
 #include "analyse/groups.h"
+#include "analyse/processes.h"
 #include "base/mem.h"
 
 enum { MAX_COLUMNS = 64 };
@@ -296,15 +297,6 @@ static void hide_empty(struct sd_view_table *t, const struct layout *l)
     }
 }
 
-static int set_run(const struct sd_profile *p, struct context *c)
-{
-    struct sd_summary s;
-    int rc = sd_analyse_summary(p, &s);
-
-    c->run_ns = (double)s.wall_ns;
-    return rc;
-}
-
 static int fill(const struct sd_profile *p, struct sd_view *v, const struct context *c,
                 struct sd_view_table **out)
 {
@@ -335,9 +327,8 @@ int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v)
     flat_layout(&l);
     add_metrics(&l, p, &g, &v->arena);
     add_endings(&l, &g);
-    rc = set_run(p, &c);
-    if (rc == 0)
-        rc = fill(p, v, &c, &t);
+    c.run_ns = (double)sd_run_wall_ns(p);
+    rc = fill(p, v, &c, &t);
     if (rc == 0)
         rc = sd_view_table_sort(v, t, "wall", 0);
     sd_groups_release(&g);
@@ -383,7 +374,8 @@ int sd_analyse_section_tree(const struct sd_profile *p, struct sd_view *v)
     if (rc < 0)
         return rc;
     c.inner = inner_times(&g, &v->arena);
-    rc = c.inner ? set_run(p, &c) : sd_no_memory();
+    c.run_ns = (double)sd_run_wall_ns(p);
+    rc = c.inner ? 0 : sd_no_memory();
     tree_layout(&l);
     add_metrics(&l, p, &g, &v->arena);
     add_endings(&l, &g);

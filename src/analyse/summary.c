@@ -23,7 +23,7 @@ int64_t sd_peak_bytes_of(const struct sd_profile *p, sd_track_id process)
 
     if (rss)
         most = rss->sum.max;
-    if (peak && peak->sum.max > most)
+    if (!p->window.is_set && peak && peak->sum.max > most)
         most = peak->sum.max;
     return most;
 }
@@ -42,7 +42,8 @@ struct sd_process *sd_survey_processes(const struct sd_profile *p)
 
         if (!one)
             continue;
-        one->is_one |= has_events || (at == i && t->status != SD_STATUS_UNKNOWN);
+        one->is_one |= has_events ||
+                       (at == i && !p->window.is_set && t->status != SD_STATUS_UNKNOWN);
         one->n_threads += has_events && t->kind == SD_TRACK_THREAD;
         one->first_ns = t->first_ns < one->first_ns ? t->first_ns : one->first_ns;
         one->last_ns = t->last_ns > one->last_ns ? t->last_ns : one->last_ns;
@@ -115,13 +116,25 @@ static uint64_t count_samples(const struct sd_profile *p)
     return (uint64_t)n;
 }
 
+uint64_t sd_run_wall_ns(const struct sd_profile *p)
+{
+    int64_t n;
+
+    return meta_number(p, "run.wall_ns", &n) ? (uint64_t)n : p->run_end_ns;
+}
+
+static uint64_t window_ns(const struct sd_window *w)
+{
+    return w->from_ns < w->to_ns ? w->to_ns - w->from_ns : 0;
+}
+
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
 {
     int64_t n;
     int rc;
 
     *out = (struct sd_summary){
-        .wall_ns = p->end_ns,
+        .wall_ns = p->window.is_set ? window_ns(&p->window) : sd_run_wall_ns(p),
         .peak_bytes = -1,
         .n_points = p->n_point_events,
         .n_spans = p->n_span_events,
@@ -130,9 +143,8 @@ int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
     rc = add_processes(p, out);
     if (rc == 0)
         rc = raise_peak(p, out);
-    if (meta_number(p, "run.wall_ns", &n))
-        out->wall_ns = (uint64_t)n;
-    if (meta_number(p, "run.cpu_ns", &n) && (uint64_t)n > out->cpu_ns)
+    if (!p->window.is_set && meta_number(p, "run.cpu_ns", &n) &&
+        (uint64_t)n > out->cpu_ns)
         out->cpu_ns = (uint64_t)n;
     return rc;
 }

@@ -45,6 +45,26 @@ int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
     return sd_intervals_add(&s->open, SD_SCREEN_INTERVALS, i);
 }
 
+struct sd_window sd_screen_window(const struct sd_screen *s)
+{
+    struct sd_window w = { .to_ns = UINT64_MAX };
+
+    if (!s->filter)
+        return w;
+    w.is_set = s->has_section || s->filter->from_ns || s->filter->to_ns;
+    w.from_ns = s->filter->from_ns;
+    if (s->filter->to_ns)
+        w.to_ns = s->filter->to_ns;
+    if (s->open.n > 0) {
+        uint64_t first = s->open.items[0].from_ns;
+        uint64_t last = s->open.items[s->open.n - 1].to_ns;
+
+        w.from_ns = first > w.from_ns ? first : w.from_ns;
+        w.to_ns = last < w.to_ns ? last : w.to_ns;
+    }
+    return w;
+}
+
 /* --- Tracks */
 
 /* "1234" is a process and all in it; "1234/1235" one thread, or one task. */
@@ -104,6 +124,16 @@ static int track_passes(struct sd_screen *s, const struct sd_profile *p, sd_trac
             is_number_of(p, t, wanted) || is_named(p, t, wanted) ? PASSES : FAILS;
     s->saw_track |= s->tracks[t.at] == PASSES;
     return s->tracks[t.at] == PASSES;
+}
+
+int sd_screen_tracks(struct sd_screen *s, const struct sd_profile *p)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; s->filter && s->filter->track && i < p->n_tracks && rc >= 0;
+         i++)
+        rc = track_passes(s, p, (sd_track_id){ i });
+    return rc < 0 ? rc : 0;
 }
 
 /* A function is known by its file as much as by its name. */

@@ -36,6 +36,12 @@ int sd_screen_init(struct sd_screen *s, const struct sd_filter *filter);
 /* Takes notice of a span, in the pass before the one that judges. */
 int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
                       const struct sd_event *e);
+/* After the last event of that pass: judges all tracks by the names they have now, the
+ * last they had. */
+int sd_screen_tracks(struct sd_screen *s, const struct sd_profile *p);
+/* What the filter leaves of the time, known after the pass before; its end may lie
+ * behind the last event. */
+struct sd_window sd_screen_window(const struct sd_screen *s);
 /* 1: it counts; 0: it does not; < 0: SD_ENOMEM. */
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e);

@@ -123,13 +123,27 @@ static int add_sample(struct loader *l, const struct sd_event *e)
     return sd_samples_add(l->p, &which, e->metrics, e->values, e->n_values);
 }
 
+static uint64_t within(const struct sd_window *w, uint64_t ns)
+{
+    if (!w->is_set)
+        return ns;
+    return ns < w->from_ns ? w->from_ns : ns > w->to_ns ? w->to_ns : ns;
+}
+
+/* A span counts whole, but a track is not older than the window for its sake. */
+static void stretch(struct sd_profile *p, const struct sd_event *e)
+{
+    struct sd_track *t = &p->tracks[e->track.at];
+    uint64_t from = within(&p->window, e->from_ns), to = within(&p->window, e->to_ns);
+
+    t->first_ns = from < t->first_ns ? from : t->first_ns;
+    t->last_ns = to > t->last_ns ? to : t->last_ns;
+    p->end_ns = to > p->end_ns ? to : p->end_ns;
+}
+
 static int add_event(struct loader *l, const struct sd_event *e)
 {
-    struct sd_track *t = &l->p->tracks[e->track.at];
-
-    t->first_ns = e->from_ns < t->first_ns ? e->from_ns : t->first_ns;
-    t->last_ns = e->to_ns > t->last_ns ? e->to_ns : t->last_ns;
-    l->p->end_ns = e->to_ns > l->p->end_ns ? e->to_ns : l->p->end_ns;
+    stretch(l->p, e);
     switch (e->kind) {
     case SD_EVENT_SPAN:
         return add_span(l, e);
@@ -141,21 +155,32 @@ static int add_event(struct loader *l, const struct sd_event *e)
     return 0;
 }
 
-/* The pass that a section filter needs before the real one.  It defines all names
- * already; that the real one then finds them does no harm. */
-static int note_sections(struct loader *l)
+/* The pass that some filters need before the real one: a section's moments and the
+ * last name of each track are known only at the end.  It defines all names already;
+ * that the real one then finds them does no harm. */
+static int look_ahead(struct loader *l)
 {
     struct sd_event e;
     int rc;
 
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
-        rc = sd_screen_section(&l->screen, l->p, &e);
+        if (l->screen.has_section)
+            rc = sd_screen_section(&l->screen, l->p, &e);
         if (rc < 0)
             return rc;
     }
+    if (rc == 0)
+        rc = sd_screen_tracks(&l->screen, l->p);
     sd_decoder_rewind(&l->decoder);
     l->p->n_notes = 0; /* they come again */
+    l->p->index->n_notes_cut = 0;
+    l->p->index->n_refused = 0;
     return rc;
+}
+
+static bool needs_look_ahead(const struct sd_screen *s)
+{
+    return s->has_section || (s->filter && s->filter->track);
 }
 
 static int add_events(struct loader *l)
@@ -163,7 +188,9 @@ static int add_events(struct loader *l)
     struct sd_event e;
     int rc;
 
+    l->p->window = sd_screen_window(&l->screen);
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
+        l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
         rc = sd_screen_passes(&l->screen, l->p, &e);
         if (rc == 1)
             rc = add_event(l, &e);
@@ -229,6 +256,8 @@ static int finish(struct loader *l, struct sd_reader *r)
 
     if (rc == 0)
         rc = say_missing(l, r);
+    if (p->window.is_set && p->window.to_ns > p->run_end_ns)
+        p->window.to_ns = p->run_end_ns;
     for (size_t i = 0; i < p->n_tracks; i++)
         p->tracks[i].host = host;
     for (size_t i = 0; i < p->n_series; i++)
@@ -241,8 +270,8 @@ static int load(struct loader *l, struct sd_reader *r)
 {
     int rc = sd_decoder_init(&l->decoder, r, l->p, l->p);
 
-    if (rc == 0 && l->screen.has_section)
-        rc = note_sections(l);
+    if (rc == 0 && needs_look_ahead(&l->screen))
+        rc = look_ahead(l);
     if (rc == 0)
         rc = add_events(l);
     return rc < 0 ? rc : finish(l, r);

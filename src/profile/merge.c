@@ -359,6 +359,19 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     return rc;
 }
 
+/* Each capture had the same filter, of its own time: what was left reaches from the
+ * first to the last. */
+static void merge_window(struct sd_window *into, const struct sd_window *from,
+                         uint64_t later_ns)
+{
+    if (!from->is_set)
+        return;
+    if (from->from_ns + later_ns < into->from_ns)
+        into->from_ns = from->from_ns + later_ns;
+    if (from->to_ns + later_ns > into->to_ns)
+        into->to_ns = from->to_ns + later_ns;
+}
+
 int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
 {
     struct ids ids = { 0 };
@@ -379,6 +392,9 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         uint64_t end_ns = from->end_ns + ids.later_ns;
 
         into->end_ns = end_ns > into->end_ns ? end_ns : into->end_ns;
+        end_ns = from->run_end_ns + ids.later_ns;
+        into->run_end_ns = end_ns > into->run_end_ns ? end_ns : into->run_end_ns;
+        merge_window(&into->window, &from->window, ids.later_ns);
         into->n_span_events += from->n_span_events;
         into->n_point_events += from->n_point_events;
         into->n_sample_events += from->n_sample_events;

@@ -54,8 +54,8 @@ struct sd_track {
     uint64_t number, start;
     const char *name; /* the latest it had, or NULL */
     const char *host; /* of the capture it stands in, or NULL */
-    /* Times of its first and last event, from the capture's zero; first > last: none.
-     */
+    /* Times of its first and last event, from the capture's zero and within the window
+     * of a filter; first > last: none. */
     uint64_t first_ns, last_ns;
     int32_t status; /* of a process that said how it ended; SD_STATUS_UNKNOWN */
 };
@@ -142,6 +142,13 @@ struct sd_filter {
                             points all */
 };
 
+/* The stretch of time that a filter left: from..to, or where its section was open, from
+ * the first time to the last. */
+struct sd_window {
+    bool is_set; /* a filter of time or section was given */
+    uint64_t from_ns, to_ns;
+};
+
 struct sd_profile {
     struct sd_arena arena;
     struct sd_intern strings;
@@ -171,7 +178,9 @@ struct sd_profile {
     uint64_t zero_ns;      /* CLOCK_MONOTONIC at the capture's zero: subtracted from all
                               times above */
     uint64_t real_zero_ns; /* the same moment of CLOCK_REALTIME */
-    uint64_t end_ns;       /* last event */
+    uint64_t end_ns;       /* last event that passed the filter, within the window */
+    uint64_t run_end_ns;   /* last event of all */
+    struct sd_window window;
     uint64_t n_span_events, n_point_events,
         n_sample_events; /* that passed the filter */
     struct sd_health health;
