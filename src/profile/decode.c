@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "profile/define.h"
 #include "profile/samples.h"
@@ -147,17 +148,41 @@ static uint32_t optional_name(const struct sd_decoder *d, uint32_t id)
     return id == 0 ? NONE : name_id(d, id);
 }
 
+static int unify_string(const struct sd_decoder *d, const void *text, size_t n,
+                        uint32_t *id)
+{
+    if (d->grow)
+        return sd_define_string(d->grow, text, n, id);
+    *id = sd_find_string(d->p, text, n);
+    return 0;
+}
+
+/* A name may hold a 0, where C's strings end: "a\0b" and "a" would be one.  It is shown
+ * by the sign Unicode has for it. */
+static int unify_with_zeros(const struct sd_decoder *d, const char *text, size_t n,
+                            uint32_t *id)
+{
+    struct sd_buf shown = { 0 };
+    int rc;
+
+    for (size_t i = 0; i < n; i++)
+        if (text[i])
+            sd_buf_u8(&shown, (uint8_t)text[i]);
+        else
+            sd_buf_text(&shown, "\u2400");
+    rc = shown.bad ? sd_no_memory() : unify_string(d, shown.p, shown.n, id);
+    sd_buf_release(&shown);
+    return rc;
+}
+
 static int take_string(struct sd_decoder *d, const struct sd_rec_string *r)
 {
     size_t room = r->head.len - offsetof(struct sd_rec_string, text);
     size_t n = r->n < room ? r->n : room;
     uint32_t id;
-    int rc = 0;
+    int rc = memchr(r->text, 0, n) ? unify_with_zeros(d, (const char *)r->text, n, &id)
+                                   : unify_string(d, r->text, n, &id);
 
-    if (d->grow)
-        rc = sd_define_string(d->grow, r->text, n, &id);
-    else
-        id = sd_find_string(d->p, r->text, n);
     if (rc == 0)
         set_local(d, r->id, SD_REC_STRING, id);
     return rc;

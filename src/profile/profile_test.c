@@ -417,6 +417,33 @@ TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
     sd_made_release(&m);
 }
 
+TEST(profile_keeps_names_apart_that_differ_behind_a_zero)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_rec_site *r;
+    uint32_t process, cut, name;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    process = sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
+    cut = sd_made_site(&m, 0, "n");
+    name = sd_made_string_n(&m, "n\0ul", 4);
+    r = sd_made_record(&m, SD_REC_SITE, sizeof *r);
+    r->id = m.next_id++;
+    r->kind = SD_SITE_SECTION;
+    r->name = name;
+    sd_made_span(&m, m.next_id - 1, process, 0, 0, 5);
+    sd_made_span(&m, cut, process, 0, 0, 7);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_spans == 2 && sd_made_total(p, "n")->wall.total == 7);
+    CHECK(sd_made_total(p, "n\u2400ul") &&
+          sd_made_total(p, "n\u2400ul")->wall.total == 5);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 /* --- Ticks of another clock */
 
 TEST(profile_turns_ticks_into_nanoseconds_between_the_pairs_of_a_stream)
