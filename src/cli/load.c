@@ -74,10 +74,57 @@ static int load_and_say(const struct sd_command *c, const char *file,
     return rc;
 }
 
+/* When a recording began, by two clocks to the nanosecond: no two are the same. */
+struct beginning {
+    uint64_t real_ns, mono_ns;
+};
+
+static struct beginning beginning_of(const struct sd_profile *p)
+{
+    return (struct beginning){ p->health.created_real_ns, p->health.created_mono_ns };
+}
+
+/* Which of the first `n` is the same recording; `n`: none. */
+static size_t find_same(const struct beginning *known, size_t n, struct beginning b)
+{
+    size_t i = 0;
+
+    while (i < n && (b.real_ns == 0 || known[i].real_ns != b.real_ns ||
+                     known[i].mono_ns != b.mono_ns))
+        i++;
+    return i;
+}
+
+/* Adds the captures behind the first.  One that is given again would count double. */
+static int load_more(const struct sd_command *c, size_t n, char *const *files,
+                     const struct sd_filter *filter, struct sd_profile *into,
+                     struct beginning *known)
+{
+    int rc = 0;
+
+    known[0] = beginning_of(into);
+    for (size_t i = 1; i < n && rc == 0; i++) {
+        struct sd_profile *more = NULL;
+        size_t same;
+
+        rc = load_and_say(c, files[i], filter, &more);
+        if (rc < 0)
+            return rc;
+        known[i] = beginning_of(more);
+        same = find_same(known, i, known[i]);
+        if (same < i)
+            sd_say("%s: the same recording as %s, counted once", files[i], files[same]);
+        else
+            rc = sd_profile_merge(into, more);
+        sd_profile_free(more);
+    }
+    return rc;
+}
+
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, struct sd_profile **out)
 {
-    struct sd_profile *more = NULL;
+    struct beginning *known;
     int rc;
 
     *out = NULL;
@@ -85,12 +132,10 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
         return sd_fail(SD_EUSAGE, "%s wants a capture: sonde %s train.sonde",
                        c->verb->name, c->verb->name);
     rc = load_and_say(c, files[0], filter, out);
-    for (size_t i = 1; i < n && rc == 0; i++) {
-        rc = load_and_say(c, files[i], filter, &more);
-        if (rc == 0)
-            rc = sd_profile_merge(*out, more);
-        sd_profile_free(more);
-        more = NULL;
+    if (rc == 0 && n > 1) {
+        known = sd_alloc(n * sizeof *known);
+        rc = known ? load_more(c, n, files, filter, *out, known) : sd_no_memory();
+        sd_free(known);
     }
     if (rc < 0) {
         sd_profile_free(*out);
