@@ -47,11 +47,10 @@ int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
 
 struct sd_window sd_screen_window(const struct sd_screen *s)
 {
-    struct sd_window w = { .to_ns = UINT64_MAX };
+    struct sd_window w = { .is_set = true, .to_ns = UINT64_MAX };
 
-    if (!s->filter)
-        return w;
-    w.is_set = s->has_section || s->filter->from_ns || s->filter->to_ns;
+    if (!s->filter || !(s->has_section || s->filter->from_ns || s->filter->to_ns))
+        return (struct sd_window){ 0 };
     w.from_ns = s->filter->from_ns;
     if (s->filter->to_ns)
         w.to_ns = s->filter->to_ns;

@@ -87,6 +87,9 @@ static void delay(struct sd_profile *p, uint64_t by_ns)
     for (size_t i = 0; i < p->n_notes; i++)
         p->notes[i].time_ns += by_ns;
     p->end_ns += by_ns;
+    p->run_end_ns += by_ns;
+    p->window.from_ns += by_ns;
+    p->window.to_ns += by_ns;
 }
 
 /* The earlier zero of the two becomes that of both. */

@@ -548,6 +548,8 @@ static void check_same(const struct sd_profile *a, const struct sd_profile *b)
     CHECK(a->n_metrics == b->n_metrics && a->n_spans == b->n_spans);
     CHECK(a->n_series == b->n_series && a->n_notes == b->n_notes);
     CHECK(a->end_ns == b->end_ns && a->real_zero_ns == b->real_zero_ns);
+    CHECK(a->run_end_ns == b->run_end_ns && a->window.is_set == b->window.is_set);
+    CHECK(a->window.from_ns == b->window.from_ns && a->window.to_ns == b->window.to_ns);
     CHECK(a->zero_ns == b->zero_ns && a->n_span_events == b->n_span_events);
     for (size_t i = 0; i < a->n_sites; i++)
         CHECK(strcmp(a->sites[i].path, b->sites[i].path) == 0);
@@ -574,6 +576,37 @@ static void check_same(const struct sd_profile *a, const struct sd_profile *b)
         CHECK(same_sum(&x->sum, &y->sum) && x->bucket_ns == y->bucket_ns);
         CHECK(x->n_buckets == y->n_buckets);
         CHECK(memcmp(x->buckets, y->buckets, x->n_buckets * sizeof *x->buckets) == 0);
+    }
+}
+
+/* Each of 10 ms, the second begun 100 ms after the first. */
+TEST(merge_joins_windows_whichever_comes_first)
+{
+    const struct sd_filter filter = { .from_ns = 2 * MS, .to_ns = 5 * MS };
+
+    for (unsigned first = 0; first < 2; first++) {
+        struct sd_made m[2];
+        struct sd_profile *p[2];
+
+        for (unsigned i = 0; i < 2; i++) {
+            uint32_t track;
+
+            sd_made_begin_at(&m[i], SD_MADE_REAL + i * 100 * (uint64_t)MS);
+            sd_made_chunk(&m[i], 1 + i, 1);
+            track = sd_made_track(&m[i], SD_TRACK_PROCESS, 0, 7 + i, NULL);
+            sd_made_span(&m[i], sd_made_site(&m[i], 0, "a"), track, 0, 0, 10 * MS);
+            sd_made_end(&m[i], 0);
+            p[i] = sd_made_load(&m[i], &filter);
+            CHECK(p[i]->window.is_set && p[i]->end_ns == 5 * MS);
+        }
+        CHECK(sd_profile_merge(p[first], p[!first]) == 0);
+        CHECK(p[first]->window.from_ns == 2 * MS);
+        CHECK(p[first]->window.to_ns == 105 * MS && p[first]->end_ns == 105 * MS);
+        CHECK(p[first]->run_end_ns == 110 * MS);
+        for (unsigned i = 0; i < 2; i++) {
+            sd_profile_free(p[i]);
+            sd_made_release(&m[i]);
+        }
     }
 }
 
