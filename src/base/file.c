@@ -72,7 +72,7 @@ static int fail_as_existing(const char *path)
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return sd_fail(SD_EEXISTS, "%s is a directory; name a file in it", path);
-    return sd_fail(SD_EEXISTS, "%s exists; give another name with -o, or --force",
+    return sd_fail(SD_EEXISTS, "%s is there already; choose another name or remove it",
                    path);
 }
 

@@ -136,7 +136,7 @@ TEST(an_existing_file_is_not_touched_and_the_sentence_says_what_to_do)
     CHECK(sd_file_create(in_folder("x.sonde"), SD_CREATE_NEW, &fd) == SD_EEXISTS);
     CHECK(fd == -1);
     CHECK(strstr(sd_fail_text(),
-                 "x.sonde exists; give another name with -o, or --force"));
+                 "x.sonde is there already; choose another name or remove it"));
     CHECK(holds(in_folder("x.sonde"), "old"));
     CHECK(remove_folder() == 1);
 }

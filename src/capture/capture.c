@@ -64,7 +64,7 @@ static int clear_old_folder(struct sd_capture *c, const char *path)
     if (!(c->options.create & SD_CREATE_OVER))
         return sd_fail(SD_EEXISTS,
                        "%s is left from an earlier capture and may hold events of it; "
-                       "remove it, give another name with -o, or --force",
+                       "remove it, or choose another name",
                        c->live_dir);
     if (!S_ISDIR(st.st_mode) || !sd_folder_remove(c->live_dir))
         return sd_fail(SD_EEXISTS, "%s cannot be removed: it holds files of others",

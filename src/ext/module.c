@@ -174,28 +174,6 @@ static void join_from_env(PyObject *module)
 
 /* --- Functions */
 
-/* What is there already is said with advice for a command line, which ours is not. */
-static int fail_to_start(int rc)
-{
-    static const char advice[] = "give another name with -o, or --force";
-    const char *text = sd_fail_text();
-    const char *found = rc == SD_EEXISTS ? strstr(text, advice) : NULL;
-    const char *end = found;
-    PyObject *sentence;
-
-    if (!found)
-        return rc;
-    while (end > text && *end != ';')
-        end--;
-    sentence = PyBytes_FromStringAndSize(text, end - text);
-    if (sentence)
-        sd_fail(SD_EEXISTS, "%s; choose another name or remove it",
-                PyBytes_AS_STRING(sentence));
-    PyErr_Clear();
-    Py_XDECREF(sentence);
-    return rc;
-}
-
 static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "path", NULL };
@@ -209,7 +187,7 @@ static PyObject *module_start(PyObject *module, PyObject *args, PyObject *kwargs
         rc = sd_own_start(PyBytes_AS_STRING(path));
     Py_END_ALLOW_THREADS Py_DECREF(path);
     if (rc < 0)
-        return sd_ext_raise(fail_to_start(rc));
+        return sd_ext_raise(rc);
     finish_at_exit(module);
     Py_RETURN_NONE;
 }

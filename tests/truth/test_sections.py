@@ -1354,7 +1354,7 @@ with p("after"):
 try:
     sonde.start(sys.argv[1])
 except FileExistsError as why:
-    assert "exists; choose another name or remove it" in str(why), why
+    assert "is there already; choose another name or remove it" in str(why), why
 else:
     sys.exit("no error")
 try:
