@@ -5,6 +5,7 @@
  * the program is in charge: whatever happens to the recording, the exit status is the
  * program's own. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -204,19 +205,22 @@ static bool is_disk_full(const char *path)
     return statvfs(path, &disk) == 0 && disk.f_bavail < (1 << 20) / disk.f_bsize;
 }
 
+/* One sentence, whatever there is to say. */
 static void say_losses(const struct run *r, int rc,
                        const struct sd_capture_counts *counts)
 {
-    char lost[SD_TEXT_MAX];
+    char number[SD_TEXT_MAX], lost[SD_TEXT_MAX + 32] = "";
 
-    if (counts->write_error)
-        sd_say("part of the recording could not be written to %s: %s",
-               r->naming.capture, strerror(counts->write_error));
-    else if (rc < 0)
-        sd_say("the recording is not complete: %s", sd_fail_text());
     if (counts->lost)
-        sd_say("%s events were lost%s; the capture counts them",
-               sd_text_count(lost, (int64_t)counts->lost),
+        snprintf(lost, sizeof lost, "; %s events were lost",
+                 sd_text_count(number, (int64_t)counts->lost));
+    if (counts->write_error)
+        sd_say("part of the recording could not be written to %s: %s%s",
+               r->naming.capture, strerror(counts->write_error), lost);
+    else if (rc < 0)
+        sd_say("the recording is not complete: %s%s", sd_fail_text(), lost);
+    else if (counts->lost)
+        sd_say("%s%s", lost + 2,
                is_disk_full(r->naming.capture) ? " because the disk is full" : "");
 }
 
