@@ -45,7 +45,9 @@ void sd_complain(struct sd_reader *r)
         missing = h->bad_chunks;
     if (r->is_preamble_bad)
         add(r, "its first 64 bytes are damaged");
-    if (h->is_cut)
+    /* While it is being written the last chunk may be on its way, and what is in it
+     * still stands in the live folder. */
+    if (h->is_cut && !h->is_running)
         add(r, "cut inside a chunk");
     if (missing)
         add_missing(r, missing);
