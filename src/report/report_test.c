@@ -236,7 +236,7 @@ TEST(axes_stand_whatever_they_are_given)
 
 /* Under AddressSanitizer: what fontconfig has read it keeps for the life of the
  * process, and that is no leak of ours. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) { return "leak:libfontconfig"; }
 
 static struct sd_curve_point points[] = { { 0, 5, 5, 5 },
