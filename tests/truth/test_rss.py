@@ -61,6 +61,12 @@ def test_peak_though_sections_reset_the_mark(folder):
         between(peaks[name], truth[key] - SLACK, truth[key] + SLACK, "peak of %s in the capture" % name)
 
 
+def test_peak_of_the_summary_without_readings(folder):
+    """Nobody reads from outside: what the sections folded before each reset is all there is."""
+    truth, c = measured(folder, "peak_under_sections", options=["--with", "sections"])
+    between(float(re.search(r"peak ([\d.]+) MiB", c.said).group(1)) * MIB, truth["during"] - SLACK, truth["during"] + SLACK, "peak of the summary")
+
+
 def test_bytes_written_and_read(folder):
     truth, c = measured(folder, "writes")
     process = c.processes()[truth["pid"]]
