@@ -103,13 +103,16 @@ static int64_t largest_maxrss(const struct sd_profile *p)
     return largest;
 }
 
-void sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
+int sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
 {
     int64_t maxrss = largest_maxrss(p);
+    int rc = sd_analyse_summary(p, out);
 
-    sd_analyse_summary(p, out);
+    if (rc < 0 || p->window.is_set) /* what `run` knew says nothing of a window */
+        return rc;
     if (maxrss > out->peak_bytes)
         out->peak_bytes = maxrss;
     if (out->n_processes == 0)
         out->n_processes = 1; /* nobody watched it, but it ran */
+    return 0;
 }

@@ -19,6 +19,7 @@ int sd_facts_put_before(struct sd_capture *capture, const struct sd_target *targ
 void sd_facts_put_after(struct sd_log *log, const struct sd_child *child,
                         uint64_t folded_peak);
 
-/* What the events of a capture tell, with what `run` knew. */
-void sd_facts_of(const struct sd_profile *p, struct sd_summary *out);
+/* What the events of a capture tell, with what `run` knew unless a filter of time is
+ * set.  SD_ENOMEM with its sentence; *out is then not to be shown. */
+int sd_facts_of(const struct sd_profile *p, struct sd_summary *out);
 #endif

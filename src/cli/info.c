@@ -150,7 +150,8 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     char wall[SD_TEXT_MAX];
     struct sd_summary f;
 
-    sd_facts_of(p, &f);
+    if (sd_facts_of(p, &f) < 0)
+        out->pending.bad = true; /* said by the flush */
     put_row(out, "file", file);
     put_row(out, "whole", p->complaint ? p->complaint : "yes");
     PUT_MADE(out, "ended", put_ending, &p->health);
@@ -236,7 +237,8 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     struct sd_summary f;
     struct sd_json j;
 
-    sd_facts_of(p, &f);
+    if (sd_facts_of(p, &f) < 0)
+        out->pending.bad = true; /* said by the flush */
     sd_json_init(&j, out, true);
     sd_json_object(&j);
     sd_json_key(&j, "file");

@@ -101,18 +101,12 @@ void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
         sd_report_table_csv(out, &v->tables[0]);
 }
 
-/* What is known of the run beside its events says nothing of a window of it. */
-static void summary_of(const struct sd_profile *p, struct sd_summary *f)
-{
-    if (!p->window.is_set || sd_analyse_summary(p, f) < 0)
-        sd_facts_of(p, f);
-}
-
 static void put_summary(struct sd_json *j, const struct sd_profile *p)
 {
     struct sd_summary f;
 
-    summary_of(p, &f);
+    if (sd_facts_of(p, &f) < 0)
+        j->out->pending.bad = true; /* said by the flush */
     sd_json_key(j, "summary");
     sd_json_object(j);
     sd_json_key(j, "wall_ns");
@@ -200,7 +194,10 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
     struct sd_summary f;
 
-    summary_of(p, &f);
+    if (sd_facts_of(p, &f) < 0) {
+        to->bad = true;
+        return;
+    }
     sd_buf_printf(to, "%s wall, %s CPU", sd_text_duration(wall, (int64_t)f.wall_ns),
                   sd_text_duration(cpu, (int64_t)f.cpu_ns));
     if (f.peak_bytes >= 0)
