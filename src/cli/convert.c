@@ -6,6 +6,7 @@
 #include "cli/export.h"
 #include "cli/say.h"
 #include "formats/format.h"
+#include "report/report.h"
 
 enum { OPT_FORMAT, OPT_FORCE, OPT_LIST };
 static const struct sd_option options[] = {
@@ -25,10 +26,12 @@ static int list(void)
 
     sd_out_to_fd(&out, 1);
     for (size_t i = 0; sd_formats[i]; i++)
-        sd_out_printf(&out, "%-8s %-8s %s; loses %s\n", sd_formats[i]->name,
+        sd_out_printf(&out, "%-10s %-16s %s; loses %s\n", sd_formats[i]->name,
                       sd_formats[i]->suffix, sd_formats[i]->summary,
                       sd_formats[i]->loses);
-    sd_out_text(&out, "(also .svg .png .jpeg .pdf: memory over time, as a picture)\n");
+    for (const struct sd_output *o = sd_outputs; o->suffix; o++)
+        if (o->what != SD_OUTPUT_FORMAT && o->what != SD_OUTPUT_CAPTURE)
+            sd_out_printf(&out, "%-10s %-16s %s\n", "", o->suffix, o->summary);
     return sd_finish_stdout(&out, 0);
 }
 
@@ -47,7 +50,7 @@ static int run(const struct sd_command *c)
     if (strcmp(c->words[1], "-") == 0 && !format)
         return sd_say_failure(sd_fail(
             SD_EUSAGE, "which format? sonde convert %s - --format csv", c->words[0]));
-    rc = sd_export(c->words[0], c->words[1], format, create);
+    rc = sd_export(c->words[0], c->words[1], format, NULL, create);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
 

@@ -7,24 +7,56 @@
 
 #include "analyse/analyse.h"
 #include "base/error.h"
-#include "cli/path.h"
+#include "base/mem.h"
+#include "cli/tables.h"
 #include "formats/format.h"
 #include "report/report.h"
 
-int sd_export_check(const char *path, const char *also)
+/* Words of py-spy for what has another name here. */
+static const struct {
+    const char *word, *format;
+} synonyms[] = { { "raw", "collapsed" }, { "gecko", "firefox" } };
+
+static const struct sd_format *format_called(const char *word)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(word, synonyms[i].word) == 0)
+            word = synonyms[i].format;
+    return sd_format_named(word);
+}
+
+int sd_export_check_format(const char *word)
 {
     struct sd_buf known = { 0 };
-    enum sd_picture kind;
     int rc;
 
-    if (sd_format_for(path) || sd_picture_of(path, &kind))
+    if (format_called(word))
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
-        sd_buf_printf(&known, "%s, ", sd_formats[i]->suffix);
-    rc = sd_fail(SD_EUSAGE,
-                 "nothing here writes a file like %s; there are %s%s.svg, .png, "
-                 ".jpeg and .pdf",
-                 path, also, sd_buf_string(&known));
+        sd_buf_printf(&known, "%s%s", i ? ", " : "", sd_formats[i]->name);
+    rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
+                 sd_buf_string(&known));
+    sd_buf_release(&known);
+    return rc;
+}
+
+int sd_export_check(const char *path, const char *also)
+{
+    const struct sd_output *output = sd_output_for(path);
+    struct sd_buf known = { 0 };
+    int rc;
+
+    if (output && output->what != SD_OUTPUT_CAPTURE)
+        return 0;
+    for (const struct sd_output *o = sd_outputs; o->suffix; o++)
+        if (o->what != SD_OUTPUT_CAPTURE)
+            sd_buf_printf(&known, "%s%s",
+                          known.n == 0  ? ""
+                          : o[1].suffix ? ", "
+                                        : " and ",
+                          o->suffix);
+    rc = sd_fail(SD_EUSAGE, "nothing here writes a file like %s; there are %s%s", path,
+                 also, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;
 }
@@ -85,43 +117,83 @@ int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
     return rc;
 }
 
-static int write_as(const struct sd_profile *p, const char *capture,
-                    const struct sd_format *format, const char *to, struct sd_out *out)
+/* What is to be written, decided before anything is read. */
+struct wish {
+    const struct sd_format *format; /* or NULL: by `output` */
+    const struct sd_output *output;
+    const struct sd_stack_style *style; /* or NULL */
+};
+
+static int read_wish(const char *capture, const char *to, const char *word,
+                     struct wish *out)
 {
-    const struct sd_plot_wish wish = { "rss", 1000, 500 };
-    const struct sd_filter all = { 0 };
+    int rc = word ? sd_export_check_format(word) : 0;
 
-    if (format)
-        return format->write(p, capture, &all, out);
-    return sd_export_plot(p, &wish, to, out);
-}
-
-int sd_export(const char *capture, const char *to, const char *name,
-              enum sd_create_flags create)
-{
-    const struct sd_format *format = name ? sd_format_named(name) : sd_format_for(to);
-    struct sd_profile *p = NULL;
-    struct sd_export_file file;
-    int rc;
-
-    if (name && !format)
-        return sd_fail(SD_EUSAGE, "there is no format \"%s\"", name);
-    if (!format && sd_path_has_suffix(to, ".sonde"))
+    if (rc < 0)
+        return rc;
+    out->output = sd_output_for(to);
+    out->format = word ? format_called(word) : sd_format_for(to);
+    if (out->format)
+        return 0;
+    if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
         return sd_fail(SD_EUSAGE,
                        "convert writes no captures, it writes other formats (--list); "
                        "a copy under another name is made by: cp %s %s",
                        capture, to);
-    if (!format) {
-        rc = sd_export_check(to, "");
-        if (rc < 0)
-            return rc;
+    return sd_export_check(to, "");
+}
+
+static int write_tables(const struct sd_profile *p, const char *capture,
+                        struct sd_out *out)
+{
+    const struct sd_tables_wish wish = { .is_short = true };
+    const struct sd_text_style style = { 0 };
+    struct sd_buf words = { 0 };
+    struct sd_view view = { 0 };
+    int rc = sd_tables_of(p, &wish, &view);
+
+    sd_summary_words(&words, p);
+    if (words.bad)
+        rc = sd_no_memory();
+    if (rc == 0) {
+        sd_out_printf(out, "%s: %s\n\n", capture, sd_buf_string(&words));
+        sd_tables_text(out, &view, &style);
     }
-    rc = sd_profile_load(capture, NULL, &p);
+    sd_buf_release(&words);
+    sd_view_release(&view);
+    return rc;
+}
+
+static int write_as(const struct sd_profile *p, const char *capture,
+                    const struct wish *wish, const char *to, struct sd_out *out)
+{
+    const struct sd_plot_wish plot = { "rss", 1000, 500 };
+    const struct sd_filter all = { 0 };
+
+    if (wish->format && wish->format->write_stacks && wish->style)
+        return wish->format->write_stacks(p, capture, &all, wish->style, out);
+    if (wish->format)
+        return wish->format->write(p, capture, &all, out);
+    if (wish->output->what == SD_OUTPUT_TABLE)
+        return write_tables(p, capture, out);
+    return sd_export_plot(p, &plot, to, out);
+}
+
+int sd_export(const char *capture, const char *to, const char *format,
+              const struct sd_stack_style *style, enum sd_create_flags create)
+{
+    struct wish wish = { .style = style };
+    struct sd_profile *p = NULL;
+    struct sd_export_file file;
+    int rc = read_wish(capture, to, format, &wish);
+
+    if (rc == 0)
+        rc = sd_profile_load(capture, NULL, &p);
     if (rc < 0)
         return rc;
     rc = sd_export_open(&file, to, create);
     if (rc == 0)
-        rc = sd_export_close(&file, write_as(p, capture, format, to, &file.out));
+        rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));
     sd_profile_free(p);
     return rc;
 }

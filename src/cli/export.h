@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_CLI_EXPORT_H
 #define SD_CLI_EXPORT_H
-/* export: makes of a capture the file that a suffix asks for: another tool's format
- * (formats.def) or a picture of its readings over time. */
+/* export: makes of a capture the file that a suffix asks for (report/outputs.def):
+ * another tool's format (formats.def), a picture, or the tables as text. */
 #include "base/file.h"
 #include "base/out.h"
+#include "formats/stack_style.h"
 #include "profile/profile.h"
 
 /* Is there anything that makes such a file?  SD_EUSAGE with a sentence that lists the
  * suffixes, after those that the caller takes `also` (".sonde, " or ""). */
 int sd_export_check(const char *path, const char *also);
 
-/* Writes it.  `format` is a name from formats.def, or NULL to go by the suffix of
- * `to`; "-" is stdout.  A file that could not be finished is removed. */
+/* Is this a name of formats.def or a word of py-spy for one (raw, gecko)?  SD_EUSAGE
+ * with a sentence that lists them. */
+int sd_export_check_format(const char *word);
+
+/* Writes it.  `format` is such a word, or NULL to go by the suffix of `to`; "-" is
+ * stdout.  `style` says which stacks are written and how, NULL: as the format does
+ * without being told.  A file that could not be finished is removed. */
 int sd_export(const char *capture, const char *to, const char *format,
-              enum sd_create_flags create);
+              const struct sd_stack_style *style, enum sd_create_flags create);
 
 /* A file to write to, or stdout for "-"; closed and, after a failure, removed by
  * sd_export_close, which returns `rc` or the failure of the last write. */

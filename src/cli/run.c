@@ -284,7 +284,7 @@ static void put_report(const struct sd_command *c, const struct sd_profile *p)
 
 static void export(struct run *r)
 {
-    if (sd_export(r->naming.capture, r->naming.export, NULL, r->create) < 0) {
+    if (sd_export(r->naming.capture, r->naming.export, NULL, NULL, r->create) < 0) {
         sd_say("%s; the capture is kept: %s", sd_fail_text(), r->naming.capture);
         return;
     }
