@@ -322,6 +322,15 @@ static int lost_stack(const struct sd_decoder *d, uint32_t *id)
     return 0;
 }
 
+/* Reports know leaves only, no flags: what is missing is a frame from here on. */
+static int end_partial(const struct sd_decoder *d, sd_stack_id *stack)
+{
+    if (d->grow)
+        return sd_define_partial_stack(d->grow, *stack, &stack->at);
+    stack->at = sd_find_partial_stack(d->p, *stack);
+    return 0;
+}
+
 static int take_stack(struct sd_decoder *d, const struct sd_rec_stack *r)
 {
     struct sd_stack key = {
@@ -500,6 +509,8 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
     e->stack.at = local_id(d, r->stack, SD_REC_STACK);
     if (rc == 0 && r->stack != 0 && e->stack.at == NONE)
         rc = lost_stack(d, &e->stack.at);
+    if (rc == 0 && (r->flags & SD_SAMPLE_PARTIAL))
+        rc = end_partial(d, &e->stack);
     if (rc < 0)
         return rc;
     e->kind = SD_EVENT_SAMPLE;

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* The first two strings of every profile. */
-enum { STRING_LOST = 0, STRING_TOO_MANY = 1 };
+/* The first strings of every profile. */
+enum { STRING_LOST, STRING_TOO_MANY, STRING_PARTIAL };
 
 /* --- Limits */
 
@@ -177,6 +177,29 @@ uint32_t sd_find_lost_site(const struct sd_profile *p)
     const struct sd_site_key lost = special_site(STRING_LOST);
 
     return sd_find_site(p, &lost);
+}
+
+/* It stands on stacks, so it is a function like the others there. */
+static struct sd_site_key partial_site(void)
+{
+    struct sd_site_key key = special_site(STRING_PARTIAL);
+
+    key.kind = SD_SITE_FUNCTION;
+    return key;
+}
+
+int sd_define_partial_site(struct sd_profile *p, uint32_t *id)
+{
+    const struct sd_site_key partial = partial_site();
+
+    return sd_define_site(p, &partial, id);
+}
+
+uint32_t sd_find_partial_site(const struct sd_profile *p)
+{
+    const struct sd_site_key partial = partial_site();
+
+    return sd_find_site(p, &partial);
 }
 
 /* --- Tracks */
@@ -625,7 +648,8 @@ struct sd_profile *sd_profile_new(void)
     p->index->metrics.arena = &p->arena;
     p->index->shapes.arena = &p->arena;
     if (sd_intern(&p->strings, SD_LOST_NAME, strlen(SD_LOST_NAME), &id) < 0 ||
-        sd_intern(&p->strings, SD_TOO_MANY, strlen(SD_TOO_MANY), &id) < 0)
+        sd_intern(&p->strings, SD_TOO_MANY, strlen(SD_TOO_MANY), &id) < 0 ||
+        sd_intern(&p->strings, SD_PARTIAL, strlen(SD_PARTIAL), &id) < 0)
         goto none;
     return p;
 none:

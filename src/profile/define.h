@@ -58,6 +58,7 @@ struct sd_profile_index {
 
 #define SD_LOST_NAME "[lost name]"
 #define SD_TOO_MANY "[too many names]"
+#define SD_PARTIAL "[partial]"
 
 /* What a definition says, in ids of the profile. */
 struct sd_site_key {
@@ -99,6 +100,7 @@ int sd_define_track(struct sd_profile *p, const struct sd_track_definition *d,
                     uint32_t *id);
 int sd_define_lost_site(struct sd_profile *p, uint32_t *id);
 int sd_define_too_many_site(struct sd_profile *p, uint32_t *id);
+int sd_define_partial_site(struct sd_profile *p, uint32_t *id);
 int sd_define_lost_track(struct sd_profile *p, uint32_t *id);
 
 /* The same without changing the profile; UINT32_MAX: not there. */
@@ -109,6 +111,7 @@ uint32_t sd_find_shape(const struct sd_profile *p, const uint32_t *metrics, uint
 uint32_t sd_find_track(const struct sd_profile *p, const struct sd_track_definition *d);
 uint32_t sd_find_lost_site(const struct sd_profile *p);
 uint32_t sd_find_too_many_site(const struct sd_profile *p);
+uint32_t sd_find_partial_site(const struct sd_profile *p);
 uint32_t sd_find_lost_track(const struct sd_profile *p);
 
 /* The aggregates of one site on one track, or one metric on one track; made when new.

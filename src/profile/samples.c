@@ -65,6 +65,14 @@ int sd_define_lost_stack(struct sd_profile *p, uint32_t *id)
     return sd_define_stack(p, &lost, id);
 }
 
+int sd_define_partial_stack(struct sd_profile *p, sd_stack_id below, uint32_t *id)
+{
+    struct sd_stack partial = { .parent = below };
+    int rc = sd_define_partial_site(p, &partial.site.at);
+
+    return rc < 0 ? rc : sd_define_stack(p, &partial, id);
+}
+
 uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key)
 {
     const struct sd_stack other = alone(sd_find_too_many_site(p));
@@ -79,6 +87,13 @@ uint32_t sd_find_lost_stack(const struct sd_profile *p)
     const struct sd_stack lost = alone(sd_find_lost_site(p));
 
     return sd_find_stack(p, &lost);
+}
+
+uint32_t sd_find_partial_stack(const struct sd_profile *p, sd_stack_id below)
+{
+    const struct sd_stack partial = { below, { sd_find_partial_site(p) }, 0 };
+
+    return sd_find_stack(p, &partial);
 }
 
 /* --- Totals */

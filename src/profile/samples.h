@@ -9,9 +9,13 @@
  * for which there is no room becomes "[too many names]". */
 int sd_define_stack(struct sd_profile *p, const struct sd_stack *key, uint32_t *id);
 int sd_define_lost_stack(struct sd_profile *p, uint32_t *id);
+/* "[partial]" on top of `below`: what a sample is shown as whose newest frames could
+ * not be read, so that its time is not booked on the function that was read last. */
+int sd_define_partial_stack(struct sd_profile *p, sd_stack_id below, uint32_t *id);
 /* The same without changing the profile; UINT32_MAX: not there. */
 uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key);
 uint32_t sd_find_lost_stack(const struct sd_profile *p);
+uint32_t sd_find_partial_stack(const struct sd_profile *p, sd_stack_id below);
 
 /* Adds a value to the total of these samples, made when new.  Values below 0 and what
  * there is no room for are left out, the latter counted. */

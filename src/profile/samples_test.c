@@ -174,6 +174,50 @@ TEST(events_hand_out_samples_in_order)
     sd_made_release(&m);
 }
 
+/* f:12 whole, cut, and nothing of it read at all. */
+static void make_partial(struct sd_made *m)
+{
+    struct ids i;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    i = define(m);
+    sd_made_sample(m, i.thread, i.in_f, 0, 10, i.shape, 5);
+    sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_PARTIAL, 20, i.shape, 2);
+    sd_made_sample(m, i.thread, 0, SD_SAMPLE_PARTIAL, 30, i.shape, 1);
+    sd_made_end(m, 0);
+}
+
+static const char *leaf_of(const struct sd_profile *p, sd_stack_id stack)
+{
+    return p->sites[p->stacks[stack.at].site.at].name;
+}
+
+TEST(a_sample_that_was_cut_ends_in_a_frame_that_says_so)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_events *events;
+    struct sd_event e;
+
+    make_partial(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(value(p, "samples", "f", 0) == 5);
+    CHECK(value(p, "samples", "f", SD_SAMPLE_PARTIAL) == 0);
+    CHECK(value(p, "samples", "[partial]", SD_SAMPLE_PARTIAL) == 3);
+    CHECK(sd_events_open(p, sd_made_save(&m), NULL, &events) == 0);
+    CHECK(sd_events_next(events, &e) == 1 && strcmp(leaf_of(p, e.stack), "f") == 0);
+    CHECK(sd_events_next(events, &e) == 1 && p->stacks[e.stack.at].line == 0);
+    CHECK(strcmp(leaf_of(p, e.stack), "[partial]") == 0);
+    CHECK(strcmp(leaf_of(p, p->stacks[e.stack.at].parent), "f") == 0);
+    CHECK(sd_events_next(events, &e) == 1);
+    CHECK(strcmp(leaf_of(p, e.stack), "[partial]") == 0);
+    CHECK(p->stacks[e.stack.at].parent.at == UINT32_MAX);
+    sd_events_free(events);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 /* One capture with a sample of `name` on the line `line`. */
 static void make_one(struct sd_made *m, const char *name, uint32_t line)
 {
@@ -260,7 +304,7 @@ TEST(samples_with_dangling_ids_are_kept_under_lost_names)
                         (int64_t[]){ INT64_MAX, INT64_MAX, 1 }, 3);
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);
-    CHECK(value(p, "samples", "[lost name]", SD_SAMPLE_KNOWN) == 1);
+    CHECK(value(p, "samples", "[partial]", SD_SAMPLE_KNOWN) == 1);
     CHECK(value(p, "samples", "f", 0) == 1);
     CHECK(value(p, "samples", "[lost name]", 0) == INT64_MAX);
     sd_profile_free(p);
