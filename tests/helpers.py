@@ -247,6 +247,6 @@ def sections_by_process(path):
     """{pid: {section: how often}}, from every single event."""
     found = {}
     for e in events(path):
-        if e["kind"] != "point":
+        if e["kind"] not in ("point", "sample", "idle"):
             found.setdefault(int(e["process"]), collections.Counter())[e["name"]] += 1
     return found

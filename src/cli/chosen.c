@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 /* What `sonde run` records when nobody says what. */
-static const char BY_ITSELF[] = "rss,sections";
+static const char BY_ITSELF[] = "sample,rss,sections";
 /* Sections are the program's own wish: recorded whatever else was chosen. */
 static const char ALWAYS_INSIDE[] = "sections";
 

@@ -162,6 +162,13 @@ static void stop_with(pid_t child)
     kill(child, SIGCONT);
 }
 
+/* A thread that a collector holds by ptrace is a stop too (CLD_TRAPPED): no business
+ * of ours, and no end. */
+static bool is_end(int code)
+{
+    return code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED;
+}
+
 /* Asks what became of the program; true when it has ended. */
 static bool has_ended(struct sd_child *c)
 {
@@ -175,10 +182,11 @@ static bool has_ended(struct sd_child *c)
             continue;
         if (rc == 0 && info.si_pid == 0)
             return false;
-        if (rc < 0 || info.si_code != CLD_STOPPED)
+        if (rc < 0 || is_end(info.si_code))
             return true;
         waitid(P_PID, (id_t)c->pid, &info, WSTOPPED | WNOHANG);
-        stop_with(c->pid);
+        if (info.si_code == CLD_STOPPED)
+            stop_with(c->pid);
     }
 }
 

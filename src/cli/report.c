@@ -50,11 +50,11 @@ static const struct sd_option options[] = {
     [OPT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time", 0,
                  "TIME" },
     [OPT_TABLE] = { "table", SD_TEXT, NULL,
-                    "only this table: sections, processes, or series (the readings of "
-                    "each "
-                    "process)",
+                    "only this table: functions, calls (a tree), lines, callers, "
+                    "callees, threads, sections, processes, or series (the readings "
+                    "of each process)",
                     0, "NAME" },
-    [OPT_TREE] = { "tree", SD_FLAG, NULL, "sections as a tree", 0, NULL },
+    [OPT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0, NULL },
     [OPT_PLOT] = { "plot", SD_FLAG, NULL,
                    "draw readings over time into the picture that -o names", 0, NULL },
     [OPT_METRIC] = { "metric", SD_TEXT, "rss", "what to plot: rss, vms, cpu, ...", 0,
@@ -147,9 +147,11 @@ static int put_tables(const struct sd_command *c, const struct sd_profile *p,
                       enum form form, struct sd_out *out, int fd)
 {
     const struct sd_option_value *v = c->values;
-    struct sd_tables_wish wish = { v[OPT_TABLE].text, v[OPT_SORT].text,
-                                   (size_t)v[OPT_ROWS].number, v[OPT_TREE].number != 0,
-                                   form == FORM_TEXT };
+    struct sd_tables_wish wish = { .table = v[OPT_TABLE].text,
+                                   .sort = v[OPT_SORT].text,
+                                   .limit = (size_t)v[OPT_ROWS].number,
+                                   .is_tree = v[OPT_TREE].number != 0,
+                                   .is_short = form == FORM_TEXT };
     struct sd_text_style style = sd_style_for(c, fd);
     struct sd_view view = { 0 };
     int rc;

@@ -33,8 +33,8 @@
 enum { OPT_WITH, OPT_OUTPUT, OPT_FORCE, OPT_PYTHON, OPT_SYNC };
 static const struct sd_option options[] = {
     [OPT_WITH] = { "with", SD_TEXT, NULL,
-                   "which collectors to use; without it rss, and the sections the "
-                   "program itself opens",
+                   "which collectors to use; without it sample and rss, and the "
+                   "sections the program itself opens",
                    0, "NAME[,NAME...]" },
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
                      "where to record to; the suffix chooses the format; without it "

@@ -9,10 +9,11 @@
 #include "cli/redact.h"
 #include "cli/tables.h"
 
-enum { ROWS = 5 };
-/* Of the many columns of the sections' table, those one looks at first. */
-static const char *const looked_at[] = { "section", "name",  "count", "calls",   "wall",
-                                         "wall_%",  "share", "cpu",   "peak_rss" };
+enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3 };
+/* Of the many columns of these tables, those one looks at first. */
+static const char *const looked_at[] = { "self%",   "cum%",    "function", "where",
+                                         "section", "count",   "wall",     "share",
+                                         "cpu",     "peak_rss" };
 
 static bool is_looked_at(const char *column)
 {
@@ -22,25 +23,49 @@ static bool is_looked_at(const char *column)
     return false;
 }
 
-static void put_sections(const struct sd_command *c, const struct sd_profile *p)
+/* The first rows by `key` (NULL: as they are) of a table that was just made. */
+static void put_first_rows(const struct sd_command *c, struct sd_view *v,
+                           const char *key, size_t n_rows)
 {
     struct sd_text_style style = sd_style_for(c, STDERR_FILENO);
-    struct sd_view v = { 0 };
+    struct sd_view_table *t = v->n_tables ? &v->tables[0] : NULL;
     struct sd_out out;
 
-    sd_out_to_fd(&out, STDERR_FILENO);
-    if (sd_analyse_sections(p, &v) == 0 && v.n_tables && v.tables[0].n_rows) {
-        struct sd_view_table *t = &v.tables[0];
+    if (!t || t->n_rows == 0)
+        return;
+    if (sd_view_table_sort(v, t, key, n_rows) < 0)
+        return;
+    t->title = NULL;
+    style.indent = INDENT;
+    for (size_t i = 0; i < t->n_columns; i++) {
+        struct sd_column *column = &t->columns[i];
 
-        t->title = NULL;
-        for (size_t i = 0; i < t->n_columns; i++)
-            if (!is_looked_at(t->columns[i].name))
-                t->columns[i].is_hidden_in_text = true;
-        if (sd_view_table_sort(&v, t, "wall", ROWS) == 0)
-            sd_report_table_text(&out, t, &style);
+        column->is_hidden_in_text |= !is_looked_at(column->name);
+        if (strcmp(column->name, "where") == 0)
+            column->name = ""; /* a file and a line speak for themselves */
     }
+    sd_out_to_fd(&out, STDERR_FILENO);
+    sd_report_table_text(&out, t, &style);
     sd_out_flush(&out);
     sd_out_release(&out);
+}
+
+static void put_functions(const struct sd_command *c, const struct sd_profile *p)
+{
+    const struct sd_sample_choice busy = { 0 };
+    struct sd_view v = { 0 };
+
+    if (p->n_samples && sd_analyse_functions(p, &busy, &v) == 0)
+        put_first_rows(c, &v, NULL, FUNCTIONS);
+    sd_view_release(&v);
+}
+
+static void put_sections(const struct sd_command *c, const struct sd_profile *p)
+{
+    struct sd_view v = { 0 };
+
+    if (sd_analyse_sections(p, &v) == 0)
+        put_first_rows(c, &v, "wall", SECTIONS);
     sd_view_release(&v);
 }
 
@@ -51,8 +76,10 @@ void sd_summary_print(const struct sd_command *c, const struct sd_profile *p)
     sd_summary_words(&words, p);
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
-    if (!c->verb->collector) /* whose verb prints its tables on stdout */
-        put_sections(c, p);
+    if (c->verb->collector) /* its verb prints its tables on stdout */
+        return;
+    put_functions(c, p);
+    put_sections(c, p);
 }
 
 void sd_summary_wrote(const char *capture)

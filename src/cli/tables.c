@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/analyse.h"
@@ -8,17 +9,146 @@
 #include "base/text.h"
 #include "cli/facts.h"
 
+typedef int make_table(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                       struct sd_view *v);
+
+static int make_functions(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                          struct sd_view *v)
+{
+    return sd_analyse_functions(p, &wish->samples, v);
+}
+
+static int make_lines(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                      struct sd_view *v)
+{
+    return sd_analyse_lines(p, &wish->samples, v);
+}
+
+static int make_calls(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                      struct sd_view *v)
+{
+    return sd_analyse_call_tree(p, &wish->samples, wish->least_percent, v);
+}
+
+static int make_callers(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                        struct sd_view *v)
+{
+    return sd_analyse_calls(p, &wish->samples, SD_CALLERS, wish->match, v);
+}
+
+static int make_callees(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                        struct sd_view *v)
+{
+    return sd_analyse_calls(p, &wish->samples, SD_CALLEES, wish->match, v);
+}
+
+static int make_threads(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                        struct sd_view *v)
+{
+    (void)wish;
+    return sd_analyse_threads(p, v);
+}
+
+static int make_sections(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                         struct sd_view *v)
+{
+    return wish->is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
+}
+
+static int make_processes(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                          struct sd_view *v)
+{
+    (void)wish;
+    return sd_analyse_processes(p, v);
+}
+
+static int make_series(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                       struct sd_view *v)
+{
+    (void)wish;
+    return sd_analyse_series(p, v);
+}
+
+/* When a table is made without being asked for by name. */
+enum when {
+    FLAT,   /* always, unless a tree is wanted */
+    TREE,   /* when a tree is wanted */
+    ALWAYS, /* in either case */
+    LONG,   /* where nothing is left out: JSON */
+    NAMED,  /* never */
+};
+static const struct {
+    const char *name;
+    enum when when;
+    bool of_samples; /* made only when there are some */
+    make_table *make;
+} tables[] = { { "functions", FLAT, true, make_functions },
+               { "calls", TREE, true, make_calls },
+               { "lines", LONG, true, make_lines },
+               { "callers", NAMED, true, make_callers },
+               { "callees", NAMED, true, make_callees },
+               { "threads", LONG, true, make_threads },
+               { "sections", ALWAYS, false, make_sections },
+               { "processes", ALWAYS, false, make_processes },
+               { "series", LONG, false, make_series } };
+enum { N_TABLES = sizeof tables / sizeof tables[0] };
+
+static bool is_wanted(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                      size_t i)
+{
+    if (wish->table)
+        return strcmp(wish->table, tables[i].name) == 0;
+    if (tables[i].of_samples && p->n_samples == 0)
+        return false;
+    /* Without readings a row of it would be little more than a pid. */
+    if (tables[i].make == make_processes && wish->is_short && p->n_series == 0)
+        return false;
+    switch (tables[i].when) {
+    case FLAT:
+        return !wish->is_tree;
+    case TREE:
+        return wish->is_tree;
+    case ALWAYS:
+        return true;
+    case LONG:
+        return !wish->is_short;
+    case NAMED:
+        return false;
+    }
+    return false;
+}
+
+static int no_table(const char *name)
+{
+    struct sd_buf all = { 0 };
+    int rc;
+
+    for (size_t i = 0; i < N_TABLES; i++)
+        sd_buf_printf(&all, "%s%s",
+                      i == 0              ? ""
+                      : i + 1 == N_TABLES ? " and "
+                                          : ", ",
+                      tables[i].name);
+    rc = sd_fail(SD_EUSAGE, "there is no table \"%s\"; there are %s", name,
+                 sd_buf_string(&all));
+    sd_buf_release(&all);
+    return rc;
+}
+
 static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
                 struct sd_view *v)
 {
-    int rc = wish->is_tree ? sd_analyse_section_tree(p, v) : sd_analyse_sections(p, v);
+    bool is_known = !wish->table;
+    int rc = 0;
 
-    /* Without readings a row of it would be little more than a pid. */
-    if (rc == 0 && (wish->table || !wish->is_short || p->n_series))
-        rc = sd_analyse_processes(p, v);
-    if (rc == 0 && (wish->table || !wish->is_short))
-        rc = sd_analyse_series(p, v);
-    return rc;
+    for (size_t i = 0; i < N_TABLES && rc == 0; i++) {
+        if (!is_wanted(p, wish, i))
+            continue;
+        is_known = true;
+        if (!tables[i].of_samples || p->n_samples)
+            rc = tables[i].make(p, wish, v);
+    }
+    return is_known ? rc : no_table(wish->table);
 }
 
 static void drop_empty(struct sd_view *v)
@@ -29,20 +159,6 @@ static void drop_empty(struct sd_view *v)
         if (v->tables[i].n_rows)
             v->tables[kept++] = v->tables[i];
     v->n_tables = kept;
-}
-
-static int keep_named(struct sd_view *v, const char *name)
-{
-    for (size_t i = 0; i < v->n_tables; i++)
-        if (strcmp(v->tables[i].name, name) == 0) {
-            v->tables[0] = v->tables[i];
-            v->n_tables = 1;
-            return 0;
-        }
-    return sd_fail(SD_EUSAGE,
-                   "there is no table \"%s\"; there are sections, processes "
-                   "and series",
-                   name);
 }
 
 static bool has_column(const struct sd_view_table *t, const char *key)
@@ -78,8 +194,6 @@ int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
 {
     int rc = fill(p, wish, v);
 
-    if (rc == 0 && wish->table)
-        rc = keep_named(v, wish->table);
     if (rc < 0)
         return rc;
     drop_empty(v);
@@ -126,6 +240,8 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
     sd_json_uint(j, f.n_points);
     sd_json_key(j, "spans");
     sd_json_uint(j, f.n_spans);
+    sd_json_key(j, "samples");
+    sd_json_uint(j, f.n_samples);
     sd_json_end(j);
 }
 
@@ -189,6 +305,22 @@ static const char *plural(uint64_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
+/* Rounds that came too late are of the whole recording: nothing to say of a window. */
+static void put_samples(struct sd_buf *to, const struct sd_profile *p,
+                        const struct sd_summary *f)
+{
+    const char *missed = p->window.is_set ? NULL : sd_profile_meta(p, "sample.missed");
+    char number[SD_TEXT_MAX];
+
+    if (f->n_samples == 0)
+        return;
+    sd_buf_printf(to, ", %s %s", sd_text_count(number, (int64_t)f->n_samples),
+                  plural(f->n_samples, "sample", "samples"));
+    if (missed)
+        sd_buf_printf(to, " (%s missed)",
+                      sd_text_count(number, strtoll(missed, NULL, 10)));
+}
+
 void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
 {
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
@@ -202,6 +334,7 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
                   sd_text_duration(cpu, (int64_t)f.cpu_ns));
     if (f.peak_bytes >= 0)
         sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
+    put_samples(to, p, &f);
     sd_buf_printf(to, " in %u %s", f.n_processes,
                   plural(f.n_processes, "process", "processes"));
     if (f.n_threads)

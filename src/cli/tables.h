@@ -2,6 +2,7 @@
 #ifndef SD_CLI_TABLES_H
 #define SD_CLI_TABLES_H
 /* tables: what a profile has to say, as report and the collectors' verbs print it. */
+#include "analyse/calltree.h"
 #include "analyse/view.h"
 #include "base/json.h"
 #include "profile/profile.h"
@@ -11,11 +12,16 @@ struct sd_tables_wish {
     const char *table; /* only the one of this name; NULL: all */
     const char *sort;  /* NULL: as the analysis has them */
     size_t limit;      /* rows of each; 0: all */
-    bool is_tree;      /* sections as a tree */
-    bool is_short;     /* without what is only asked for by name: the readings */
+    bool is_tree;      /* sections and calls as trees */
+    bool is_short;     /* without what is only asked for by name: lines, threads and
+                          readings */
+    struct sd_sample_choice samples; /* which of them count */
+    double least_percent;            /* of the tree of calls: less is left out */
+    const char *match; /* of callers and callees: functions that match; NULL: all */
 };
 
-/* Fills a zeroed view: sections, processes, series, less those without rows.
+/* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,
+ * less those without rows.
  * SD_EUSAGE with a sentence when there is no such table or column. */
 int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
                  struct sd_view *v);
@@ -29,6 +35,7 @@ void sd_tables_csv(struct sd_out *out, const struct sd_view *v);
 void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
                     const struct sd_view *v, char *const *files, size_t n_files);
 
-/* "12.4 s wall, 11.9 s CPU, peak 412 MiB in 1 process, 3 threads" */
+/* "12.4 s wall, 11.9 s CPU, peak 412 MiB, 1,239 samples (0 missed) in 1 process, 3
+ * threads" */
 void sd_summary_words(struct sd_buf *to, const struct sd_profile *p);
 #endif

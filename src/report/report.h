@@ -11,7 +11,8 @@
 
 struct sd_text_style {
     bool colour;
-    size_t width; /* columns of the terminal; 0: no limit */
+    size_t width;  /* columns of the terminal; 0: no limit */
+    size_t indent; /* spaces before every row */
 };
 
 void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,

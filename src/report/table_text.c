@@ -43,7 +43,16 @@ static void set(struct layout *l, struct shown *to, const char *text, size_t n)
     l->is_bad |= !to->text;
 }
 
-static const char *number_text(char out[SD_TEXT_MAX], const struct sd_cell *c)
+/* A heading that says % says it for all below it. */
+static bool says_percent(const struct sd_column *column)
+{
+    size_t n = strlen(column->name);
+
+    return n > 0 && column->name[n - 1] == '%';
+}
+
+static const char *number_text(char out[SD_TEXT_MAX], const struct sd_cell *c,
+                               const struct sd_column *column)
 {
     switch (c->kind) {
     case SD_CELL_COUNT:
@@ -53,7 +62,7 @@ static const char *number_text(char out[SD_TEXT_MAX], const struct sd_cell *c)
     case SD_CELL_BYTES:
         return sd_text_bytes(out, c->number);
     case SD_CELL_PERCENT:
-        snprintf(out, SD_TEXT_MAX, "%.1f%%", c->real);
+        snprintf(out, SD_TEXT_MAX, "%.1f%s", c->real, says_percent(column) ? "" : "%");
         return out;
     case SD_CELL_REAL:
         snprintf(out, SD_TEXT_MAX, "%.4g", c->real);
@@ -96,7 +105,7 @@ static void fill_cell(struct layout *l, size_t row, size_t column, bool is_inden
                is_plain_number(&l->table->columns[column])) {
         sd_buf_printf(&text, "%lld", (long long)c->number);
     } else {
-        sd_buf_text(&text, number_text(number, c));
+        sd_buf_text(&text, number_text(number, c, &l->table->columns[column]));
     }
     set(l, to, sd_buf_string(&text), strlen(sd_buf_string(&text)));
     l->is_bad |= text.bad;
@@ -154,7 +163,7 @@ static size_t total_width(const struct layout *l)
     for (size_t k = 0; k < l->table->n_columns; k++)
         if (is_visible(l, k))
             sum += l->widths[k] + (sum ? GAP : 0);
-    return sum;
+    return sum + l->style->indent;
 }
 
 /* How far the table could shrink by shortening names. */
@@ -261,7 +270,7 @@ static void put_row(struct sd_out *out, const struct layout *l, size_t row)
     for (size_t k = 0; k < end; k++) {
         if (!is_visible(l, k))
             continue;
-        spaces(out, is_first ? 0 : GAP);
+        spaces(out, is_first ? l->style->indent : GAP);
         put_cell(out, cell(l, row, k), l->widths[k], is_text(l, k), k + 1 == end);
         is_first = false;
     }
@@ -271,6 +280,7 @@ static void put_row(struct sd_out *out, const struct layout *l, size_t row)
 static void put_line(struct sd_out *out, const struct layout *l, const char *how,
                      const char *text)
 {
+    spaces(out, l->style->indent);
     sd_out_printf(out, "%s%s%s\n", l->style->colour ? how : "", text,
                   l->style->colour ? PLAIN : "");
 }

@@ -218,7 +218,7 @@ def test_old_interpreters_as_children(folder):
     found = old_pythons()
     need(found, "no Python 2.7, 3.6 or 3.7 here")
     program = write(folder, "p.py", "import subprocess, sys\nfor p in sys.argv[1:]:\n    subprocess.check_call([p, '-c', 'print(1)'])\n")
-    result, path = sonde_run(folder, program, *found, env=clean_env(PYTHONPATH=None))
+    result, path = sonde_run(folder, program, *found, options=["-q"], env=clean_env(PYTHONPATH=None))
     equal((result.status, result.out, without_ours(result.err)), (0, "1\n" * len(found), ""), "status, output, stderr")
     Capture(path)
 
