@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/runtime.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +23,7 @@ enum {
     FIRST_PAUSE_NS =
         500000, /* between two tries of sd_runtime_wait, doubled each time */
     LAST_PAUSE_NS = 20000000,
+    N_AUXV = 64,    /* entries of an auxiliary vector; the kernel writes some 20 */
     N_VERSION = 12, /* longest version string in a file: "3.10.12rc1+" */
 };
 
@@ -294,6 +298,27 @@ static int choose_layout(struct sd_runtime *rt, const struct sd_remote *r,
     return l ? try_layout(rt, r, l, version) : refuse(r, version);
 }
 
+/* The kernel gives each exec 16 random bytes, and says in the auxiliary vector where
+ * they are.  Without them (a hidden file) an exec is seen only by what it moves. */
+static void learn_exec(struct sd_runtime *rt, const struct sd_remote *r)
+{
+    uint64_t words[2 * N_AUXV];
+    char path[64];
+    ssize_t got;
+    int fd, i;
+
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)r->pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    got = read(fd, words, sizeof words);
+    close(fd);
+    for (i = 0; i + 1 < got / 8; i += 2)
+        if (words[i] == AT_RANDOM &&
+            sd_remote_read(r, words[i + 1], rt->exec_id, sizeof rt->exec_id) == 0)
+            rt->exec_at = words[i + 1];
+}
+
 static int find(struct sd_runtime *rt, const struct sd_remote *r,
                 const struct sd_runtime_hints *hints, struct sd_maps *maps)
 {
@@ -323,6 +348,7 @@ int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
     int rc;
 
     *rt = (struct sd_runtime){ 0 };
+    learn_exec(rt, r);
     rc = find(rt, r, hints ? hints : &none, &maps);
     sd_maps_release(&maps);
     if (rc < 0 && !sd_remote_is_alive(r))
@@ -362,15 +388,23 @@ bool sd_runtime_is_likely(pid_t pid)
 
 int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r)
 {
-    uint64_t interpreters = 0, finalizing = 0;
-    const struct iovec to[2] = { { &interpreters, 8 }, { &finalizing, 8 } };
-    const uint64_t at[2] = { rt->address + rt->layout.runtime_interpreters,
-                             rt->address + rt->layout.runtime_finalizing };
-    const struct iovec from[2] = { { (void *)(uintptr_t)at[0], 8 },
-                                   { (void *)(uintptr_t)at[1], 8 } };
-    int rc = sd_remote_readv(r, to, 2, from, 2);
+    uint64_t interpreters = 0, finalizing = 0, exec_id[2];
+    const struct iovec to[3] = { { &interpreters, 8 },
+                                 { &finalizing, 8 },
+                                 { exec_id, sizeof exec_id } };
+    const uint64_t at[3] = { rt->address + rt->layout.runtime_interpreters,
+                             rt->address + rt->layout.runtime_finalizing, rt->exec_at };
+    const struct iovec from[3] = { { (void *)(uintptr_t)at[0], 8 },
+                                   { (void *)(uintptr_t)at[1], 8 },
+                                   { (void *)(uintptr_t)at[2], sizeof exec_id } };
+    size_t n = rt->exec_at ? 3 : 2;
+    int rc = sd_remote_readv(r, to, n, from, n);
 
     if (rc == SD_ETORN)
         return SD_EABSENT;
-    return rc < 0 ? rc : interpreters && !finalizing ? 0 : SD_EABSENT;
+    if (rc < 0)
+        return rc;
+    if (rt->exec_at && memcmp(exec_id, rt->exec_id, sizeof exec_id) != 0)
+        return SD_EABSENT;
+    return interpreters && !finalizing ? 0 : SD_EABSENT;
 }

@@ -33,6 +33,7 @@ struct sd_runtime {
     uint64_t
         tid_offset; /* where struct pthread keeps the tid; 0: the thread state has it */
     bool is_checked; /* frames were seen and are right; false: nothing ran then */
+    uint64_t exec_at, exec_id[2]; /* random words that each exec gets anew; 0: none */
     char version[SD_VERSION_TEXT];
     char file[SD_RUNTIME_FILE]; /* where it was found, as the process sees it; may be
                                    cut */
@@ -53,7 +54,7 @@ int sd_runtime_wait(struct sd_runtime *rt, const struct sd_remote *r,
 bool sd_runtime_is_likely(pid_t pid);
 
 /* One small read.  0, or SD_EABSENT without a sentence when the runtime has no
- * interpreter, is finalizing, or is not there any more (the process exec'ed): find it
- * again; SD_EGONE. */
+ * interpreter, is finalizing, or is not there any more: find it again; SD_EGONE.  An
+ * exec is seen even when the same Python stands at the same addresses after it. */
 int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r);
 #endif

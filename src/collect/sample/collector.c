@@ -26,7 +26,8 @@
 extern const struct sd_collector_about sd_about_sample;
 extern const struct sd_collector sd_collector_sample;
 
-#define SPIN_BELOW_NS 50000u      /* shorter periods are not slept */
+enum { RATE_MAX = 100000 };  /* rounds a second that are timed; above, no waiting */
+#define SPIN_BELOW_NS 50000u /* shorter periods are not slept */
 #define FIRST_WORD_NS 1000000000u /* counts are written after this, then ever later */
 
 struct collector {
@@ -35,6 +36,7 @@ struct collector {
     struct sd_sampler *sampler; /* the thread's */
     struct sd_scribe scribe;    /* the same */
     struct sd_pace pace;
+    uint64_t rate; /* as asked for */
     pthread_t thread;
     bool has_thread;
     int rc; /* of opening the sampler; its sentence is in `why` */
@@ -74,6 +76,9 @@ static bool must_stop(const struct collector *c)
 {
     return atomic_load_explicit(&c->must_stop, memory_order_acquire) != 0;
 }
+
+/* Faster than any clock is asked for: nothing can be missed. */
+static bool is_unpaced(const struct collector *c) { return c->rate > RATE_MAX; }
 
 static void wait_for_round(struct collector *c)
 {
@@ -138,7 +143,8 @@ static void say_end(struct collector *c)
 #define COUNT(name, meaning) say_number(l, "sample." #name, n->name);
 #include "collect/sample/counts.def"
 #undef COUNT
-    say_number(l, "sample.asked_per_s", 1000000000u / c->options.period_ns);
+    say_number(l, "sample.unwritten", c->result.unwritten);
+    say_number(l, "sample.asked_per_s", c->rate);
     say_number(l, "sample.elapsed_ns", c->result.elapsed_ns);
     say_number(l, "sample.cpu_ns", c->result.cpu_ns);
     if (n->processes == 0)
@@ -199,6 +205,8 @@ static void make_rounds(struct collector *c)
         rc = sd_sampler_round(c->sampler, &scribe);
         c->last_ns = sd_clock_ns();
         say_now_and_then(c);
+        if (is_unpaced(c))
+            continue;
         counts->missed += sd_pace_step(&c->pace, c->last_ns);
         wait_for_round(c);
     }
@@ -256,10 +264,15 @@ static int start_thread(struct collector *c)
     return c->rc < 0 ? sd_fail((enum sd_err)c->rc, "%s", c->why) : 0;
 }
 
+static uint64_t period_of(uint64_t rate)
+{
+    return rate > RATE_MAX ? 1 : 1000000000u / rate;
+}
+
 static void read_options(struct sd_sampler_options *to, const struct sd_option_value *v)
 {
     *to = (struct sd_sampler_options){
-        .period_ns = 1000000000u / v[SD_SAMPLE_RATE].number,
+        .period_ns = period_of(v[SD_SAMPLE_RATE].number),
         .mode = (enum sd_sample_mode)v[SD_SAMPLE_MODE].number,
         .consistency = (enum sd_consistency)v[SD_SAMPLE_CONSISTENCY].number,
         .skips_idle = !v[SD_SAMPLE_WITH_IDLE].number,
@@ -288,6 +301,7 @@ static int start(const struct sd_collect *how, void **state)
     if (!c)
         return sd_no_memory();
     c->how = *how;
+    c->rate = how->options[SD_SAMPLE_RATE].number;
     read_options(&c->options, how->options);
     rc = start_thread(c);
     if (rc < 0) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/sample/pace.h"
 
-enum { MOST_PERIODS = 8 }; /* longer intervals (1 in 3,000) are cut to this */
+enum {
+    MOST_PERIODS = 8,       /* longer intervals (1 in 3,000) are cut to this */
+    MANY_PERIODS = 1000000, /* later than this, rounds are not drawn one by one */
+};
 
 /* xorshift64*: the same seed gives the same times, so that a test can know them. */
 static uint64_t draw(struct sd_pace *p)
@@ -50,10 +53,16 @@ static void step(struct sd_pace *p)
 
 uint64_t sd_pace_step(struct sd_pace *p, uint64_t now_ns)
 {
-    uint64_t n_missed;
+    uint64_t n_missed = 0, many_ns = (uint64_t)MANY_PERIODS * p->period_ns;
 
     step(p);
-    for (n_missed = 0; p->after_ns < now_ns; n_missed++)
+    if (p->after_ns < now_ns && now_ns - p->after_ns > many_ns) {
+        /* The machine slept.  Exponential intervals have no memory: where the rounds
+         * of that time stood does not matter to those after it. */
+        n_missed = (now_ns - p->after_ns) / p->period_ns;
+        p->after_ns = now_ns;
+    }
+    for (; p->after_ns < now_ns; n_missed++)
         step(p);
     return n_missed;
 }

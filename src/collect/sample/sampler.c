@@ -9,7 +9,8 @@
 #include "collect/sample/follow.h"
 #include "collect/sample/target.h"
 
-#define LOOK_NS 10000000u /* between two looks for new processes */
+#define LOOK_NS 10000000u    /* between two looks for new processes */
+#define UNBIND_NS 100000000u /* nobody was followed for so long: run anywhere again */
 
 struct sd_sampler {
     struct sd_sampler_options options;
@@ -17,6 +18,7 @@ struct sd_sampler {
     struct sd_follow follow;
     struct sd_sample_counts counts;
     uint64_t next_look_ns;
+    uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
     struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
 };
 
@@ -102,6 +104,17 @@ static void name_again(struct sd_tree_member *m)
         memcpy(m->name, st.name, sizeof m->name);
 }
 
+/* A CPU that we were bound to for a thread's sake may be crowded by others. */
+static void unbind(struct sd_sampler *s, uint64_t now_ns)
+{
+    if (s->n_followed != s->counts.followed) {
+        s->n_followed = s->counts.followed;
+        s->followed_ns = now_ns;
+    } else if (now_ns - s->followed_ns > UNBIND_NS) {
+        sd_follow_end(&s->follow);
+    }
+}
+
 int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
 {
     struct sd_round round = round_of(s, listener);
@@ -127,6 +140,7 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
             n_left++;
         }
     }
+    unbind(s, round.now_ns);
     return n_left ? 0 : SD_EGONE;
 }
 

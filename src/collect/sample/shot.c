@@ -141,10 +141,9 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
 
 /* A reader that was put off its CPU between the two copies proves nothing: the thread
  * may have gone round a loop and come back to the same place. */
-static bool was_quick(const struct sd_shot *s, const struct sd_shot_of *of)
+void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes)
 {
-    return of->is_still || of->is_blind ||
-           s->took_ns < QUICK_NS + s->n_from * RANGE_NS + s->n_copy / 4;
+    s->was_quick = took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes / 4;
 }
 
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
@@ -154,9 +153,8 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
     struct sd_shot_walk w = { .s = s, .of = of, .l = l };
     uint64_t chunk = 0;
 
-    if (!was_quick(s, of))
+    if (!s->was_quick && !of->is_still && !of->is_blind)
         return SD_SHOT_TORN;
-
     if (sd_shot_has_chunks(l)) {
         chunk = sd_shot_thread_word(s, l, l->thread_chunk);
         w.top = sd_shot_thread_word(s, l, l->thread_top);
@@ -178,9 +176,9 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
  * second look are in the last. */
 static int read_planned(struct sd_shot *s, const struct sd_remote *r)
 {
+    uint64_t began_ns = sd_clock_ns();
     size_t i, at = 0;
 
-    s->took_ns = sd_clock_ns();
     for (i = 0; i < s->n_from;) {
         size_t n = s->n_from - i < SD_REMOTE_RANGES ? s->n_from - i : SD_REMOTE_RANGES,
                k;
@@ -196,7 +194,7 @@ static int read_planned(struct sd_shot *s, const struct sd_remote *r)
         at += to.iov_len;
         i += n;
     }
-    s->took_ns = sd_clock_ns() - s->took_ns;
+    sd_shot_came(s, sd_clock_ns() - began_ns, s->n_from, s->n_copy);
     return 0;
 }
 

@@ -92,7 +92,7 @@ struct sd_shot {
     size_t n_from, cap_from;
     uint8_t *copy; /* owned; all ranges one after the other */
     size_t n_copy, cap_copy;
-    uint64_t took_ns;                      /* from the first range to the last */
+    bool was_quick; /* not so long that we were put off the CPU in between */
     size_t thread_at, cframe_at, again_at; /* where in `copy` */
     uint64_t again_from, again_to;         /* addresses of the second look */
     uint32_t *order; /* owned; spots by address, to read neighbours at once */
@@ -108,9 +108,11 @@ enum sd_shot_result sd_shot_take(struct sd_shot *s, const struct sd_shot_of *of,
                                  unsigned n_retries);
 
 /* The two halves of it, for those who read several threads by one system call: fills
- * from[0..n_from) and makes room in `copy` for n_copy bytes; then says what came.
- * Who reads sets took_ns.  is_last: a torn shot may be given as PARTIAL. */
+ * from[0..n_from) and makes room in `copy` for n_copy bytes; who has read them says how
+ * long the system call took, and how much it was to do; then it is judged.  is_last: a
+ * torn shot may be given as PARTIAL. */
 int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of);
+void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes);
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
                                   bool is_last);
 #endif

@@ -242,7 +242,7 @@ static enum sd_shot_result look(struct setting *s, bool is_before,
         to += from->iov_len;
     }
     CHECK(to == s->shot.n_copy);
-    s->shot.took_ns = 1000;
+    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
     return sd_shot_judge(&s->shot, &s->of, is_last);
 }
 
@@ -255,7 +255,7 @@ static enum sd_shot_result take(struct setting *s)
 
     for (i = 0; i < 200 && result == SD_SHOT_TORN; i++) {
         result = sd_shot_take(&s->shot, &s->of, 0);
-        if (s->shot.took_ns < 20000)
+        if (s->shot.was_quick)
             break;
     }
     return result;
@@ -475,7 +475,7 @@ TEST(shot_that_was_interrupted_proves_nothing)
     set_up(&s, 0x030c0000);
     call(&s, 1);
     CHECK(look(&s, false, NULL, false) == SD_SHOT_GOOD);
-    s.shot.took_ns = 5000000;
+    sd_shot_came(&s.shot, 5000000, s.shot.n_from, s.shot.n_copy);
     CHECK(sd_shot_judge(&s.shot, &s.of, false) == SD_SHOT_TORN);
     tear_down(&s);
 }

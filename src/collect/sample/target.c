@@ -183,6 +183,22 @@ static void read_names(struct sd_target *t, uint64_t now_ns)
         t->names_wait_ns *= 2;
 }
 
+/* Which threads have several thread states. */
+static void note_shared(struct sd_target *t)
+{
+    size_t i, k;
+
+    for (i = 0; i < t->n_threads; i++)
+        t->threads[i]->shares_tid = false;
+    if (t->n_interpreters < 2)
+        return;
+    for (i = 0; i < t->n_threads; i++)
+        for (k = i + 1; k < t->n_threads; k++)
+            if (t->threads[i]->who.tid &&
+                t->threads[i]->who.tid == t->threads[k]->who.tid)
+                t->threads[i]->shares_tid = t->threads[k]->shares_tid = true;
+}
+
 static int read_list(struct sd_target *t, struct sd_round *round)
 {
     size_t i;
@@ -209,8 +225,10 @@ static int read_list(struct sd_target *t, struct sd_round *round)
         t->names_wait_ns = NAMES_FIRST_NS;
         t->next_names_ns = 0;
     }
-    if (rc == 0)
+    if (rc == 0) {
         drop_unlisted(t, round->listener);
+        note_shared(t);
+    }
     return rc;
 }
 
@@ -340,6 +358,25 @@ void sd_target_try(struct sd_target *t, struct sd_round *round)
 }
 
 /* --- Keeping up */
+
+/* A stop stops every thread; so one that could run says without a question that there
+ * is none. */
+void sd_target_note_stop(struct sd_target *t, uint64_t now_ns)
+{
+    struct sd_process_stat st;
+    size_t i;
+
+    for (i = 0; i < t->n_threads; i++)
+        if (t->threads[i]->state == SD_PULSE_RUNS) {
+            t->is_stopped = false;
+            return;
+        }
+    if (now_ns < t->next_stop_ns)
+        return;
+    t->next_stop_ns = now_ns + HEAD_NS;
+    t->is_stopped =
+        sd_process_stat(t->pid, &st) == 0 && (st.state == 'T' || st.state == 't');
+}
 
 /* What is due now and then. */
 int sd_target_keep_up(struct sd_target *t, struct sd_round *round)

@@ -26,12 +26,14 @@ struct sd_target_thread {
     uint64_t start_ticks;
     char name[SD_THREAD_NAME];
     bool has_python_name;
-    bool is_listed; /* seen in the list just read */
+    bool is_listed;  /* seen in the list just read */
+    bool shares_tid; /* with another thread state, of another interpreter */
     struct sd_shot shot;
     struct sd_pulse pulse;
     struct sd_followed followed;
     struct sd_pause pause;
     bool is_followed;
+    uint64_t follow_until_ns;
     uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
     /* Of this round: */
     enum sd_pulse_state state;
@@ -78,6 +80,8 @@ struct sd_target {
     uint64_t wait_ns;     /* and how long to wait after that */
     uint64_t next_list_ns, next_head_ns, next_codes_ns, next_names_ns;
     uint64_t names_wait_ns;
+    uint64_t next_stop_ns; /* when to ask again whether it is stopped */
+    bool is_stopped;       /* by job control or a debugger, as a whole */
     uint64_t last_round_ns;
     char *refusal; /* owned; why it cannot be sampled, once that is known */
     bool has_new_refusal;
@@ -109,6 +113,8 @@ void sd_target_forget(struct sd_target *t, const struct sd_listener *listener);
 void sd_target_end(struct sd_target *t, const struct sd_listener *listener);
 /* What is due now and then: the list of threads, their names, the code objects. */
 int sd_target_keep_up(struct sd_target *t, struct sd_round *round);
+/* Asks whether the process is stopped, where none of its threads can run. */
+void sd_target_note_stop(struct sd_target *t, uint64_t now_ns);
 struct sd_target_interpreter *sd_target_interpreter(struct sd_target *t,
                                                     uint64_t address);
 #endif

@@ -9,10 +9,12 @@
 enum {
     N_RETRIES = 3,        /* of a torn shot */
     N_BATCHED = 64,       /* ranges of a thread that may be read with others' */
+    N_BATCH = 256,        /* ranges of one system call: more take too long to trust */
     N_GILS = 16,          /* interpreters whose GIL is read in a round */
     N_TORN_OF_100 = 2,    /* more than this many torn reads: follow */
     N_FOLLOW_RATE = 2000, /* rounds a second above which auto does not follow */
 };
+#define FOLLOW_NS 10000000000u /* then it is tried from outside again */
 
 /* --- A round: who is to be read */
 
@@ -29,8 +31,10 @@ static void look_at(struct sd_target_thread *x, struct sd_round *round)
 {
     uint64_t ran_ns;
 
-    x->is_read = x->was_torn = false;
-    x->result = SD_SHOT_STALE; /* not settled */
+    x->is_read = x->was_torn = x->is_batched = false;
+    if (x->is_followed && round->now_ns > x->follow_until_ns)
+        x->is_followed = false; /* what it does now may be calmer */
+    x->result = SD_SHOT_STALE;  /* not settled */
     x->state =
         x->who.tid ? sd_pulse_look(&x->pulse, round->now_ns, &ran_ns) : SD_PULSE_RUNS;
     if (x->who.tid && x->state != SD_PULSE_GONE)
@@ -64,8 +68,8 @@ static bool must_follow(const struct sd_target_thread *x, const struct sd_round 
     if (x->state != SD_PULSE_RUNS || !x->who.tid)
         return false;
     switch (round->options->consistency) {
-    case SD_CONSISTENCY_AUTO:
-        return x->is_followed && is_rate_followed(round);
+    case SD_CONSISTENCY_AUTO: /* torn a moment ago: one that runs this fast */
+        return (x->is_followed || x->was_torn) && is_rate_followed(round);
     case SD_CONSISTENCY_FOLLOW:
         return true;
     case SD_CONSISTENCY_PAUSE:
@@ -95,15 +99,18 @@ static void settle(struct sd_target_thread *x, enum sd_shot_result result,
 }
 
 /* Shifts in whether a read from outside was torn. */
-static void remember_torn(struct sd_target_thread *x, bool was_torn)
+static void remember_torn(struct sd_target_thread *x, bool was_torn, uint64_t now_ns)
 {
     const uint64_t mask = ((uint64_t)1 << (100 - 64)) - 1;
 
     x->torn[1] = (x->torn[1] << 1 | x->torn[0] >> 63) & mask;
     x->torn[0] = x->torn[0] << 1 | was_torn;
-    if (__builtin_popcountll(x->torn[0]) + __builtin_popcountll(x->torn[1]) >
+    if (__builtin_popcountll(x->torn[0]) + __builtin_popcountll(x->torn[1]) <=
         N_TORN_OF_100)
-        x->is_followed = true;
+        return;
+    x->is_followed = true;
+    x->follow_until_ns = now_ns + FOLLOW_NS;
+    x->torn[0] = x->torn[1] = 0;
 }
 
 static void read_alone(struct sd_target *t, struct sd_target_thread *x,
@@ -113,7 +120,7 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     enum sd_shot_result result = sd_shot_take(&x->shot, &of, N_RETRIES);
 
     settle(x, result, round);
-    remember_torn(x, x->was_torn || x->shot.n_torn > 0);
+    remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
 
 /* A torn shot means that the thread has been moved to another CPU: we go after it. */
@@ -124,6 +131,8 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
     enum sd_shot_result result = SD_SHOT_TORN;
     unsigned i, n_torn = 0, n_calls = 0;
 
+    if (x->was_torn)
+        remember_torn(x, true, round->now_ns);
     for (i = 0; i <= N_RETRIES && result == SD_SHOT_TORN; i++) {
         if (sd_follow_go(round->follow, &x->followed, t->pid, x->who.tid, round->now_ns,
                          i > 0) < 0) {
@@ -200,7 +209,7 @@ struct batch { /* ranges of several threads on their way to one system call */
     struct iovec *to, *from;
     size_t n_to, n_from;
     size_t n_bytes;
-    size_t first, end; /* threads that it may hold */
+    size_t first, end; /* the threads that it may hold */
 };
 
 static void want_gils(struct sd_target *t, struct batch *b)
@@ -241,8 +250,7 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
     struct sd_shot_of of = shot_of(t, round);
 
     x->shot.n_calls = x->shot.n_torn = x->shot.n_stale = 0;
-    if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED ||
-        b->n_from + x->shot.n_from > SD_REMOTE_RANGES)
+    if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED)
         return false;
     b->to[b->n_to++] = (struct iovec){ x->shot.copy, x->shot.n_copy };
     memcpy(b->from + b->n_from, x->shot.from, x->shot.n_from * sizeof *b->from);
@@ -251,38 +259,58 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
     return true;
 }
 
-/* Reads the GILs and, by the same system call, the threads that need neither be
- * followed nor stopped.  What it does not settle is left to read_rest. */
-static void read_batch(struct sd_target *t, struct sd_round *round)
+static bool may_join(const struct sd_target_thread *x, const struct sd_round *round)
 {
-    struct batch b = { .to = round->to, .from = round->from };
-    struct sd_shot_of of = shot_of(t, round);
-    size_t i, at = 0, n_gils;
-    uint64_t took_ns;
-    ssize_t got;
+    return must_read(x, round) && !must_follow(x, round) && !must_pause(x, round) &&
+           round->options->mode != SD_MODE_GIL;
+}
 
-    want_gils(t, &b);
-    n_gils = b.n_to;
-    for (i = 0; i < t->n_threads; i++) {
-        struct sd_target_thread *x = t->threads[i];
+/* Takes in threads from b->first on; b->end becomes the first that found no room. */
+static void gather(struct sd_target *t, struct batch *b, struct sd_round *round)
+{
+    for (b->end = b->first; b->end < t->n_threads; b->end++) {
+        struct sd_target_thread *x = t->threads[b->end];
 
-        x->is_batched = b.n_to < SD_REMOTE_RANGES && must_read(x, round) &&
-                        !must_follow(x, round) && !must_pause(x, round) &&
-                        round->options->mode != SD_MODE_GIL &&
-                        join_batch(t, x, &b, round);
+        if (b->n_from + N_BATCHED > N_BATCH)
+            return;
+        x->is_batched = may_join(x, round) && join_batch(t, x, b, round);
     }
-    if (b.n_from == 0)
+}
+
+/* What came of one thread. */
+static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
+                          struct sd_round *round)
+{
+    struct sd_shot_of of = shot_of(t, round);
+    enum sd_shot_result result = sd_shot_judge(&x->shot, &of, false);
+
+    if (result == SD_SHOT_TORN)
+        round->counts->retried++;
+    if (result == SD_SHOT_TORN || result == SD_SHOT_STALE) {
+        x->was_torn = result == SD_SHOT_TORN;
         return;
-    took_ns = sd_clock_ns();
-    got = sd_remote_readv_some(&t->remote, b.to, b.n_to, b.from, b.n_from);
+    }
+    settle(x, result, round);
+    remember_torn(x, false, round->now_ns);
+}
+
+/* One system call.  The time it took is judged by all that it brought: a single
+ * thread's share of it is not known. */
+static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
+                           struct sd_round *round)
+{
+    size_t i, at = 0;
+    uint64_t took_ns = sd_clock_ns();
+    ssize_t got = sd_remote_readv_some(&t->remote, b->to, b->n_to, b->from, b->n_from);
+
     took_ns = sd_clock_ns() - took_ns;
     round->counts->calls++;
-    read_gils(t, &b, got > 0 ? (size_t)got : 0);
+    if (n_gils)
+        read_gils(t, b, got > 0 ? (size_t)got : 0);
     for (i = 0; i < n_gils; i++)
-        at += b.to[i].iov_len;
-    for (i = 0; i < t->n_threads && got > 0; i++) {
+        at += b->to[i].iov_len;
+    for (i = b->first; i < b->end && got > 0; i++) {
         struct sd_target_thread *x = t->threads[i];
-        enum sd_shot_result result;
 
         if (!x->is_batched)
             continue;
@@ -291,17 +319,27 @@ static void read_batch(struct sd_target *t, struct sd_round *round)
             x->shot.is_learnt = false;
             return;
         }
-        x->shot.took_ns = took_ns;
-        result = sd_shot_judge(&x->shot, &of, false);
-        if (result == SD_SHOT_TORN)
-            round->counts->retried++;
-        if (result == SD_SHOT_TORN || result == SD_SHOT_STALE) {
-            x->was_torn = result == SD_SHOT_TORN;
-            continue;
-        }
-        settle(x, result, round);
-        remember_torn(x, false);
+        sd_shot_came(&x->shot, took_ns, b->n_from, b->n_bytes);
+        judge_batched(t, x, round);
     }
+}
+
+/* Reads the GILs and, by the same system calls, the threads that need neither be
+ * followed nor stopped.  What it does not settle is left to read_rest. */
+static void read_batches(struct sd_target *t, struct sd_round *round)
+{
+    struct batch b = { .to = round->to, .from = round->from };
+
+    want_gils(t, &b);
+    do {
+        size_t n_gils = b.first == 0 ? b.n_to : 0;
+
+        gather(t, &b, round);
+        if (b.n_from)
+            read_one_batch(t, &b, n_gils, round);
+        b.first = b.end;
+        b.n_to = b.n_from = b.n_bytes = 0;
+    } while (b.first < t->n_threads);
 }
 
 static bool holds_gil(struct sd_target *t, const struct sd_target_thread *x)
@@ -341,6 +379,8 @@ static unsigned flags_of(struct sd_target *t, const struct sd_target_thread *x)
 
     if (x->state == SD_PULSE_WAITS || x->state == SD_PULSE_STILL)
         flags |= SD_SAMPLE_IDLE;
+    if (t->is_stopped)
+        flags |= SD_SAMPLE_STOPPED;
     if (i && i->holder && i->holder == x->who.state)
         flags |= SD_SAMPLE_GIL;
     else if (i && x->state != SD_PULSE_RUNS && x->pulse.futex >= i->gil_from &&
@@ -383,25 +423,68 @@ static void tell(struct sd_target *t, struct sd_target_thread *x,
         round->listener->sample(round->listener->of, &told);
 }
 
+/* A thread has a thread state for each interpreter that it has entered; the last one
+ * it entered is where it is.  That one holds its GIL or, when it has let it go, is of
+ * the newest interpreter. */
+static bool is_in_front(struct sd_target *t, const struct sd_target_thread *x,
+                        const struct sd_target_thread *other)
+{
+    bool holds = holds_gil(t, x), other_holds = holds_gil(t, other);
+
+    if (holds != other_holds)
+        return holds;
+    return x->who.interpreter_id > other->who.interpreter_id;
+}
+
+static bool is_shadowed(struct sd_target *t, const struct sd_target_thread *x)
+{
+    size_t i;
+
+    for (i = 0; x->shares_tid && i < t->n_threads; i++) {
+        const struct sd_target_thread *other = t->threads[i];
+
+        if (other != x && other->who.tid == x->who.tid && other->is_known &&
+            other->shot.n_frames && is_in_front(t, other, x))
+            return true;
+    }
+    return false;
+}
+
+/* This time is not a sample's. */
+static void leave_out(struct sd_target_thread *x, const struct sd_round *round,
+                      uint64_t *count)
+{
+    ++*count;
+    x->told_ns = round->now_ns;
+    x->was_told = false;
+}
+
+/* Every look ends in one of the counts. */
 static void tell_all(struct sd_target *t, struct sd_round *round)
 {
+    struct sd_sample_counts *n = round->counts;
     size_t i;
 
     for (i = 0; i < t->n_threads; i++) {
         struct sd_target_thread *x = t->threads[i];
 
-        if (!is_wanted(x, round) ||
-            (round->options->mode == SD_MODE_GIL && !holds_gil(t, x))) {
-            x->told_ns = round->now_ns; /* this time is not a sample's */
-            x->was_told = false;
-            continue;
-        }
-        if (!x->is_known) {
-            round->counts->lost += x->result != SD_SHOT_GONE;
-            continue;
-        }
-        if (x->shot.n_frames)
+        n->looks++;
+        if (x->state == SD_PULSE_GONE || x->result == SD_SHOT_GONE) {
+            leave_out(x, round, &n->ended);
+        } else if (is_shadowed(t, x)) {
+            leave_out(x, round, &n->skipped);
+            x->cpu_ns = 0; /* the other one's */
+        } else if (!is_wanted(x, round) ||
+                   (round->options->mode == SD_MODE_GIL && !holds_gil(t, x))) {
+            leave_out(x, round, &n->skipped);
+        } else if (!x->is_known) {
+            n->lost++;
+        } else if (x->shot.n_frames == 0) {
+            leave_out(x, round, &n->empty);
+            x->cpu_ns = 0;
+        } else {
             tell(t, x, round);
+        }
     }
 }
 
@@ -444,9 +527,12 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
     }
     for (i = 0; i < t->n_threads; i++)
         look_at(t->threads[i], round);
-    read_batch(t, round);
+    sd_target_note_stop(t, round->now_ns);
+    read_batches(t, round);
     read_rest(t, round);
     if (!sd_remote_is_alive(&t->remote)) {
+        round->counts->looks += t->n_threads;
+        round->counts->ended += t->n_threads;
         sd_target_end(t, round->listener);
         return;
     }
