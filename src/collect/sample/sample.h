@@ -50,6 +50,8 @@ struct sd_told { /* all borrowed for the call */
     struct sd_codes *codes;
     uint32_t serial; /* of these codes: (serial, code->id) never comes again */
     const struct sd_runtime *rt;
+    const struct sd_remote *remote; /* the process's memory, for who wants more of it */
+    uint64_t ident, state; /* threading.get_ident(); address of the thread state */
     void *
         *of_thread; /* a word that the listener may keep something in, NULL at first */
 };

@@ -144,6 +144,11 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
     return n_left ? 0 : SD_EGONE;
 }
 
+void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how)
+{
+    s->options.consistency = how;
+}
+
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s) { return &s->counts; }
 
 const struct sd_tree *sd_sampler_tree(const struct sd_sampler *s) { return &s->tree; }

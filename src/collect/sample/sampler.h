@@ -44,6 +44,9 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener);
  * of them is left. */
 int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener);
 
+/* From the next round on. */
+void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how);
+
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s);
 /* Borrowed until the next round.  Members are never removed. */
 const struct sd_tree *sd_sampler_tree(const struct sd_sampler *s);

@@ -411,6 +411,9 @@ static void tell(struct sd_target *t, struct sd_target_thread *x,
                             .codes = &t->codes,
                             .serial = t->serial,
                             .rt = &t->rt,
+                            .remote = &t->remote,
+                            .ident = x->who.ident,
+                            .state = x->who.state,
                             .of_thread = &x->of_listener };
 
     round->counts->samples++;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_DUMP_H
+#define SD_CLI_DUMP_H
+/* dump: one look at a running program, printed; in the layout of py-spy, so that what
+ * reads the one reads the other. */
+#include "cli/snapshot.h"
+#include "report/report.h"
+
+struct sd_dump_style {
+    struct sd_text_style text;
+    bool has_locals, has_full_files, is_qualified;
+};
+
+/* Process by process, the oldest thread of each first. */
+void sd_dump_text(struct sd_out *out, const struct sd_snapshot *p,
+                  const struct sd_sampler *s, const struct sd_dump_style *style);
+/* One array of all threads. */
+void sd_dump_json(struct sd_out *out, const struct sd_snapshot *p,
+                  const struct sd_sampler *s, const struct sd_dump_style *style);
+#endif
