@@ -169,6 +169,17 @@ static bool is_python_name(const char *path)
     return strstr(base_name(path), "python");
 }
 
+/* In which order files are asked: the program or its libpython, then what only has
+ * python in its name (extension modules have: cpython-311), then the rest. */
+static int rank_of(const char *path)
+{
+    const char *base = base_name(path);
+
+    if (strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0)
+        return 0;
+    return is_python_name(path) ? 1 : 2;
+}
+
 /* Old: the newest file name of a CPython without a _PyRuntime, for the sentence. */
 static bool search(struct found *f, const struct sd_remote *r,
                    const struct sd_maps *maps, const char *only, struct found *old)
@@ -177,11 +188,11 @@ static bool search(struct found *f, const struct sd_remote *r,
     int pass;
 
     *old = (struct found){ 0 };
-    for (pass = 0; pass < 2; pass++) {
+    for (pass = 0; pass < 3; pass++) {
         for (i = 0; i < maps->n && n < N_FILES_MAX; i++) {
             const struct sd_mapping *m = &maps->items[i];
 
-            if (!is_first_of_file(maps, i) || is_python_name(m->path) != (pass == 0) ||
+            if (!is_first_of_file(maps, i) || rank_of(m->path) != pass ||
                 (only && strcmp(m->path, only) != 0))
                 continue;
             n++;
