@@ -251,6 +251,8 @@ static void code(void)
     AT("code_bytecode", PyCodeObject, co_code_adaptive);
     AT("code_n_locals", PyCodeObject, co_nlocalsplus);
     AT("code_local_names", PyCodeObject, co_localsplusnames);
+    NO("code_cell_names");
+    NO("code_free_names");
 #else
     NO("code_qualname");
     AT("code_bytes", PyCodeObject, co_code);
@@ -258,6 +260,8 @@ static void code(void)
     NO("code_bytecode");
     AT("code_n_locals", PyCodeObject, co_nlocals);
     AT("code_local_names", PyCodeObject, co_varnames);
+    AT("code_cell_names", PyCodeObject, co_cellvars);
+    AT("code_free_names", PyCodeObject, co_freevars);
 #endif
 #if AT_LEAST(10)
     AT("code_lines", PyCodeObject, co_linetable);

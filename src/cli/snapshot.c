@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "process/stat.h"
 #include "process/value.h"
 
 enum {
@@ -79,13 +78,6 @@ static void read_locals(struct taking *t, const struct sd_told *told, size_t i,
 
 /* --- A thread */
 
-static bool is_stopped(pid_t pid, pid_t tid)
-{
-    struct sd_process_stat st;
-
-    return sd_thread_stat(pid, tid, &st) == 0 && (st.state == 'T' || st.state == 't');
-}
-
 /* Recursion: the frames of one stack mostly share their texts. */
 static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
                       struct sd_snapshot_frame *to)
@@ -144,8 +136,6 @@ static void take_thread(void *of, const struct sd_told *told)
                                       .name = keep(t, told->name),
                                       .flags = told->flags,
                                       .is_cut = told->is_cut };
-    if (told->tid && is_stopped(told->pid, told->tid))
-        x->flags |= SD_SAMPLE_STOPPED;
     x->frames = sd_arena_alloc(&t->to->arena, told->n_frames * sizeof *x->frames);
     t->to->has_no_room |= x->frames == NULL;
     for (size_t i = 0; x->frames && i < told->n_frames; i++)

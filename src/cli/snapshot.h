@@ -37,7 +37,7 @@ struct sd_snapshot_thread {
     pid_t pid, tid;
     uint64_t ident;
     const char *name;                 /* "" when it has none */
-    unsigned flags;                   /* enum sd_sample_flags, STOPPED included */
+    unsigned flags;                   /* enum sd_sample_flags */
     bool is_cut;                      /* the outer end is missing */
     struct sd_snapshot_frame *frames; /* innermost first */
     size_t n_frames;

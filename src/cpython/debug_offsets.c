@@ -92,6 +92,7 @@ static void forget_what_is_not_told(struct sd_layout *l)
 {
     l->type_basic_size = l->type_dict_offset = l->type_cached_keys = SD_NO_OFFSET;
     l->module_dict = SD_NO_OFFSET;
+    l->code_cell_names = l->code_free_names = SD_NO_OFFSET;
     l->keys_log2_size = l->keys_log2_bytes = l->keys_kind = SD_NO_OFFSET;
     l->keys_n_entries = l->keys_index = l->values_items = SD_NO_OFFSET;
 }

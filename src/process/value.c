@@ -80,10 +80,17 @@ static int put_float(struct writing *w, uint64_t at)
     return rc;
 }
 
-/* One byte of a literal: a quote, a backslash and what is no text have a backslash. */
-static void put_byte(struct writing *w, uint8_t c, bool is_text)
+/* As repr() chooses it: double quotes only where they save backslashes. */
+static char quote_for(const uint8_t *p, size_t n)
 {
-    if (c == '\'' || c == '\\')
+    return n && memchr(p, '\'', n) && !memchr(p, '"', n) ? '"' : '\'';
+}
+
+/* One byte of a literal: the quote, a backslash and what is no text have a backslash.
+ */
+static void put_byte(struct writing *w, uint8_t c, char quote, bool is_text)
+{
+    if (c == (uint8_t)quote || c == '\\')
         sd_buf_printf(w->to, "\\%c", c);
     else if (c == '\n')
         sd_buf_text(w->to, "\\n");
@@ -104,13 +111,18 @@ static int put_str(struct writing *w, uint64_t at)
     int rc = sd_object_str(w->r, w->l, at, most, &text);
 
     if (rc == 0) {
-        sd_buf_text(w->to, "'");
+        char quote = quote_for(text.p, text.n);
+
+        sd_buf_u8(w->to, (uint8_t)quote);
         for (i = 0; i < text.n; i++) {
             if (is_full(w) && (text.p[i] & 0xc0) != 0x80)
                 break; /* never in the middle of a character */
-            put_byte(w, text.p[i], true);
+            put_byte(w, text.p[i], quote, true);
         }
-        sd_buf_text(w->to, i < text.n ? "..." : "'");
+        if (i < text.n)
+            sd_buf_text(w->to, "...");
+        else
+            sd_buf_u8(w->to, (uint8_t)quote);
     }
     sd_buf_release(&text);
     return rc;
@@ -119,6 +131,7 @@ static int put_str(struct writing *w, uint64_t at)
 static int put_bytes(struct writing *w, uint64_t at)
 {
     uint8_t p[N_BYTES_MAX];
+    char quote;
     uint64_t length;
     size_t n, i;
     int rc = sd_remote_u64(w->r, at + w->l->bytes_n, &length);
@@ -131,10 +144,14 @@ static int put_bytes(struct writing *w, uint64_t at)
     rc = sd_remote_read(w->r, at + w->l->bytes_data, p, n);
     if (rc < 0)
         return rc;
-    sd_buf_text(w->to, "b'");
+    quote = quote_for(p, n);
+    sd_buf_printf(w->to, "b%c", quote);
     for (i = 0; i < n && !is_full(w); i++)
-        put_byte(w, p[i], false);
-    sd_buf_text(w->to, i < length ? "..." : "'");
+        put_byte(w, p[i], quote, false);
+    if (i < length)
+        sd_buf_text(w->to, "...");
+    else
+        sd_buf_u8(w->to, (uint8_t)quote);
     return 0;
 }
 
@@ -342,27 +359,65 @@ static int add_local(struct sd_locals *locals, const struct sd_remote *r,
     return rc;
 }
 
+/* `n` variables whose values stand at `slots` and whose names are the items of a tuple.
+ */
+static int read_slots(struct sd_locals *locals, const struct sd_remote *r,
+                      const struct sd_layout *l, uint64_t slots, uint64_t names,
+                      size_t n, size_t n_args)
+{
+    uint64_t *words = sd_alloc(2 * n * sizeof *words + 1);
+    size_t i;
+    int rc;
+
+    if (!words)
+        return sd_no_memory();
+    rc = sd_remote_read(r, slots, words, n * sizeof *words);
+    if (rc == 0)
+        rc = sd_remote_read(r, names + l->tuple_items, words + n, n * sizeof *words);
+    for (i = 0; rc == 0 && i < n; i++)
+        if (words[i] & l->code_mask)
+            rc = add_local(locals, r, l, words[n + i], words[i] & l->code_mask,
+                           i < n_args);
+    sd_free(words);
+    return rc;
+}
+
+/* Where cells have lists of their own: those of the tuple at this offset of the code.
+ * They begin at *slots, which becomes where they end. */
+static int read_cells(struct sd_locals *locals, const struct sd_remote *r,
+                      const struct sd_layout *l, const struct sd_code *code,
+                      uint32_t offset, uint64_t *slots)
+{
+    uint64_t names, n;
+    int rc = sd_remote_u64(r, code->address + offset, &names);
+
+    if (rc == 0)
+        rc = sd_remote_u64(r, names + l->var_n_items, &n);
+    if (rc == 0 && n > SD_LOCALS_MAX)
+        rc = SD_ETORN;
+    if (rc == 0 && n > 0)
+        rc = read_slots(locals, r, l, *slots, names, n, 0);
+    if (rc == 0)
+        *slots += n * 8;
+    return rc;
+}
+
 int sd_locals_read(struct sd_locals *locals, const struct sd_remote *r,
                    const struct sd_runtime *rt, const struct sd_frame *frame,
                    const struct sd_code *code)
 {
     const struct sd_layout *l = &rt->layout;
-    size_t n = code->n_locals < SD_LOCALS_MAX ? code->n_locals : SD_LOCALS_MAX, i;
-    uint64_t *words = sd_alloc(2 * n * sizeof *words + 1);
+    uint64_t slots = frame->address + l->frame_locals;
+    size_t n = code->n_locals < SD_LOCALS_MAX ? code->n_locals : SD_LOCALS_MAX;
     int rc;
 
     locals->n = 0;
-    if (!words)
-        return sd_no_memory();
-    rc = sd_remote_read(r, frame->address + l->frame_locals, words, n * sizeof *words);
-    if (rc == 0)
-        rc = sd_remote_read(r, code->local_names + l->tuple_items, words + n,
-                            n * sizeof *words);
-    for (i = 0; rc == 0 && i < n; i++)
-        if (words[i] & l->code_mask)
-            rc = add_local(locals, r, l, words[n + i], words[i] & l->code_mask,
-                           i < code->n_args);
-    sd_free(words);
+    rc = read_slots(locals, r, l, slots, code->local_names, n, code->n_args);
+    slots += (uint64_t)code->n_locals * 8;
+    if (rc == 0 && l->code_cell_names != SD_NO_OFFSET)
+        rc = read_cells(locals, r, l, code, l->code_cell_names, &slots);
+    if (rc == 0 && l->code_free_names != SD_NO_OFFSET)
+        rc = read_cells(locals, r, l, code, l->code_free_names, &slots);
     return rc;
 }
 
