@@ -11,6 +11,7 @@ enum {
     N_HEADER = 1024,     /* code_size of every version is at most this */
     N_BYTES_HEADER = 64, /* bytes_size of every version is at most this */
     N_BATCH = 256,       /* code objects that are compared by one system call */
+    N_VERIFIED = 64,     /* the same where the caller names them */
 #ifdef SD_TINY
     N_FIRST_SLOTS = 4,
 #else
@@ -287,6 +288,7 @@ static int add(struct sd_codes *c, struct sd_code *code)
     c->all = all;
     if (grow(c) < 0)
         return SD_ENOMEM;
+    code->checked_ns = c->now_ns;
     slot = slot_of(c->slots, c->n_slots, code->address);
     if (!slot->address)
         c->n_used++;
@@ -332,8 +334,10 @@ static size_t compare(struct sd_codes *c, const struct sd_layout *l,
     for (i = 0; i < n; i++) {
         if (i < n_read) {
             take_stamp(l, headers + i * l->code_size, stamp);
-            if (memcmp(stamp, some[i]->stamp, sizeof stamp) == 0)
+            if (memcmp(stamp, some[i]->stamp, sizeof stamp) == 0) {
+                some[i]->checked_ns = c->now_ns;
                 continue;
+            }
         }
         retire(c, some[i]);
         n_retired++;
@@ -386,6 +390,27 @@ int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
     sd_free(headers);
     if (n_retired)
         *n_retired = retired;
+    return rc;
+}
+
+int sd_codes_verify(struct sd_codes *c, const struct sd_remote *r,
+                    const struct sd_runtime *rt, const struct sd_code *const *some,
+                    size_t n, size_t *n_retired)
+{
+    uint8_t headers[N_VERIFIED * N_HEADER];
+    struct sd_code *own[N_VERIFIED];
+    size_t at, i;
+    int rc = 0;
+
+    *n_retired = 0;
+    for (at = 0; rc == 0 && at < n;) {
+        size_t settled = n - at < N_VERIFIED ? n - at : N_VERIFIED;
+
+        for (i = 0; i < settled; i++)
+            own[i] = c->all[some[at + i]->id];
+        rc = check_some(c, r, &rt->layout, own, &settled, headers, n_retired);
+        at += settled;
+    }
     return rc;
 }
 

@@ -4,8 +4,9 @@
 /* code: code objects of a process, each read once and known by its address.
  *
  * Addresses are reused: a code object is freed and another one, or something else,
- * takes its place.  So what was read is checked again (sd_codes_check, all in a few
- * batched reads, about once a second): where the fields have changed the entry is
+ * takes its place, as happens to the code of every module once it is imported.  So what
+ * was read is checked again: those in use by sd_codes_verify, as often as their user
+ * wants it, or all by sd_codes_check.  Where the fields have changed the entry is
  * retired and the next use of the address reads anew under a new id.  Retired entries
  * stay until release, so that ids and pointers given out stay good. */
 #include <stdbool.h>
@@ -38,6 +39,7 @@ struct sd_code {
     uint64_t local_names; /* address of the tuple of their names */
     const char *name, *qualname, *filename; /* UTF-8; qualname "" where there is none */
     bool is_retired;                        /* another object has its address now */
+    uint64_t checked_ns; /* sd_codes.now_ns when it was last read or compared */
 
     /* code.c's own: */
     uint64_t stamp[SD_CODE_STAMP]; /* the fields that sd_codes_check compares */
@@ -64,6 +66,7 @@ struct sd_codes {               /* all zero is a fresh one */
     size_t n, cap;
     struct sd_arena arena; /* everything the codes hold */
     struct sd_intern names;
+    uint64_t now_ns; /* set by the owner; any clock that only goes forward */
 };
 
 /* hot: no system call, no allocation.  NULL when the address is not known yet. */
@@ -88,6 +91,10 @@ int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
  * many goes to *n_retired, which may be NULL. */
 int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
                    const struct sd_runtime *rt, size_t *n_retired);
+/* The same for these, each of them live; those that pass are checked now. */
+int sd_codes_verify(struct sd_codes *c, const struct sd_remote *r,
+                    const struct sd_runtime *rt, const struct sd_code *const *some,
+                    size_t n, size_t *n_retired);
 void sd_codes_release(struct sd_codes *c);
 
 /* hot: whether a frame's raw frame_instr can belong to this code. */

@@ -9,7 +9,8 @@
 /* A read that takes longer than these together was interrupted; it usually takes a
  * fifth. */
 #define QUICK_NS 20000u
-#define RANGE_NS 1000u /* for each range; and 1 for each 4 bytes */
+#define RANGE_NS 1000u     /* for each range; and 1 for each 4 bytes */
+#define DOUBT_NS 10000000u /* what is known of a code object is believed this long */
 
 void sd_shot_init(struct sd_shot *s, uint64_t thread)
 {
@@ -25,6 +26,7 @@ void sd_shot_release(struct sd_shot *s)
     sd_free(s->from);
     sd_free(s->copy);
     sd_free(s->order);
+    sd_free(s->doubts);
     sd_shot_init(s, 0);
 }
 
@@ -114,6 +116,56 @@ static enum sd_shot_result salvage(struct sd_shot *s, size_t n_cut)
     return SD_SHOT_PARTIAL;
 }
 
+/* What a module runs when it is imported is freed the moment it has run, and nothing is
+ * more often put in its place than the code of its functions: no trust at all.  The
+ * outermost is the program's own, and stays. */
+static bool is_fleeting(const struct sd_shot *s, size_t i)
+{
+    return i + 1 < s->n_frames && s->frames[i].code->name[0] == '<' &&
+           strcmp(s->frames[i].code->name, "<module>") == 0;
+}
+
+/* Codes of these frames that were not looked at for a while, each once. */
+static int gather_doubts(struct sd_shot *s, struct sd_codes *codes, size_t *n)
+{
+    size_t i;
+
+    for (*n = 0, i = 0; i < s->n_frames; i++) {
+        struct sd_code *code = codes->all[s->frames[i].code->id];
+        const struct sd_code **doubts;
+
+        if (codes->now_ns - code->checked_ns < DOUBT_NS &&
+            !(is_fleeting(s, i) && code->checked_ns < codes->now_ns))
+            continue;
+        doubts = sd_grow_array(s->doubts, &s->cap_doubts, *n + 1, sizeof *doubts);
+        if (!doubts)
+            return SD_ENOMEM;
+        s->doubts = doubts;
+        doubts[(*n)++] = code;
+        code->checked_ns = codes->now_ns; /* as it will be, or it is retired */
+    }
+    return 0;
+}
+
+/* Whether the codes of the frames are still those that we know by their addresses. */
+static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_of *of,
+                                       enum sd_shot_result result)
+{
+    size_t n, n_retired = 0;
+    int rc;
+
+    if ((result != SD_SHOT_GOOD && result != SD_SHOT_PARTIAL) || of->is_blind)
+        return result;
+    rc = gather_doubts(s, of->codes, &n);
+    if (rc == 0 && n > 0) {
+        s->n_calls++;
+        rc = sd_codes_verify(of->codes, of->remote, of->rt, s->doubts, n, &n_retired);
+    }
+    if (rc == SD_EGONE || rc == SD_EACCESS)
+        return SD_SHOT_GONE;
+    return rc < 0 || n_retired ? SD_SHOT_TORN : result;
+}
+
 static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
                                        bool is_last)
 {
@@ -167,7 +219,7 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
         s->cframe = sd_shot_thread_word(s, l, l->thread_frame);
         return SD_SHOT_STALE;
     }
-    return judge_chain(&w, innermost(s, l), is_last);
+    return judge_codes(s, of, judge_chain(&w, innermost(s, l), is_last));
 }
 
 /* --- Taking */

@@ -12,6 +12,10 @@
  * and what it had called them from cannot have changed either: a lock that the writer
  * need not know of.
  *
+ * A frame names its code by an address.  What was known of a code object is compared
+ * with it again when that is 10 ms old, after the frames were read: what is still there
+ * then was there before, because the frame held it.
+ *
  * What does not agree is torn.  A guess that was wrong (another chunk, a frame not
  * asked for) is stale: the guess is corrected and the shot taken again.  From a torn
  * shot the outer frames that both copies agree on can be kept: a partial stack. */
@@ -97,6 +101,8 @@ struct sd_shot {
     uint64_t again_from, again_to;         /* addresses of the second look */
     uint32_t *order; /* owned; spots by address, to read neighbours at once */
     size_t cap_order;
+    const struct sd_code **doubts; /* owned; codes that must be compared again */
+    size_t cap_doubts;
 };
 
 void sd_shot_init(struct sd_shot *s, uint64_t thread);

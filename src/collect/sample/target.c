@@ -12,7 +12,6 @@ enum {
 };
 #define LIST_NS 1000000000u       /* between two readings of the list of threads */
 #define HEAD_NS 10000000u         /* between two looks at its head */
-#define CODES_NS 1000000000u      /* between two checks of the known code objects */
 #define NAMES_FIRST_NS 5000000u   /* a thread without a name: asked again after this */
 #define NAMES_LAST_NS 2000000000u /* at the latest */
 #define TRY_FIRST_NS 1000000u     /* a process without Python, the same */
@@ -29,6 +28,7 @@ thread_new(struct sd_target *t, const struct sd_python_thread *who, uint64_t now
     if (!x)
         return NULL;
     x->who = *who;
+    x->is_scattered = t->rt.layout.frames_style == SD_FRAMES_OBJECTS;
     sd_shot_init(&x->shot, who->state);
     sd_pulse_init(&x->pulse, t->pid, who->tid, t->n_threads < N_KEPT);
     sd_followed_init(&x->followed);
@@ -308,12 +308,13 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
         rc = sd_remote_open(&t->remote, t->pid);
     if (rc == 0)
         rc = sd_runtime_find(&t->rt, &t->remote, hints);
+    if (rc == 0 && sd_runtime_check(&t->rt, &t->remote) < 0)
+        rc = sd_fail(SD_EABSENT, "the Python of process %d is ending", (int)t->pid);
     if (rc == 0)
         rc = read_list(t, round);
     if (rc < 0)
         return rc;
     t->state = SD_TARGET_RUNS;
-    t->next_codes_ns = round->now_ns + CODES_NS;
     t->next_head_ns = round->now_ns + HEAD_NS;
     t->serial = (uint32_t)++round->counts->processes;
     return 0;
@@ -393,9 +394,6 @@ int sd_target_keep_up(struct sd_target *t, struct sd_round *round)
         rc = read_list(t, round);
     if (rc == 0 && round->now_ns >= t->next_names_ns)
         read_names(t, round->now_ns);
-    if (rc == 0 && round->now_ns >= t->next_codes_ns) {
-        rc = sd_codes_check(&t->codes, &t->remote, &t->rt, NULL);
-        t->next_codes_ns = round->now_ns + CODES_NS;
-    }
+    t->codes.now_ns = round->now_ns;
     return rc == SD_ETORN || rc == SD_ENOMEM ? 0 : rc;
 }

@@ -26,8 +26,9 @@ struct sd_target_thread {
     uint64_t start_ticks;
     char name[SD_THREAD_NAME];
     bool has_python_name;
-    bool is_listed;  /* seen in the list just read */
-    bool shares_tid; /* with another thread state, of another interpreter */
+    bool is_listed;    /* seen in the list just read */
+    bool shares_tid;   /* with another thread state, of another interpreter */
+    bool is_scattered; /* each frame of it is an object of its own */
     struct sd_shot shot;
     struct sd_pulse pulse;
     struct sd_followed followed;
@@ -78,7 +79,7 @@ struct sd_target {
     size_t n_interpreters, cap_interpreters;
     uint64_t next_try_ns; /* WAITS: when to look for a Python again */
     uint64_t wait_ns;     /* and how long to wait after that */
-    uint64_t next_list_ns, next_head_ns, next_codes_ns, next_names_ns;
+    uint64_t next_list_ns, next_head_ns, next_names_ns;
     uint64_t names_wait_ns;
     uint64_t next_stop_ns; /* when to ask again whether it is stopped */
     bool is_stopped;       /* by job control or a debugger, as a whole */
@@ -111,7 +112,7 @@ void sd_target_round(struct sd_target *t, struct sd_round *round);
 void sd_target_try(struct sd_target *t, struct sd_round *round);
 void sd_target_forget(struct sd_target *t, const struct sd_listener *listener);
 void sd_target_end(struct sd_target *t, const struct sd_listener *listener);
-/* What is due now and then: the list of threads, their names, the code objects. */
+/* What is due now and then: the list of threads, their names. */
 int sd_target_keep_up(struct sd_target *t, struct sd_round *round);
 /* Asks whether the process is stopped, where none of its threads can run. */
 void sd_target_note_stop(struct sd_target *t, uint64_t now_ns);

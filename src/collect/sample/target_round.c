@@ -62,14 +62,20 @@ static bool is_rate_followed(const struct sd_round *round)
            round->options->period_ns == 0;
 }
 
-/* A thread that waits does not move: it need not be followed or stopped. */
+/* A thread that waits does not move: it need not be followed or stopped.
+ *
+ * Frames that lie together are copied within a few nanoseconds, twice.  Where each is
+ * an object of its own, copying takes microseconds, in which a short loop can come
+ * round to where it was: two copies that agree are no proof then (one stack in 2,500
+ * was wrong), and the thread is always followed. */
 static bool must_follow(const struct sd_target_thread *x, const struct sd_round *round)
 {
     if (x->state != SD_PULSE_RUNS || !x->who.tid)
         return false;
     switch (round->options->consistency) {
     case SD_CONSISTENCY_AUTO: /* torn a moment ago: one that runs this fast */
-        return (x->is_followed || x->was_torn) && is_rate_followed(round);
+        return (x->is_followed || x->was_torn || x->is_scattered) &&
+               is_rate_followed(round);
     case SD_CONSISTENCY_FOLLOW:
         return true;
     case SD_CONSISTENCY_PAUSE:
