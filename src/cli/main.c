@@ -84,7 +84,7 @@ static int run_verb(const struct sd_verb *verb, const struct sd_option_value *be
     values = sd_zalloc((count_values(tables, n_tables) + 1) * sizeof *values);
     if (!values)
         return sd_say_failure(sd_no_memory());
-    if (verb->takes_program)
+    if (verb->takes_program || verb->takes_command)
         rc = sd_parse_before_program(tables, n_tables, argc, argv, values, &c.words,
                                      &c.n_words);
     else {

@@ -21,6 +21,7 @@ struct sd_verb {
     const struct sd_option *options;
     bool takes_program; /* the words are a program and its arguments: the first one
                            ends the options; collectors' options are understood too */
+    bool takes_command; /* the same, without the collectors' options */
     const struct sd_collector_about *collector; /* of a verb that is one, else NULL */
     int (*run)(const struct sd_command *c);     /* returns the exit status */
 };
