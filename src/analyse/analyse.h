@@ -13,7 +13,7 @@ int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v);
 /* The same as a tree of nested sections. */
 int sd_analyse_section_tree(const struct sd_profile *p, struct sd_view *v);
 /* Processes: one row each and one for the tree: wall, cpu, cpu %, peak, rss and vms
- * max, threads, read, written, received, sent. */
+ * max, threads, read, written, received, sent, the same over TCP. */
 int sd_analyse_processes(const struct sd_profile *p, struct sd_view *v);
 /* Readings: one row per series: metric, track, n, min, mean, max, last. */
 int sd_analyse_series(const struct sd_profile *p, struct sd_view *v);

@@ -34,6 +34,8 @@ static const struct {
     { "written", "bytes written" },
     { "received", "network received" },
     { "sent", "network sent" },
+    { "tcp_received", "received over TCP connections" },
+    { "tcp_sent", "sent over TCP connections" },
 };
 
 static const char *quantity_of(const char *metric)

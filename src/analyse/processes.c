@@ -24,6 +24,8 @@ enum column {
     WRITTEN,
     RECEIVED,
     SENT,
+    TCP_RECEIVED,
+    TCP_SENT,
     STATUS,
     HOST,
     N_COLUMNS,
@@ -54,6 +56,11 @@ static const struct sd_column columns[N_COLUMNS] = {
     [RECEIVED] = { "received", "network bytes received in its namespace", SD_CELL_BYTES,
                    false, 8 },
     [SENT] = { "sent", "network bytes sent in its namespace", SD_CELL_BYTES, false, 8 },
+    [TCP_RECEIVED] = { "tcp_received",
+                       "network bytes received over its own TCP connections",
+                       SD_CELL_BYTES, false, 7 },
+    [TCP_SENT] = { "tcp_sent", "network bytes sent over its own TCP connections",
+                   SD_CELL_BYTES, false, 7 },
     [STATUS] = { "status", "exit status, or minus the signal that ended it",
                  SD_CELL_COUNT, false, 6 },
     [HOST] = { "host", "machine it ran on", SD_CELL_TEXT, true, 9 },
@@ -138,6 +145,8 @@ static int fill_process(const struct sd_profile *p, uint32_t at,
     row[WRITTEN] = amount(p, id, "written", SD_CELL_BYTES);
     row[RECEIVED] = amount(p, id, "received", SD_CELL_BYTES);
     row[SENT] = amount(p, id, "sent", SD_CELL_BYTES);
+    row[TCP_RECEIVED] = amount(p, id, "tcp_received", SD_CELL_BYTES);
+    row[TCP_SENT] = amount(p, id, "tcp_sent", SD_CELL_BYTES);
     if (t->status != SD_STATUS_UNKNOWN)
         row[STATUS] = sd_cell_number(SD_CELL_COUNT, t->status);
     return 0;
@@ -158,11 +167,12 @@ static int set_moment(const struct sd_profile *p, const char *metric,
     return rc;
 }
 
-/* Amounts add up.  (Network bytes too: collectors book them on one process of each
- * namespace.) */
+/* Amounts add up.  (Network bytes too: collectors book those of a namespace, and those
+ * of a connection, on one process.) */
 static void add_amounts(const struct sd_view_table *t, struct sd_cell *row)
 {
-    static const enum column amounts[] = { CPU, READ, WRITTEN, RECEIVED, SENT };
+    static const enum column amounts[] = { CPU,  READ,         WRITTEN, RECEIVED,
+                                           SENT, TCP_RECEIVED, TCP_SENT };
 
     for (size_t k = 0; k < sizeof amounts / sizeof amounts[0]; k++)
         for (size_t i = 1; i < t->n_rows; i++) {

@@ -14,5 +14,5 @@ enum sd_rss_metric {
 extern const struct sd_metric_about sd_rss_metrics[SD_RSS_N_METRICS + 1];
 
 /* In the order of the options in about.c. */
-enum sd_rss_option { SD_RSS_EVERY, SD_RSS_CHILDREN, SD_RSS_WITH_PSS };
+enum sd_rss_option { SD_RSS_EVERY, SD_RSS_CHILDREN, SD_RSS_WITH_PSS, SD_RSS_WITH_TCP };
 #endif

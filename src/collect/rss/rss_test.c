@@ -27,7 +27,7 @@ struct recording {
     char path[96];
 };
 
-static struct sd_option_value options[3];
+static struct sd_option_value options[4];
 
 static void set_options(uint64_t every_ns, bool children, bool pss)
 {

@@ -34,6 +34,8 @@ struct sd_watched {
     uint64_t network_ns; /* inode of its network namespace, or 0 */
     int64_t peak_bytes;  /* largest seen */
     struct sd_io_account io;
+    struct sd_tcp_account tcp;
+    bool has_told_tcp; /* a point with its TCP bytes is written */
 };
 
 /* --- Tracks ---------------------------------------------------------------------- */
@@ -83,7 +85,11 @@ static uint64_t mask_of(const struct sd_watch *w)
 {
     uint64_t all = ((uint64_t)1 << SD_RSS_N_METRICS) - 1;
 
-    return w->reads_pss ? all : all & ~((uint64_t)1 << SD_RSS_PSS);
+    if (!w->reads_pss)
+        all &= ~((uint64_t)1 << SD_RSS_PSS);
+    if (!w->reads_tcp)
+        all &= ~((uint64_t)1 << SD_RSS_TCP_RECEIVED | (uint64_t)1 << SD_RSS_TCP_SENT);
+    return all;
 }
 
 static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
@@ -95,6 +101,8 @@ static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
     struct sd_rec_point *e;
     size_t len = sizeof *e + n * sizeof e->values[0];
     uint32_t shape, track;
+    int64_t *to;
+    int i;
 
     if (!sd_log_room(l, len + SD_ROOM_SHAPE + (ANCESTORS_MAX + 1) * TRACK_ROOM))
         return;
@@ -109,9 +117,16 @@ static void write_point(const struct sd_watch *w, struct sd_log *l, size_t at,
     e->track = track;
     e->pad = 0;
     e->time = time;
-    /* pss is the last metric, so the values of the others are the first n. */
-    memcpy(e->values, values, n * sizeof e->values[0]);
+    for (i = 0, to = e->values; i < SD_RSS_N_METRICS; i++)
+        if (mask >> i & 1)
+            *to++ = values[i];
     sd_log_commit(l, 1, time);
+}
+
+static void fill_none(int64_t v[SD_RSS_N_METRICS])
+{
+    for (int i = 0; i < SD_RSS_N_METRICS; i++)
+        v[i] = SD_VALUE_NONE;
 }
 
 static int64_t known(int64_t v) { return v < 0 ? SD_VALUE_NONE : v; }
@@ -128,6 +143,7 @@ static void fill(int64_t v[SD_RSS_N_METRICS], const struct sd_usage *u)
     v[SD_RSS_SENT] = known(u->sent_bytes);
     v[SD_RSS_PEAK_RSS] = known(u->peak_bytes);
     v[SD_RSS_PSS] = known(u->pss_bytes);
+    v[SD_RSS_TCP_RECEIVED] = v[SD_RSS_TCP_SENT] = SD_VALUE_NONE;
 }
 
 /* A process born while we watch has used all that it ever used under our eyes, also
@@ -137,27 +153,45 @@ static void write_birth(const struct sd_watch *w, struct sd_log *l, size_t at,
 {
     uint64_t born = sd_process_start_ns(w->tree.members[at].start_ticks);
     int64_t v[SD_RSS_N_METRICS];
-    int i;
 
     if (at == 0)
         return; /* the root may be older than we are */
-    for (i = 0; i < SD_RSS_N_METRICS; i++)
-        v[i] = SD_VALUE_NONE;
+    fill_none(v);
     v[SD_RSS_CPU] = v[SD_RSS_READ] = v[SD_RSS_WRITTEN] = 0;
     born = born < w->started_ns ? w->started_ns : born;
     write_point(w, l, at, born > now ? now : born, v);
 }
 
-/* --- One process ----------------------------------------------------------------- */
-
-static uint64_t network_of(pid_t pid)
+/* The same for its connections, which are looked at less often, and not of every
+ * process. */
+static void write_first_tcp(const struct sd_watch *w, struct sd_log *l, size_t at)
 {
-    char path[64];
-    struct stat st;
+    int64_t v[SD_RSS_N_METRICS];
 
-    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-    return stat(path, &st) == 0 ? st.st_ino : 0;
+    if (at == 0)
+        return;
+    fill_none(v);
+    v[SD_RSS_TCP_RECEIVED] = v[SD_RSS_TCP_SENT] = 0;
+    write_point(w, l, at, sd_clock_ns(), v);
 }
+
+/* Between two looks there is nothing to say. */
+static void fill_tcp(const struct sd_watch *w, struct sd_log *l, size_t at,
+                     int64_t v[SD_RSS_N_METRICS])
+{
+    struct sd_watched *p = w->tree.members[at].of_user;
+
+    if (!p->tcp.has_news)
+        return;
+    p->tcp.has_news = false;
+    if (!p->has_told_tcp)
+        write_first_tcp(w, l, at);
+    p->has_told_tcp = true;
+    v[SD_RSS_TCP_RECEIVED] = p->tcp.received_bytes;
+    v[SD_RSS_TCP_SENT] = p->tcp.sent_bytes;
+}
+
+/* --- One process ----------------------------------------------------------------- */
 
 static struct sd_watched *watched(struct sd_watch *w, size_t at)
 {
@@ -170,7 +204,7 @@ static struct sd_watched *watched(struct sd_watch *w, size_t at)
     if (!p)
         return NULL; /* not read this time */
     sd_usage_init(&p->reader, m->pid);
-    p->network_ns = network_of(m->pid);
+    p->network_ns = sd_tcp_namespace(m->pid);
     p->is_kept = w->n_kept < SD_WATCH_KEPT_MAX;
     w->n_kept += p->is_kept;
     w->has_changed = true;
@@ -190,6 +224,7 @@ static void let_go(struct sd_watch *w, size_t at)
     if (parent != SIZE_MAX && w->tree.members[parent].of_user)
         sd_io_child_ended(&((struct sd_watched *)w->tree.members[parent].of_user)->io,
                           &p->io);
+    sd_connections_leave(&w->connections, &p->tcp);
     w->n_kept -= p->is_kept;
     w->has_changed = true;
     sd_usage_release(&p->reader);
@@ -239,6 +274,22 @@ static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
     return what;
 }
 
+/* What its connections carried up to the end, if that is more than was written: alone,
+ * because nothing else of it can be read any more. */
+static void write_last(struct sd_watch *w, struct sd_log *l, size_t at)
+{
+    struct sd_watched *p = w->tree.members[at].of_user;
+    int64_t values[SD_RSS_N_METRICS];
+
+    if (p->tcp.n_open)
+        sd_connections_settle(&w->connections, &p->tcp);
+    if (!p->has_begun || !p->tcp.has_news)
+        return;
+    fill_none(values);
+    fill_tcp(w, l, at, values);
+    write_point(w, l, at, sd_clock_ns(), values);
+}
+
 /* False when it has ended, or the pid is another's by now. */
 static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t now)
 {
@@ -259,7 +310,10 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
     if (!p->has_begun)
         write_birth(w, l, at, now);
     p->has_begun = true;
+    if (u.n_threads == 0 && p->tcp.n_open) /* a zombie: its connections are closing */
+        sd_connections_settle(&w->connections, &p->tcp);
     fill(values, &u);
+    fill_tcp(w, l, at, values);
     write_point(w, l, at, sd_clock_ns(), values);
     return true;
 }
@@ -296,10 +350,28 @@ int sd_watch_init(struct sd_watch *w, const struct sd_collect *how)
     w->how = how;
     w->follows_children = how->options[SD_RSS_CHILDREN].number != 0;
     w->reads_pss = how->options[SD_RSS_WITH_PSS].number != 0;
+    w->reads_tcp = how->options[SD_RSS_WITH_TCP].number != 0;
     w->started_ns = sd_clock_ns();
     if (getrusage(RUSAGE_SELF, &own) == 0)
         w->own_floor_bytes = own.ru_maxrss * 1024;
     return sd_tree_init(&w->tree, how->root);
+}
+
+static void look_at_connections(struct sd_watch *w, uint64_t now)
+{
+    size_t i;
+
+    sd_connections_hear(&w->connections);
+    if (!sd_connections_are_due(&w->connections, now))
+        return;
+    sd_connections_begin(&w->connections, now);
+    for (i = 0; i < w->tree.n; i++) {
+        struct sd_watched *p = w->tree.members[i].of_user;
+
+        if (p)
+            sd_connections_take(&w->connections, p->reader.pid, &p->tcp);
+    }
+    sd_connections_finish(&w->connections);
 }
 
 bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
@@ -314,10 +386,14 @@ bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
             watched(w, i);
     if (w->has_changed)
         share_out_network(w);
+    if (w->reads_tcp)
+        look_at_connections(w, now);
     for (i = w->tree.n; i-- > 0;) /* children before their parents (io.h) */
         if (!w->tree.members[i].is_gone && w->tree.members[i].of_user &&
-            !read_one(w, l, i, now))
+            !read_one(w, l, i, now)) {
+            write_last(w, l, i);
             let_go(w, i);
+        }
     if (now >= w->next_pss_ns)
         w->next_pss_ns = now + PSS_EVERY_NS;
     return w->tree.n_gone < w->tree.n;
@@ -343,15 +419,13 @@ void sd_watch_read_end(struct sd_watch *w, struct sd_log *l)
     int64_t v[SD_RSS_N_METRICS];
     struct rusage use;
     int64_t bytes;
-    int i;
 
     if (!root || w->tree.n > 1 || !ended_with(w->how->root, &use))
         return;
     bytes = (int64_t)use.ru_maxrss * 1024;
     if (bytes <= w->own_floor_bytes || bytes <= root->peak_bytes)
         return;
-    for (i = 0; i < SD_RSS_N_METRICS; i++)
-        v[i] = SD_VALUE_NONE;
+    fill_none(v);
     v[SD_RSS_PEAK_RSS] = root->peak_bytes = bytes;
     write_point(w, l, 0, sd_clock_ns(), v);
 }
@@ -363,6 +437,7 @@ void sd_watch_release(struct sd_watch *w)
     for (i = 0; i < w->tree.n; i++)
         if (!w->tree.members[i].is_gone)
             let_go(w, i);
+    sd_connections_release(&w->connections);
     sd_assert(w->n_kept == 0);
     sd_tree_release(&w->tree);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collect/collector.h"
+#include "collect/rss/connections.h"
 #include "process/tree.h"
 #include "process/usage.h"
 
@@ -21,11 +22,12 @@ struct sd_watched; /* one process: watch.c's own */
 struct sd_watch {
     const struct sd_collect *how; /* borrowed */
     struct sd_tree tree;          /* each member's of_user is a struct sd_watched */
-    bool follows_children, reads_pss;
-    size_t n_kept;           /* processes with kept-open descriptors */
-    bool has_changed;        /* somebody came or went: who reads the network? */
-    uint64_t next_pss_ns;    /* CLOCK_MONOTONIC */
-    uint64_t started_ns;     /* the same, of the first reading */
+    bool follows_children, reads_pss, reads_tcp;
+    size_t n_kept;        /* processes with kept-open descriptors */
+    bool has_changed;     /* somebody came or went: who reads the network? */
+    uint64_t next_pss_ns; /* CLOCK_MONOTONIC */
+    uint64_t started_ns;  /* the same, of the first reading */
+    struct sd_connections connections;
     int64_t own_floor_bytes; /* our own largest memory when the program was started */
 };
 
