@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The rows of the table: what is compared with what, and the goal."""
+
+TACHYON = "tachyon"
+
+
+class Row:
+    """One line of the table.  `ours` and `peer` are names of measurements of `worker`; goals are checked on medians.
+
+    unit: ns, % or /s.  most, least: what ours may be; at_most, at_least: what ours ÷ peer may be; more: most that ours may
+    be beyond the peer.  Two percentages have no ratio unless asked for: both may be nothing."""
+
+    def __init__(self, name, worker, ours, peer=None, goal="-", unit="ns", most=None, least=None, at_most=None, at_least=None, more=None,
+                 has_ratio=None):
+        self.name, self.worker, self.ours, self.peer, self.goal, self.unit = name, worker, ours, peer, goal, unit
+        self.most, self.least, self.at_most, self.at_least, self.more = most, least, at_most, at_least, more
+        self.has_ratio = unit != "%" if has_ratio is None else has_ratio
+
+
+SECTIONS = [
+    Row("section, time and memory", "sections", "time-memory", "amltk", "≤ 6 µs, ≥ 15× cheaper", most=6000, at_most=1 / 15),
+    Row("section, everything", "sections", "all", "amltk", "≤ 15 µs", most=15000),
+    Row("section, wall time only", "sections", "wall", "amltk", "≤ 0.4 µs", most=400),
+    Row("recorded section, time and memory", "recorded", "time-memory", "amltk", "≤ 6 µs, ≥ 15× cheaper", most=6000, at_most=1 / 15),
+    Row("recorded section, everything", "recorded", "all", "amltk", "≤ 15 µs", most=15000),
+    Row("recorded section, wall time only", "recorded", "wall", "amltk", "≤ 0.4 µs", most=400),
+    Row("section, disabled", "sections", "disabled", "empty", "≤ 1.2×", at_most=1.2),
+    Row("RSS and VMS, in C", "rss_read", "rss-vms", None, "≤ 1.5 µs", most=1500),
+    Row("a look at TCP connections, none there", "tcp_look", "look-without", None, "≤ 1 ms (1 % at 10 a second)", most=1e6),
+    Row("a look at TCP connections", "tcp_look", "look", None, "≤ 1 ms (1 % at 10 a second)", most=1e6),
+    Row("RSS from Python, psutil.Process kept", "memory", "usage", "psutil-kept"),
+    Row("RSS from Python, psutil.Process new", "memory", "usage", "psutil-new"),
+    Row("an event into a mapped log", "capture_cost", "mapped", "malloc", "≤ 2 ns more", more=2),
+    Row("an event, sealed by another thread", "capture_cost", "sealed", "malloc"),
+    Row("python -c pass, CPU", "startup", "sonde-cpu", "plain-cpu"),
+    Row("python -c pass, wall", "startup", "sonde-wall", "plain-wall"),
+]
+
+
+def against(peer):
+    """Our measurement beside that peer's: Tachyon watches the newest CPython, and there ours does too."""
+    return "oursnew" if peer == TACHYON else "ours"
+
+
+def sampling(name, worker, what, goals, **how):
+    """A row for each peer in goals: {peer: (the goal in words, its keywords)}."""
+    return [Row("sampling: " + name, "sampling_" + worker, "%s-%s" % (against(peer), what), "%s-%s" % (peer, what), words, **{**how, **limits})
+            for peer, (words, limits) in goals.items()]
+
+
+def fraction(n):
+    return "≤ 1/%d" % n, {"at_most": 1 / n}
+
+
+NONE = ("-", {})
+
+SAMPLING = (
+    sampling("CPU per sample, depth 10", "cost", "cpu10",
+             {"austin3": fraction(5), "austin4": fraction(3), "pyspy": fraction(50), TACHYON: fraction(3)})
+    + sampling("CPU per sample, depth 50", "cost", "cpu50",
+               {"austin3": fraction(14), "austin4": fraction(3), "pyspy": fraction(130), TACHYON: fraction(3)})
+    + sampling("most samples, depth 10", "cost", "rate10",
+               {"austin3": NONE, "austin4": ("≥ 150 k/s, ≥ 2.5×", {"least": 150e3, "at_least": 2.5}), "pyspy": NONE, TACHYON: NONE}, unit="/s")
+    + sampling("most samples, depth 50", "cost", "rate50",
+               {"austin3": NONE, "austin4": ("≥ 90 k/s, ≥ 2.5×", {"least": 90e3, "at_least": 2.5}), "pyspy": NONE, TACHYON: NONE}, unit="/s")
+    + sampling("33 threads, CPU per round", "cost", "cpu33", {"austin3": NONE, "austin4": NONE, "pyspy": fraction(100), TACHYON: NONE})
+    + sampling("impossible stacks, 1 kHz", "truth", "wrong",
+               {peer: ("≤ 0.01 %", {"most": 0.01}) for peer in ("austin3", "austin4", "pyspy", "pyspynb", TACHYON)}, unit="%")
+    + sampling("lost or cut stacks, 1 kHz", "truth", "lost",
+               {peer: ("≤ 0.5 %", {"most": 0.5}) for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%")
+    + sampling("slow-down of calls, 1 kHz", "slowdown", "slow1000",
+               {peer: ("≤ 3 %", {"most": 3}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
+    + sampling("slow-down of calls, 200 Hz", "slowdown", "slow200",
+               {peer: ("≤ 0.6 %", {"most": 0.6}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
+    + sampling("own share of a core, 100 Hz", "own", "own100",
+               {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
+    + sampling("own share of a core, 1 kHz", "own", "own1000",
+               {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
+    + sampling("dump, exec to end, wall", "own", "dump",
+               {"austin3": NONE, "austin4": NONE, "pyspy": ("≤ 3 ms", {"most": 3e6}), TACHYON: NONE})
+)
+
+ROWS = SECTIONS + SAMPLING

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A target on a CPU of its own, and a sampler that watches it for a while.
+
+The target is pinned to the last CPU.  A sampler goes where it likes, except with
+`away=True`: then it starts on the first CPU, as it would on a machine with nothing else to do.
+"""
+import collections
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SRC = os.path.dirname(os.path.dirname(HERE))
+TARGETS = os.path.join(os.path.dirname(HERE), "targets")
+CPUS = sorted(os.sched_getaffinity(0))
+
+Watched = collections.namedtuple("Watched", "cpu_s wall_s text out")
+
+
+def pin(cpu):
+    return lambda: os.sched_setaffinity(0, {cpu})
+
+
+class Target:
+    """with Target(python, "chain.py", 20, 10) as t: t.pid runs, its first line has been read."""
+
+    def __init__(self, command, script, *words):
+        path = script if os.path.isabs(script) else os.path.join(TARGETS, script)
+        self.process = subprocess.Popen(command + [path] + [str(w) for w in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, preexec_fn=pin(CPUS[-1]))
+        self.process.stdout.readline()
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Watch:
+    """A sampler on its way; end() waits for it, or interrupts it when the time is over."""
+
+    def __init__(self, sampler, pid, rate, seconds, folder, all_threads=False, away=False):
+        self.out = os.path.join(folder, "watched." + sampler.name)
+        for old in (self.out, self.out + ".sonde"):
+            if os.path.exists(old):
+                os.unlink(old)
+        self.said = tempfile.TemporaryFile()
+        self.started = time.monotonic()
+        self.interrupt_at = self.started + seconds if sampler.ends_by_signal else None
+        self.process = subprocess.Popen(sampler.record(pid, rate, seconds, self.out, all_threads), stdin=subprocess.DEVNULL, stdout=self.said,
+                                        stderr=self.said, preexec_fn=pin(CPUS[0]) if away else None)
+
+    def cpu_ns(self):
+        """CPU time of the sampler so far, all its threads."""
+        return time.clock_gettime_ns((~self.process.pid << 3) | 2)
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self):
+        if self.interrupt_at is not None:
+            time.sleep(max(0, self.interrupt_at - time.monotonic()))
+            self.interrupt()
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = status            # it has been waited for: Popen must not do it again
+        wall_s = time.monotonic() - self.started
+        self.said.seek(0)
+        return Watched(usage.ru_utime + usage.ru_stime, wall_s, self.said.read().decode(errors="replace"), self.out)
+
+
+def watch(sampler, pid, rate, seconds, folder, **how):
+    return Watch(sampler, pid, rate, seconds, folder, **how).end()
+
+
+def rounds_of(samplers, n_rounds):
+    """(sampler, ...) in turn; nobody is always first."""
+    order = list(samplers)
+    for _ in range(n_rounds):
+        order = order[1:] + order[:1]
+        for sampler in order:
+            yield sampler
+
+
+def complain(sampler, what, text):
+    print("bench: %s gave no %s: %s" % (sampler.version, what, " | ".join(text.strip().splitlines()[-2:])[:200]), file=sys.stderr)
