@@ -214,6 +214,18 @@ sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t)
     return SD_NO_TRACK;
 }
 
+sd_track_id sd_profile_thread_of(const struct sd_profile *p, sd_track_id t)
+{
+    sd_track_id up = t;
+
+    for (int depth = 0; up.at != UINT32_MAX && depth < SD_TRACK_DEPTH; depth++) {
+        if (p->tracks[up.at].kind != SD_TRACK_TASK)
+            return up;
+        up = p->tracks[up.at].parent;
+    }
+    return t;
+}
+
 static struct sd_track_key key_of(const struct sd_profile *p,
                                   const struct sd_track_definition *d)
 {

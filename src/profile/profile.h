@@ -226,4 +226,6 @@ static inline int64_t sd_amount_add(int64_t a, int64_t b)
 }
 /* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
 sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
+/* The thread that a task runs in; every other track is its own. */
+sd_track_id sd_profile_thread_of(const struct sd_profile *p, sd_track_id t);
 #endif
