@@ -43,6 +43,21 @@ int sd_analyse_call_tree(const struct sd_profile *p,
 enum sd_calls_side { SD_CALLERS, SD_CALLEES };
 int sd_analyse_calls(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      enum sd_calls_side side, const char *match, struct sd_view *v);
+/* As a flame graph, in the caller's arena: every stack, equal beginnings together.
+ * Boxes below `least_percent`, and below what as many boxes as a browser likes would
+ * need, are folded into one beside their larger sisters. */
+struct sd_flame_wish {
+    struct sd_sample_choice choice;
+    enum sd_calls_by by;
+    bool has_processes, has_threads; /* these are the first frames */
+    bool has_full_files;             /* files as the interpreter names them */
+    bool has_no_lines;
+    double least_percent; /* 0: SD_FLAME_LEAST */
+};
+#define SD_FLAME_LEAST 0.02
+enum { SD_FLAME_BOXES = 5000, SD_FLAME_LEVELS = 1000 };
+int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
+                     struct sd_arena *a, struct sd_view_flame *out);
 /* Threads: how many samples, for how long, and how many of them idle, holding the
  * interpreter's lock, waiting for it, partial. */
 int sd_analyse_threads(const struct sd_profile *p, struct sd_view *v);

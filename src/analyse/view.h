@@ -3,9 +3,9 @@
 #define SD_ANALYSE_VIEW_H
 /* view: the answer to a question, in a shape a report can draw.
  *
- * Four shapes serve everything: table, tree (a table whose rows have parents),
- * series, and graph (with the model).  A report draws shapes and knows no collector by
- * name. */
+ * Few shapes serve everything: table, tree (a table whose rows have parents),
+ * series, flame (a tree whose rows have widths), and graph (with the model).  A report
+ * draws shapes and knows no collector by name. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -80,6 +80,40 @@ struct sd_view_series {
     double mark;
     const char *mark_label;
     const char *note; /* what is not drawn: "12 more processes", or NULL */
+};
+
+/* What a box of a flame graph stands for. */
+enum sd_flame_kind {
+    SD_FLAME_ALL,     /* the whole: the one box without a parent */
+    SD_FLAME_PROCESS, /* who ran what is below */
+    SD_FLAME_THREAD,
+    SD_FLAME_OWN,     /* a Python function of the program's own */
+    SD_FLAME_LIBRARY, /* one of the standard library or an installed package */
+    SD_FLAME_NATIVE,  /* compiled code */
+    SD_FLAME_MARK,    /* no function: "[partial]" */
+    SD_FLAME_FOLDED,  /* several too small to be drawn, or too deep */
+    SD_FLAME_KINDS
+};
+struct sd_flame_box {
+    const char *name;  /* of the function, process or thread */
+    const char *where; /* "train.py:12", or NULL */
+    enum sd_flame_kind kind;
+    uint32_t parent; /* box, or UINT32_MAX */
+    uint32_t depth;  /* 0: the whole */
+    /* Amounts: where it begins, counted from the left end of the whole; how wide it is;
+     * what was seen in it and in nothing below it, and in waiting threads. */
+    int64_t from, total, self, idle;
+};
+struct sd_view_flame {
+    const char *title;    /* what was run */
+    const char *subtitle; /* what was recorded of it */
+    const char *note;     /* what is not drawn, or NULL */
+    const char *unit;     /* "samples" after a number; NULL: `kind` says it */
+    enum sd_cell_kind kind;
+    struct sd_flame_box *boxes; /* parents before children, these one after the other:
+                                   depth first, the widest first, what is folded last */
+    size_t n_boxes;
+    uint32_t n_levels;
 };
 
 /* What one run gives: everything `sonde report` prints, in order. */

@@ -12,6 +12,8 @@
 #include "formats/format.h"
 #include "report/report.h"
 
+enum { FLAME_WIDTH = 1200 };
+
 /* Words of py-spy for what has another name here. */
 static const struct {
     const char *word, *format;
@@ -25,15 +27,18 @@ static const struct sd_format *format_called(const char *word)
     return sd_format_named(word);
 }
 
+static bool is_flame(const char *word) { return strcmp(word, "flamegraph") == 0; }
+
 int sd_export_check_format(const char *word)
 {
     struct sd_buf known = { 0 };
     int rc;
 
-    if (format_called(word))
+    if (format_called(word) || is_flame(word))
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
-        sd_buf_printf(&known, "%s%s", i ? ", " : "", sd_formats[i]->name);
+        sd_buf_printf(&known, "%s, ", sd_formats[i]->name);
+    sd_buf_text(&known, "flamegraph");
     rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
                  sd_buf_string(&known));
     sd_buf_release(&known);
@@ -117,8 +122,22 @@ int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
     return rc;
 }
 
+int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
+                    unsigned width, struct sd_out *out)
+{
+    struct sd_view_flame view;
+    struct sd_arena arena = { 0 };
+    int rc = sd_analyse_flame(p, wish, &arena, &view);
+
+    if (rc == 0)
+        sd_report_flame(out, &view, width);
+    sd_arena_release(&arena);
+    return rc;
+}
+
 /* What is to be written, decided before anything is read. */
 struct wish {
+    bool is_flame;
     const struct sd_format *format; /* or NULL: by `output` */
     const struct sd_output *output;
     const struct sd_stack_style *style; /* or NULL */
@@ -133,7 +152,8 @@ static int read_wish(const char *capture, const char *to, const char *word,
         return rc;
     out->output = sd_output_for(to);
     out->format = word ? format_called(word) : sd_format_for(to);
-    if (out->format)
+    out->is_flame = word && is_flame(word);
+    if (out->format || out->is_flame)
         return 0;
     if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
         return sd_fail(SD_EUSAGE,
@@ -164,6 +184,26 @@ static int write_tables(const struct sd_profile *p, const char *capture,
     return rc;
 }
 
+/* A style that is not given shows functions: lines make the picture wide, not wiser. */
+static int write_flame(const struct sd_profile *p, const struct sd_stack_style *style,
+                       struct sd_out *out)
+{
+    struct sd_flame_wish wish = { .by = SD_CALLS_BY_FUNCTION };
+
+    if (style)
+        wish = (struct sd_flame_wish){
+            .choice = { .metric = style->metric,
+                        .has_idle = style->has_idle,
+                        .is_gil_only = style->is_gil_only },
+            .by = style->is_by_function ? SD_CALLS_BY_FUNCTION : SD_CALLS_BY_LINE,
+            .has_processes = style->has_processes,
+            .has_threads = style->has_threads,
+            .has_full_files = style->has_full_files,
+            .has_no_lines = style->has_no_lines,
+        };
+    return sd_export_flame(p, &wish, FLAME_WIDTH, out);
+}
+
 static int write_as(const struct sd_profile *p, const char *capture,
                     const struct wish *wish, const char *to, struct sd_out *out)
 {
@@ -174,6 +214,9 @@ static int write_as(const struct sd_profile *p, const char *capture,
         return wish->format->write_stacks(p, capture, &all, wish->style, out);
     if (wish->format)
         return wish->format->write(p, capture, &all, out);
+    if (wish->is_flame ||
+        (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->n_samples > 0))
+        return write_flame(p, wish->style, out);
     if (wish->output->what == SD_OUTPUT_TABLE)
         return write_tables(p, capture, out);
     return sd_export_plot(p, &plot, to, out);

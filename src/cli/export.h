@@ -3,6 +3,7 @@
 #define SD_CLI_EXPORT_H
 /* export: makes of a capture the file that a suffix asks for (report/outputs.def):
  * another tool's format (formats.def), a picture, or the tables as text. */
+#include "analyse/analyse.h"
 #include "base/file.h"
 #include "base/out.h"
 #include "formats/stack_style.h"
@@ -12,13 +13,14 @@
  * suffixes, after those that the caller takes `also` (".sonde, " or ""). */
 int sd_export_check(const char *path, const char *also);
 
-/* Is this a name of formats.def or a word of py-spy for one (raw, gecko)?  SD_EUSAGE
- * with a sentence that lists them. */
+/* Is this a name of formats.def or a word of py-spy for one (raw, gecko, flamegraph)?
+ * SD_EUSAGE with a sentence that lists them. */
 int sd_export_check_format(const char *word);
 
-/* Writes it.  `format` is such a word, or NULL to go by the suffix of `to`; "-" is
- * stdout.  `style` says which stacks are written and how, NULL: as the format does
- * without being told.  A file that could not be finished is removed. */
+/* Writes it: an .svg of a capture with samples is their flame graph.  `format` is such
+ * a word, or NULL to go by the suffix of `to`; "-" is stdout.  `style` says which
+ * stacks are written and how, NULL: as the format does without being told.  A file that
+ * could not be finished is removed. */
 int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create);
 
@@ -40,4 +42,7 @@ struct sd_plot_wish {
 };
 int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
                    const char *path, struct sd_out *out);
+/* The samples as a flame graph, an SVG file. */
+int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
+                    unsigned width, struct sd_out *out);
 #endif

@@ -25,6 +25,7 @@ TEST(export_takes_the_words_of_py_spy)
     CHECK(sd_export_check_format("raw") == 0);
     CHECK(sd_export_check_format("collapsed") == 0);
     CHECK(sd_export_check_format("speedscope") == 0);
+    CHECK(sd_export_check_format("flamegraph") == 0);
     CHECK(sd_export_check_format("nonsense") == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "collapsed"));
 }

@@ -47,4 +47,9 @@ bool sd_picture_of(const char *path, enum sd_picture *kind);
  * to install. */
 int sd_report_plot(struct sd_out *out, enum sd_picture kind,
                    const struct sd_view_series *s, unsigned width, unsigned height);
+
+/* A flame graph as one SVG file with its own script: it opens from any disk, asks the
+ * network for nothing, and is a picture where no script runs.  Text of strangers stands
+ * in it as text only. */
+void sd_report_flame(struct sd_out *out, const struct sd_view_flame *f, unsigned width);
 #endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_FLAMETREE_H
+#define SD_ANALYSE_FLAMETREE_H
+/* flametree: the chosen samples as a tree of what is shown.
+ *
+ * Unlike a calltree its nodes may be processes and threads, and two functions that look
+ * the same are one.  It carries one metric, and how much of it was idle.  A parent has
+ * a smaller number than its children. */
+#include "analyse/analyse.h"
+#include "base/intern.h"
+#include "profile/triples.h"
+
+struct sd_flame_label { /* texts are borrowed from the profile */
+    const char *name;   /* NULL of a process or thread */
+    const char *file;   /* as shown, or NULL */
+    uint32_t line;      /* 0: none; of a process or thread its track */
+    enum sd_flame_kind kind;
+};
+
+struct sd_flametree { /* all zero is a released one */
+    const struct sd_profile *p;
+    const struct sd_flame_wish *wish;
+    uint32_t metric;               /* which of the sample metrics */
+    struct sd_flame_label *labels; /* owned */
+    size_t n_labels, cap_labels;
+    struct sd_triples nodes; /* parent or UINT32_MAX, label, 0 */
+    /* By node; owned.  Sums over what is below are in `total` and `idle`. */
+    int64_t *self, *total, *idle;
+    size_t cap_amounts;
+    int64_t all; /* with samples that have no frame */
+};
+
+/* SD_EUSAGE when no samples carry the metric. */
+int sd_flametree_make(const struct sd_profile *p, const struct sd_flame_wish *wish,
+                      struct sd_flametree *out);
+void sd_flametree_release(struct sd_flametree *t);
+#endif
