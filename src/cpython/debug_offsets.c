@@ -40,10 +40,19 @@ static void read_cp315(struct told *t, struct sd_cursor *c)
 #include "cpython/told/cp315.def"
 }
 
+#define TOLD_OF_DICTS(name)
 static void read_cp315_seq(struct told *t, struct sd_cursor *c)
 {
 #include "cpython/told/cp315_seq.def"
 }
+#undef TOLD_OF_DICTS
+
+#define TOLD_OF_DICTS(name) TOLD(name)
+static void read_cp315_dicts(struct told *t, struct sd_cursor *c)
+{
+#include "cpython/told/cp315_seq.def"
+}
+#undef TOLD_OF_DICTS
 #undef TOLD
 
 struct order {
@@ -56,11 +65,14 @@ struct order {
 /* From 3.14 on the low bits of a frame's code pointer say how it is counted. */
 #define TAGGED (~(uint64_t)7)
 
+/* Where two have a version in common, the first that makes sense counts: which of the
+ * last pre-releases began to tell more is not in their version. */
 static const struct order orders[] = {
     { 0x030d00a6, 0x030dffff, read_cp313, UINT64_MAX, 3 },
     { 0x030e00b1, 0x030effff, read_cp314, TAGGED, 4 },
     { 0x030f00a3, 0x030f00b3, read_cp315, TAGGED, 4 },
-    { 0x030f00b4, 0x030fffff, read_cp315_seq, TAGGED, 4 },
+    { 0x030f00b4, 0x030fffff, read_cp315_dicts, TAGGED, 4 },
+    { 0x030f00b4, 0x030f00ef, read_cp315_seq, TAGGED, 4 },
 };
 
 bool sd_debug_offsets_version(const uint8_t *p, size_t n, uint32_t *version)
@@ -75,14 +87,9 @@ bool sd_debug_offsets_version(const uint8_t *p, size_t n, uint32_t *version)
     return true;
 }
 
-static const struct order *order_of(uint32_t version)
+static bool is_order_of(const struct order *order, uint32_t version)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (version >= orders[i].from && version <= orders[i].to)
-            return &orders[i];
-    return NULL;
+    return version >= order->from && version <= order->to;
 }
 
 /* A free-threaded build has another object header, which moves what we know only from
@@ -184,26 +191,16 @@ static bool fits_together(const struct sd_layout *l)
            l->frame_locals > l->frame_owner && l->code_bytecode <= l->code_size;
 }
 
-int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
+/* Reads the words in this order; false when what they say cannot be.  *out then holds
+ * anything. */
+static bool read_in_order(struct sd_layout *out, const struct order *order,
+                          uint32_t version, struct sd_cursor words)
 {
-    struct sd_cursor c = sd_cursor_over(p, n);
-    char text[SD_VERSION_TEXT];
-    const struct order *order;
+    uint64_t flag = sd_cursor_u64(&words);
     struct told t;
-    uint32_t version;
-    uint64_t flag;
 
-    if (!sd_debug_offsets_version(p, n, &version))
-        return sd_fail(SD_EFORMAT, "its runtime does not begin with debug offsets");
-    sd_cursor_take(&c, N_COOKIE + 8);
-    flag = sd_cursor_u64(&c);
-    order = order_of(version);
-    if (!order)
-        return sd_fail(SD_EFORMAT,
-                       "CPython %s is not known to this sonde, which reads %s",
-                       sd_version_text(text, version, flag), sd_layout_supported());
     memset(&t, 0xff, sizeof t);
-    order->read(&t, &c);
+    order->read(&t, &words);
     complete(&t);
     if (!flag)
         t.frame_copy = t.code_copies = UINT64_MAX; /* told as 0 where there are none */
@@ -217,15 +214,42 @@ int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
         out->gil_style = SD_GIL_NONE;
         forget_what_is_not_told(out);
     }
-    if (c.bad || flag > 1 || !take_sizes(out, &t) || !has_possible_parts(out, &t) ||
-        !take_offsets(out, &t) || !fits_together(out))
+    return !words.bad && flag <= 1 && take_sizes(out, &t) &&
+           has_possible_parts(out, &t) && take_offsets(out, &t) && fits_together(out);
+}
+
+int sd_debug_offsets_read(struct sd_layout *out, const uint8_t *p, size_t n)
+{
+    struct sd_cursor c = sd_cursor_over(p, n), flag;
+    char text[SD_VERSION_TEXT];
+    bool is_known = false;
+    uint32_t version;
+    size_t i;
+
+    if (!sd_debug_offsets_version(p, n, &version))
+        return sd_fail(SD_EFORMAT, "its runtime does not begin with debug offsets");
+    sd_cursor_take(&c, N_COOKIE + 8);
+    for (i = 0; i < sizeof orders / sizeof *orders; i++) {
+        if (!is_order_of(&orders[i], version))
+            continue;
+        is_known = true;
+        if (!read_in_order(out, &orders[i], version, c))
+            continue;
+        /* What is read of a frame and of a code object ends where its variable part
+         * begins. */
+        out->frame_size = out->frame_locals;
+        out->code_size = out->code_bytecode;
+        return 0;
+    }
+    flag = c;
+    sd_version_text(text, version, sd_cursor_u64(&flag));
+    if (!is_known)
         return sd_fail(SD_EFORMAT,
-                       "the debug offsets of this CPython %s are not those that its "
-                       "version has",
-                       sd_version_text(text, version, flag));
-    /* What is read of a frame and of a code object ends where its variable part begins.
-     */
-    out->frame_size = out->frame_locals;
-    out->code_size = out->code_bytecode;
-    return 0;
+                       "CPython %s is not known to this sonde, which reads %s", text,
+                       sd_layout_supported());
+    return sd_fail(
+        SD_EFORMAT,
+        "the debug offsets of this CPython %s are not those that its version "
+        "has",
+        text);
 }

@@ -175,6 +175,7 @@ TEST(debug_offsets_that_do_not_fit_are_refused)
 static void reorder(uint64_t words[N_WORDS], uint32_t version)
 {
     const bool has_base = version >= 0x030f0000, has_seq = version >= 0x030f00b4;
+    const bool has_dicts = version >= 0x030f00c1;
     const uint64_t *from = of_313 + 3;
     uint64_t *to = words + 3;
 
@@ -199,7 +200,10 @@ static void reorder(uint64_t words[N_WORDS], uint32_t version)
     PUT(0x40), PUT(0); /* stack pointer, copy */
     TAKE(10);
     PUT(0); /* copies */
-    TAKE(2 + 4 + 3 + 3);
+    TAKE(2 + 4);
+    if (has_dicts)
+        PUT(0x20), PUT(0x120), PUT(0x3a0), PUT(0x370);
+    TAKE(3 + 3);
     PUT(0xc8), PUT(0x18), PUT(0x28), PUT(0x20); /* a set */
     memcpy(to, from, (size_t)(of_313 + N_313 - from) * sizeof *to);
 #undef TAKE
@@ -209,7 +213,7 @@ static void reorder(uint64_t words[N_WORDS], uint32_t version)
 TEST(debug_offsets_of_later_versions_have_their_own_order)
 {
     static const uint32_t versions[] = { 0x030e00f0, 0x030e03f0, 0x030f00a3, 0x030f00b4,
-                                         0x030f00f0 };
+                                         0x030f00c1, 0x030f00f0, 0x030f02f0 };
     const struct sd_layout *want = &sd_layout_cp313;
     uint64_t words[N_WORDS];
     struct sd_layout l;
@@ -228,6 +232,10 @@ TEST(debug_offsets_of_later_versions_have_their_own_order)
         CHECK(l.interp_gil == want->interp_gil && l.dict_keys == want->dict_keys);
         CHECK(l.code_mask == ~(uint64_t)7 && l.code_copies == SD_NO_OFFSET);
     }
+    CHECK(l.type_cached_keys == want->type_cached_keys && l.type_size == 0x3a0);
+    reorder(words, 0x030f00b4); /* the release has told more */
+    words[1] = 0x030f00f0;
+    CHECK(read_words(&l, words) == SD_EFORMAT);
     reorder(words, 0x030f00b3); /* the order of another beta */
     words[1] = 0x030f00b4;
     CHECK(read_words(&l, words) == SD_EFORMAT);
