@@ -32,11 +32,11 @@ int sd_analyse_functions(const struct sd_profile *p,
 /* The same by executed line. */
 int sd_analyse_lines(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      struct sd_view *v);
-/* As a tree of calls from the outermost function in; what has less than `least_percent`
- * is left out and counted in the table's note. */
+/* As a tree of calls from the outermost function (or line) in; what has less than
+ * `least_percent` is left out and counted in the table's note. */
 int sd_analyse_call_tree(const struct sd_profile *p,
-                         const struct sd_sample_choice *choice, double least_percent,
-                         struct sd_view *v);
+                         const struct sd_sample_choice *choice, enum sd_calls_by by,
+                         double least_percent, struct sd_view *v);
 /* Who calls whom: one row for each pair of caller and callee, with what was seen below
  * that call.  Functions whose name or file matches the regular expression (NULL: all)
  * as callees (their callers), or as callers (their callees). */

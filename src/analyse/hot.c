@@ -270,11 +270,11 @@ static int tree_table(const struct sd_calltree *t, double least_percent,
 }
 
 int sd_analyse_call_tree(const struct sd_profile *p,
-                         const struct sd_sample_choice *choice, double least_percent,
-                         struct sd_view *v)
+                         const struct sd_sample_choice *choice, enum sd_calls_by by,
+                         double least_percent, struct sd_view *v)
 {
     struct sd_calltree t;
-    int rc = sd_calltree_make(p, choice, SD_CALLS_BY_FUNCTION, &t);
+    int rc = sd_calltree_make(p, choice, by, &t);
 
     if (rc == 0)
         rc = tree_table(&t, least_percent, v);

@@ -167,13 +167,13 @@ TEST(call_tree_has_a_row_for_each_path_that_is_large_enough)
 
     make(&m);
     p = sd_made_load(&m, NULL);
-    CHECK(sd_analyse_call_tree(p, &choice, 0, &v) == 0);
+    CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_FUNCTION, 0, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 6 && !t->note);
     CHECK(t->parents[0] == -1 && t->parents[1] == 0 && t->parents[2] == 1);
     CHECK(is_near(sd_view_cell(t, 1, column(t, "cum%"))->real, 90));
     CHECK(is_near(sd_view_cell(t, 2, column(t, "cum%"))->real, 45));
-    CHECK(sd_analyse_call_tree(p, &choice, 6, &v) == 0);
+    CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_FUNCTION, 6, &v) == 0);
     CHECK(v.tables[1].n_rows == 5 && strstr(v.tables[1].note, "1 more"));
     sd_view_release(&v);
     sd_profile_free(p);
@@ -244,7 +244,7 @@ TEST(hot_tables_of_a_profile_without_samples_are_empty)
     p = sd_made_load(&m, NULL);
     CHECK(sd_analyse_functions(p, &choice, &v) == 0);
     CHECK(sd_analyse_lines(p, &choice, &v) == 0);
-    CHECK(sd_analyse_call_tree(p, &choice, 0.5, &v) == 0);
+    CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_FUNCTION, 0.5, &v) == 0);
     CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, NULL, &v) == 0);
     CHECK(sd_analyse_threads(p, &v) == 0);
     for (size_t i = 0; i < v.n_tables; i++)
@@ -274,7 +274,7 @@ TEST(hot_tables_survive_stacks_of_ten_thousand_frames)
     p = sd_made_load(&m, NULL);
     CHECK(sd_analyse_functions(p, &choice, &v) == 0);
     CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, NULL, &v) == 0);
-    CHECK(sd_analyse_call_tree(p, &choice, 0, &v) == 0);
+    CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_FUNCTION, 0, &v) == 0);
     CHECK(is_near(percent(&v.tables[0], "fib", "cum%"), 100));
     CHECK(v.tables[1].n_rows == 3 && v.tables[2].n_rows == 10000);
     sd_view_release(&v);
@@ -296,7 +296,7 @@ TEST(hot_tables_survive_every_allocation_that_fails)
         int rc = sd_analyse_functions(p, &choice, &v);
 
         if (rc == 0)
-            rc = sd_analyse_call_tree(p, &choice, 50, &v);
+            rc = sd_analyse_call_tree(p, &choice, SD_CALLS_BY_FUNCTION, 50, &v);
         if (rc == 0)
             rc = sd_analyse_calls(p, &choice, SD_CALLEES, NULL, &v);
         if (rc == 0)
@@ -305,6 +305,32 @@ TEST(hot_tables_survive_every_allocation_that_fails)
         CHECK(rc < 0 || v.n_tables == 4);
         sd_view_release(&v);
     }
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(call_tree_keeps_what_matches_and_what_it_hangs_on)
+{
+    const struct sd_sample_choice choice = { 0 };
+    struct sd_made m;
+    struct sd_view v = { 0 };
+    struct sd_profile *p;
+    struct sd_view_table *t;
+
+    make(&m);
+    p = sd_made_load(&m, NULL);
+    CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_LINE, 0, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 6);
+    CHECK(sd_view_table_match(&v, t, "(") == SD_EUSAGE);
+    CHECK(sd_view_table_match(&v, t, "decoder.py:12$") == 0);
+    CHECK(t->n_rows == 5 && strstr(t->note, "1 row that does not match"));
+    for (size_t i = 0; i < t->n_rows; i++)
+        CHECK(t->parents[i] == (int32_t)i - 1); /* one chain down to the leaf */
+    CHECK(strcmp(sd_view_cell(t, 4, column(t, "where"))->text, "json/decoder.py:12") ==
+          0);
+    CHECK(sd_view_table_match(&v, t, "nothing") == 0 && t->n_rows == 0);
+    sd_view_release(&v);
     sd_profile_free(p);
     sd_made_release(&m);
 }

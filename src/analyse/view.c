@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyse/view.h"
 
+#include <regex.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -259,4 +260,76 @@ int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *k
     if (rc < 0 || limit == 0 || t->n_rows <= limit)
         return rc;
     return cut(v, t, limit);
+}
+
+/* --- Matching */
+
+static bool row_matches(const struct sd_view_table *t, size_t row, const regex_t *match)
+{
+    for (size_t k = 0; k < t->n_columns; k++) {
+        const struct sd_cell *c = sd_view_cell(t, row, k);
+
+        if (c->kind == SD_CELL_TEXT && c->text &&
+            regexec(match, c->text, 0, NULL, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Rows move up to the places of those that go; *place is where each row is then. */
+static size_t keep_rows(struct sd_view_table *t, const bool *is_kept, int32_t *place)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (!is_kept[i])
+            continue;
+        place[i] = (int32_t)kept;
+        memmove(sd_view_cell(t, kept, 0), sd_view_cell(t, i, 0),
+                t->n_columns * sizeof *t->cells);
+        if (t->parents)
+            t->parents[kept] = t->parents[i] < 0 ? -1 : place[t->parents[i]];
+        kept++;
+    }
+    return kept;
+}
+
+static int keep_matching(struct sd_view *v, struct sd_view_table *t,
+                         const regex_t *match)
+{
+    bool *is_kept = sd_arena_alloc(&v->arena, t->n_rows + 1);
+    int32_t *place = sd_arena_alloc(&v->arena, (t->n_rows + 1) * sizeof *place);
+    size_t kept, n_gone;
+
+    if (!is_kept || !place)
+        return sd_no_memory();
+    for (size_t i = t->n_rows; i-- > 0;) {
+        is_kept[i] |= row_matches(t, i, match);
+        if (is_kept[i] && t->parents && t->parents[i] >= 0)
+            is_kept[t->parents[i]] = true;
+    }
+    kept = keep_rows(t, is_kept, place);
+    n_gone = t->n_rows - kept;
+    t->n_rows = kept;
+    if (n_gone == 0)
+        return 0;
+    t->note = sd_arena_printf(&v->arena, "%s%s%zu row%s that %s not match",
+                              t->note ? t->note : "", t->note ? "; " : "", n_gone,
+                              n_gone == 1 ? "" : "s", n_gone == 1 ? "does" : "do");
+    return t->note ? 0 : sd_no_memory();
+}
+
+int sd_view_table_match(struct sd_view *v, struct sd_view_table *t, const char *match)
+{
+    regex_t regex;
+    char why[128];
+    int rc = regcomp(&regex, match, REG_EXTENDED | REG_NOSUB);
+
+    if (rc != 0) {
+        regerror(rc, &regex, why, sizeof why);
+        return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", match, why);
+    }
+    rc = keep_matching(v, t, &regex);
+    regfree(&regex);
+    return rc;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* report: what is in a capture, as tables, numbers for programs, or a picture. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "cli/export.h"
 #include "cli/load.h"
 #include "cli/path.h"
@@ -13,6 +16,7 @@
 enum {
     OPT_ROWS,
     OPT_SORT,
+    OPT_MATCH,
     OPT_FILTER,
     OPT_TRACK,
     OPT_SECTION,
@@ -20,6 +24,14 @@ enum {
     OPT_TO,
     OPT_TABLE,
     OPT_TREE,
+    OPT_LINES,
+    OPT_CALLERS,
+    OPT_CALLEES,
+    OPT_THREADS,
+    OPT_BY,
+    OPT_IDLE,
+    OPT_GIL,
+    OPT_FLAME,
     OPT_PLOT,
     OPT_METRIC,
     OPT_WIDTH,
@@ -30,16 +42,22 @@ enum {
     OPT_FORCE
 };
 static const struct sd_option options[] = {
-    [OPT_ROWS] = { "rows", SD_NUMBER, NULL,
-                   "print at most N rows of each table; 0 is all (20; all of them as "
-                   "CSV and JSON)",
+    [OPT_ROWS] = { "rows", SD_TEXT, NULL,
+                   "print at most N rows of each table, or this fraction of them "
+                   "(0.1); 0 is all (20; all of them as CSV and JSON)",
                    'n', "N" },
     [OPT_SORT] = { "sort", SD_TEXT, NULL,
-                   "sort by this column, largest first; -COLUMN the other way round",
+                   "sort by this column, largest first; -COLUMN the other way round; "
+                   "self and cum are short for self% and cum%",
                    's', "COLUMN" },
+    [OPT_MATCH] = { "match", SD_TEXT, NULL,
+                    "print only rows in which a name or file matches this regular "
+                    "expression; shares stay those of everything",
+                    0, "RE" },
     [OPT_FILTER] = { "filter", SD_TEXT, NULL,
-                     "only sections whose name matches this regular expression", 0,
-                     "RE" },
+                     "count only sections whose name matches this regular expression, "
+                     "and samples with such a function or file on their stack",
+                     0, "RE" },
     [OPT_TRACK] = { "track", SD_TEXT, NULL,
                     "only this process or thread: a pid, pid/tid, or part of its name",
                     0, "WHO" },
@@ -50,73 +68,241 @@ static const struct sd_option options[] = {
     [OPT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time", 0,
                  "TIME" },
     [OPT_TABLE] = { "table", SD_TEXT, NULL,
-                    "only this table: functions, calls (a tree), lines, callers, "
-                    "callees, threads, sections, processes, or series (the readings "
+                    "only these tables: functions, calls (a tree), lines, callers, "
+                    "callees, threads, sections, processes, series (the readings "
                     "of each process)",
-                    0, "NAME" },
+                    0, "NAME[,NAME...]" },
     [OPT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0, NULL },
+    [OPT_LINES] = { "lines", SD_FLAG, NULL, "the hottest lines", 0, NULL },
+    [OPT_CALLERS] = { "callers", SD_OPTIONAL, NULL,
+                      "who calls the functions that match, or all", 0, "RE" },
+    [OPT_CALLEES] = { "callees", SD_OPTIONAL, NULL,
+                      "whom the functions that match call, or all", 0, "RE" },
+    [OPT_THREADS] = { "threads", SD_FLAG, NULL,
+                      "the threads and how they spent their time; with --flame they "
+                      "are the first boxes",
+                      0, NULL },
+    [OPT_BY] = { "by", SD_CHOICE, "function",
+                 "what a row or box is: a function, or a line of one", 0,
+                 "function|line" },
+    [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads too", 0,
+                   NULL },
+    [OPT_GIL] = { "gil", SD_FLAG, NULL,
+                  "count only samples of threads that held the interpreter's lock", 0,
+                  NULL },
+    [OPT_FLAME] = { "flame", SD_FLAG, NULL,
+                    "draw the samples as a flame graph into the .svg that -o names", 0,
+                    NULL },
     [OPT_PLOT] = { "plot", SD_FLAG, NULL,
                    "draw readings over time into the picture that -o names", 0, NULL },
-    [OPT_METRIC] = { "metric", SD_TEXT, "rss", "what to plot: rss, vms, cpu, ...", 0,
-                     "NAME" },
-    [OPT_WIDTH] = { "width", SD_NUMBER, "1000", "of the picture, in pixels", 0, "N" },
-    [OPT_HEIGHT] = { "height", SD_NUMBER, "500", "of the picture, in pixels", 0, "N" },
+    [OPT_METRIC] = { "metric", SD_TEXT, NULL,
+                     "what to plot: rss, vms, cpu, ... (rss); what shares of samples "
+                     "are of: samples, wall, cpu (samples)",
+                     0, "NAME" },
+    [OPT_WIDTH] = { "width", SD_NUMBER, NULL,
+                    "of the picture, in pixels (1000; 1200 of a flame graph where "
+                    "nothing stretches it)",
+                    0, "N" },
+    [OPT_HEIGHT] = { "height", SD_NUMBER, "500", "of the plot, in pixels", 0, "N" },
     [OPT_CSV] = { "csv", SD_FLAG, NULL,
                   "print one table as CSV: the first there is, or --table's", 0, NULL },
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object with all tables", 0,
                    NULL },
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
-                     "write to FILE; the suffix chooses: .txt .csv .json, and .svg "
-                     ".png .jpeg .pdf for a plot",
+                     "write to FILE; the suffix chooses: .txt .csv .json, .svg for a "
+                     "flame graph or else a plot, .png .jpeg .pdf for a plot",
                      'o', "FILE" },
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite FILE when it is there already",
                     0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-enum form { FORM_TEXT, FORM_CSV, FORM_JSON, FORM_PLOT };
-enum { PIXELS_MIN = 100, PIXELS_MAX = 20000, TEXT_ROWS = 20 };
+/* A picture is a flame graph or a plot by what the capture has. */
+enum form { FORM_TEXT, FORM_CSV, FORM_JSON, FORM_PICTURE, FORM_FLAME, FORM_PLOT };
+enum {
+    PIXELS_MIN = 100,
+    PIXELS_MAX = 20000,
+    PLOT_WIDTH = 1000,
+    FLAME_WIDTH = 1200,
+    TEXT_ROWS = 20
+};
+/* As text a tree goes without its smallest twigs. */
+#define TEXT_LEAST_PERCENT 0.5
 
-/* What is asked for by flags and by the suffix of -o must not contradict. */
-static int choose_form(const struct sd_option_value *v, enum form *form)
+/* All that was asked for, understood. */
+struct asked {
+    const struct sd_option_value *v;
+    enum form form;
+    struct sd_filter filter;
+    struct sd_plot_wish plot;
+    struct sd_flame_wish flame;
+    unsigned flame_width;
+    struct sd_tables_wish tables;
+    struct sd_buf names; /* of the tables */
+    char **words;        /* the captures */
+    int n_words;
+};
+
+/* --- What was asked for */
+
+static int picture_form(const char *to, enum form *form)
 {
-    const char *to = v[OPT_OUTPUT].text;
     enum sd_picture kind;
 
-    if (v[OPT_CSV].number + v[OPT_JSON].number + v[OPT_PLOT].number > 1)
-        return sd_fail(SD_EUSAGE, "choose one of --csv, --json and --plot");
-    *form = v[OPT_CSV].number    ? FORM_CSV
-            : v[OPT_JSON].number ? FORM_JSON
-            : v[OPT_PLOT].number ? FORM_PLOT
-                                 : FORM_TEXT;
-    if (*form == FORM_PLOT && !to)
-        return sd_fail(SD_EUSAGE,
-                       "--plot wants a picture to draw into: --plot -o image.png");
-    if (!to || *form != FORM_TEXT)
-        return 0;
+    if (!to)
+        return *form == FORM_FLAME
+                   ? sd_fail(SD_EUSAGE, "--flame wants a file: --flame -o flame.svg")
+                   : sd_fail(
+                         SD_EUSAGE,
+                         "--plot wants a picture to draw into: --plot -o image.png");
+    if (*form == FORM_FLAME && strcmp(to, "-") != 0 &&
+        (!sd_picture_of(to, &kind) || kind != SD_PICTURE_SVG))
+        return sd_fail(SD_EUSAGE, "a flame graph is an .svg file, not %s", to);
+    return 0;
+}
+
+static int form_of_suffix(const char *to, enum form *form)
+{
+    enum sd_picture kind;
+
     if (sd_picture_of(to, &kind))
-        *form = FORM_PLOT;
+        *form = kind == SD_PICTURE_SVG ? FORM_PICTURE : FORM_PLOT;
     else if (sd_path_has_suffix(to, ".csv"))
         *form = FORM_CSV;
     else if (sd_path_has_suffix(to, ".json"))
         *form = FORM_JSON;
     else if (!sd_path_has_suffix(to, ".txt") && strcmp(to, "-") != 0)
         return sd_fail(SD_EUSAGE,
-                       "a report is written as .txt, .csv or .json, a plot as .svg, "
-                       ".png, .jpeg or .pdf, not %s",
+                       "a report is written as .txt, .csv or .json, a flame graph as "
+                       ".svg, a plot as .svg, .png, .jpeg or .pdf, not %s",
                        to);
     return 0;
 }
 
-static int read_plot(const struct sd_option_value *v, struct sd_plot_wish *out)
+/* What is asked for by flags and by the suffix of -o must not contradict. */
+static int choose_form(const struct sd_option_value *v, enum form *form)
 {
-    if (v[OPT_WIDTH].number < PIXELS_MIN || v[OPT_WIDTH].number > PIXELS_MAX ||
-        v[OPT_HEIGHT].number < PIXELS_MIN || v[OPT_HEIGHT].number > PIXELS_MAX)
+    const char *to = v[OPT_OUTPUT].text;
+
+    if (v[OPT_CSV].number + v[OPT_JSON].number + v[OPT_PLOT].number +
+            v[OPT_FLAME].number >
+        1)
+        return sd_fail(SD_EUSAGE, "choose one of --csv, --json, --flame and --plot");
+    *form = v[OPT_CSV].number     ? FORM_CSV
+            : v[OPT_JSON].number  ? FORM_JSON
+            : v[OPT_FLAME].number ? FORM_FLAME
+            : v[OPT_PLOT].number  ? FORM_PLOT
+                                  : FORM_TEXT;
+    if (*form == FORM_FLAME || *form == FORM_PLOT)
+        return picture_form(to, form);
+    return to && *form == FORM_TEXT ? form_of_suffix(to, form) : 0;
+}
+
+static int check_pixels(const struct sd_option_value *v)
+{
+    if (v->is_given && (v->number < PIXELS_MIN || v->number > PIXELS_MAX))
         return sd_fail(SD_EUSAGE, "--width and --height go from %d to %d pixels",
                        PIXELS_MIN, PIXELS_MAX);
-    *out = (struct sd_plot_wish){ v[OPT_METRIC].text, (unsigned)v[OPT_WIDTH].number,
-                                  (unsigned)v[OPT_HEIGHT].number };
     return 0;
+}
+
+static int read_pictures(struct asked *a)
+{
+    const struct sd_option_value *v = a->v;
+    bool has_width = v[OPT_WIDTH].is_given;
+    int rc = check_pixels(&v[OPT_WIDTH]);
+
+    if (rc == 0)
+        rc = check_pixels(&v[OPT_HEIGHT]);
+    a->plot = (struct sd_plot_wish){
+        v[OPT_METRIC].text ? v[OPT_METRIC].text : "rss",
+        has_width ? (unsigned)v[OPT_WIDTH].number : PLOT_WIDTH,
+        (unsigned)v[OPT_HEIGHT].number,
+    };
+    a->flame_width = has_width ? (unsigned)v[OPT_WIDTH].number : FLAME_WIDTH;
+    return rc;
+}
+
+/* "10" rows, or "0.1" of them. */
+static int read_rows(const char *word, struct sd_tables_wish *wish)
+{
+    uint64_t n;
+    char *end;
+    double fraction;
+
+    if (sd_text_parse_number(word, &n)) {
+        wish->limit = (size_t)n;
+        return 0;
+    }
+    fraction = strtod(word, &end);
+    if (end == word || *end || !(fraction > 0 && fraction <= 1))
+        return sd_fail(SD_EUSAGE,
+                       "-n takes a number of rows or a fraction of them such as 0.1, "
+                       "not \"%s\"",
+                       word);
+    wish->fraction = fraction;
+    return 0;
+}
+
+static void add_name(struct asked *a, bool is_wanted, const char *name)
+{
+    if (is_wanted)
+        sd_buf_printf(&a->names, "%s%s", a->names.n ? "," : "", name);
+}
+
+/* --table and the flags that name tables add up. */
+static int choose_tables(struct asked *a)
+{
+    const struct sd_option_value *v = a->v;
+
+    add_name(a, v[OPT_TABLE].text != NULL, v[OPT_TABLE].text);
+    add_name(a, v[OPT_LINES].number != 0, "lines");
+    add_name(a, v[OPT_CALLERS].is_given, "callers");
+    add_name(a, v[OPT_CALLEES].is_given, "callees");
+    add_name(a, v[OPT_THREADS].number != 0, "threads");
+    if (a->names.bad)
+        return sd_no_memory();
+    a->tables.table = a->names.n || v[OPT_TABLE].text ? sd_buf_string(&a->names) : NULL;
+    return 0;
+}
+
+/* `--callers RE` without "=": the RE came out as a word, and names no file. */
+static void read_side(struct asked *a, const struct sd_option_value *side)
+{
+    if (!side->is_given)
+        return;
+    if (*side->text)
+        a->tables.match = side->text;
+    else if (a->n_words > 1 && !a->tables.match &&
+             !sd_path_exists(a->words[a->n_words - 1]))
+        a->tables.match = a->words[--a->n_words];
+}
+
+static int read_tables(struct asked *a)
+{
+    const struct sd_option_value *v = a->v;
+
+    a->tables = (struct sd_tables_wish){
+        .sort = v[OPT_SORT].text,
+        .limit = a->form == FORM_TEXT ? TEXT_ROWS : 0,
+        .is_tree = v[OPT_TREE].number != 0,
+        .is_short = a->form == FORM_TEXT,
+        .samples = { .metric = v[OPT_METRIC].text,
+                     .has_idle = v[OPT_IDLE].number != 0,
+                     .is_gil_only = v[OPT_GIL].number != 0 },
+        .least_percent = a->form == FORM_TEXT ? TEXT_LEAST_PERCENT : 0,
+        .by = strcmp(v[OPT_BY].text, "line") == 0 ? SD_CALLS_BY_LINE
+                                                  : SD_CALLS_BY_FUNCTION,
+        .rows = v[OPT_MATCH].text,
+    };
+    read_side(a, &v[OPT_CALLERS]);
+    read_side(a, &v[OPT_CALLEES]);
+    a->flame = (struct sd_flame_wish){ .choice = a->tables.samples,
+                                       .by = a->tables.by,
+                                       .has_threads = v[OPT_THREADS].number != 0 };
+    if (v[OPT_ROWS].text && read_rows(v[OPT_ROWS].text, &a->tables) < 0)
+        return SD_EUSAGE;
+    return choose_tables(a);
 }
 
 static struct sd_filter read_filter(const struct sd_option_value *v)
@@ -130,102 +316,135 @@ static struct sd_filter read_filter(const struct sd_option_value *v)
     };
 }
 
+static int read_asked(const struct sd_command *c, struct asked *a)
+{
+    int rc;
+
+    *a = (struct asked){ .v = c->values, .words = c->words, .n_words = c->n_words };
+    a->filter = read_filter(a->v);
+    rc = choose_form(a->v, &a->form);
+    if (rc == 0)
+        rc = read_pictures(a);
+    return rc < 0 ? rc : read_tables(a);
+}
+
+/* --- The answer */
+
 static void put_heading(struct sd_out *out, const struct sd_profile *p,
-                        const struct sd_command *c)
+                        const struct asked *a)
 {
     struct sd_buf words = { 0 };
 
     sd_summary_words(&words, p);
-    sd_out_printf(out, "%s", c->words[0]);
-    if (c->n_words > 1)
-        sd_out_printf(out, " and %d more", c->n_words - 1);
+    sd_out_printf(out, "%s", a->words[0]);
+    if (a->n_words > 1)
+        sd_out_printf(out, " and %d more", a->n_words - 1);
     sd_out_printf(out, ": %s\n\n", sd_made(out, &words));
     sd_buf_release(&words);
 }
 
-static int put_tables(const struct sd_command *c, const struct sd_profile *p,
-                      enum form form, struct sd_out *out, int fd)
+static int put_tables(const struct sd_command *c, const struct asked *a,
+                      const struct sd_profile *p, struct sd_out *out, int fd)
 {
-    const struct sd_option_value *v = c->values;
-    struct sd_tables_wish wish = { .table = v[OPT_TABLE].text,
-                                   .sort = v[OPT_SORT].text,
-                                   .limit = (size_t)v[OPT_ROWS].number,
-                                   .is_tree = v[OPT_TREE].number != 0,
-                                   .is_short = form == FORM_TEXT };
     struct sd_text_style style = sd_style_for(c, fd);
     struct sd_view view = { 0 };
-    int rc;
+    int rc = sd_tables_of(p, &a->tables, &view);
 
-    if (form == FORM_TEXT && !v[OPT_ROWS].is_given)
-        wish.limit = TEXT_ROWS;
-    rc = sd_tables_of(p, &wish, &view);
-    if (rc == 0 && form == FORM_JSON)
-        sd_tables_json(out, p, &view, c->words, (size_t)c->n_words);
-    else if (rc == 0 && form == FORM_CSV)
+    if (rc == 0 && a->form == FORM_JSON)
+        sd_tables_json(out, p, &view, a->words, (size_t)a->n_words);
+    else if (rc == 0 && a->form == FORM_CSV)
         sd_tables_csv(out, &view);
     else if (rc == 0) {
-        put_heading(out, p, c);
+        put_heading(out, p, a);
         sd_tables_text(out, &view, &style);
     }
     sd_view_release(&view);
     return rc;
 }
 
-static int write_report(const struct sd_command *c, const struct sd_profile *p,
-                        enum form form, const struct sd_plot_wish *plot)
+/* Threads of several processes stand below their own. */
+static bool has_several_processes(const struct sd_profile *p)
 {
-    const struct sd_option_value *v = c->values;
-    const char *to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-";
+    for (size_t i = 1; i < p->n_samples; i++)
+        if (sd_profile_process_of(p, p->samples[i].track).at !=
+            sd_profile_process_of(p, p->samples[0].track).at)
+            return true;
+    return false;
+}
+
+static int put_flame(const struct asked *a, const struct sd_profile *p,
+                     struct sd_out *out)
+{
+    struct sd_flame_wish wish = a->flame;
+
+    if (p->n_samples == 0)
+        return sd_fail(SD_EFORMAT,
+                       "nothing was sampled in %s, so there is no flame graph; record "
+                       "with: sonde run --with sample",
+                       a->words[0]);
+    wish.has_processes = wish.has_threads && has_several_processes(p);
+    return sd_export_flame(p, &wish, a->flame_width, out);
+}
+
+static int write_report(const struct sd_command *c, const struct asked *a,
+                        const struct sd_profile *p)
+{
+    const char *to = a->v[OPT_OUTPUT].text ? a->v[OPT_OUTPUT].text : "-";
+    bool is_flame =
+        a->form == FORM_FLAME || (a->form == FORM_PICTURE && p->n_samples > 0);
     struct sd_export_file file;
-    int rc =
-        sd_export_open(&file, to, v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+    int rc = sd_export_open(&file, to,
+                            a->v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
 
     if (rc < 0)
         return rc;
-    if (form == FORM_PLOT)
-        rc = sd_export_plot(p, plot, to, &file.out);
+    if (is_flame)
+        rc = put_flame(a, p, &file.out);
+    else if (a->form == FORM_PLOT || a->form == FORM_PICTURE)
+        rc = sd_export_plot(p, &a->plot, to, &file.out);
     else
-        rc = put_tables(c, p, form, &file.out, file.fd);
+        rc = put_tables(c, a, p, &file.out, file.fd);
     return sd_export_close(&file, rc);
 }
 
 static int run(const struct sd_command *c)
 {
-    struct sd_filter filter = read_filter(c->values);
-    struct sd_plot_wish plot;
     struct sd_profile *p = NULL;
-    enum form form = FORM_TEXT;
-    int rc = choose_form(c->values, &form);
+    struct asked a;
+    int rc = read_asked(c, &a);
 
     if (rc == 0)
-        rc = read_plot(c->values, &plot);
+        rc = sd_load(c, (size_t)a.n_words, a.words, &a.filter, &p);
     if (rc == 0)
-        rc = sd_load(c, (size_t)c->n_words, c->words, &filter, &p);
-    if (rc == 0)
-        rc = write_report(c, p, form, &plot);
+        rc = write_report(c, &a, p);
     sd_profile_free(p);
+    sd_buf_release(&a.names);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
 
 const struct sd_verb sd_verb_report = {
     .name = "report",
     .group = SD_GROUP_READ,
-    .summary = "prints what is in a capture: tables, JSON, CSV, or a plot",
+    .summary = "prints what is in a capture: tables, JSON, CSV, a flame graph, a plot",
     .usage = "[OPTION...] FILE...",
-    .about = "Prints the tables of a capture (\"-\" is stdin): its sections and its "
-             "processes; the "
-             "readings taken over time with --table series, and in JSON. Several "
-             "captures are merged into one report. "
-             "A capture that is cut or damaged is reported as far as it goes; what is "
-             "missing is said on stderr.\n\n"
-             "Times of --from and --to count from the start of the capture: 2s, "
-             "500ms, 1.5m; a bare number is seconds.",
+    .about =
+        "Prints the tables of a capture (\"-\" is stdin): the functions that its "
+        "samples were taken in, its sections and its processes; callers, callees, "
+        "lines, threads and the readings taken over time when asked for, and most "
+        "of them in JSON. Several captures are merged into one report. "
+        "A capture that is cut or damaged is reported as far as it goes; what is "
+        "missing is said on stderr.\n\n"
+        "self% is the share of samples taken in a function itself, cum% that in it "
+        "or in what it called.\n\n"
+        "Times of --from and --to count from the start of the capture: 2s, "
+        "500ms, 1.5m; a bare number is seconds.",
     .examples = "sonde report train.sonde\n"
-                "sonde report train.sonde -n 5 -s cpu\n"
-                "sonde report train.sonde --tree --filter '^train'\n"
+                "sonde report train.sonde --tree\n"
+                "sonde report train.sonde --lines -n 5 -s cum\n"
+                "sonde report train.sonde --callers=forward    # who calls it\n"
+                "sonde report train.sonde --flame -o flame.svg\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
-                "sonde report train.sonde --plot --metric cpu -o cpu.svg\n"
-                "sonde report train.sonde --json | jq .summary\n",
+                "sonde report train.sonde --json | jq .functions\n",
     .options = options,
     .run = run,
 };

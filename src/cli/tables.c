@@ -6,6 +6,7 @@
 
 #include "analyse/analyse.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/facts.h"
 
@@ -15,7 +16,8 @@ typedef int make_table(const struct sd_profile *p, const struct sd_tables_wish *
 static int make_functions(const struct sd_profile *p, const struct sd_tables_wish *wish,
                           struct sd_view *v)
 {
-    return sd_analyse_functions(p, &wish->samples, v);
+    return wish->by == SD_CALLS_BY_LINE ? sd_analyse_lines(p, &wish->samples, v)
+                                        : sd_analyse_functions(p, &wish->samples, v);
 }
 
 static int make_lines(const struct sd_profile *p, const struct sd_tables_wish *wish,
@@ -27,7 +29,7 @@ static int make_lines(const struct sd_profile *p, const struct sd_tables_wish *w
 static int make_calls(const struct sd_profile *p, const struct sd_tables_wish *wish,
                       struct sd_view *v)
 {
-    return sd_analyse_call_tree(p, &wish->samples, wish->least_percent, v);
+    return sd_analyse_call_tree(p, &wish->samples, wish->by, wish->least_percent, v);
 }
 
 static int make_callers(const struct sd_profile *p, const struct sd_tables_wish *wish,
@@ -93,11 +95,26 @@ static const struct {
                { "series", LONG, false, make_series } };
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
+/* Is the name one of these, which commas keep apart? */
+static bool is_named(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = names; *at; at += strspn(at, ",")) {
+        size_t k = strcspn(at, ",");
+
+        if (k == n && memcmp(at, name, n) == 0)
+            return true;
+        at += k;
+    }
+    return false;
+}
+
 static bool is_wanted(const struct sd_profile *p, const struct sd_tables_wish *wish,
                       size_t i)
 {
     if (wish->table)
-        return strcmp(wish->table, tables[i].name) == 0;
+        return is_named(wish->table, tables[i].name);
     if (tables[i].of_samples && p->n_samples == 0)
         return false;
     /* Without readings a row of it would be little more than a pid. */
@@ -118,7 +135,7 @@ static bool is_wanted(const struct sd_profile *p, const struct sd_tables_wish *w
     return false;
 }
 
-static int no_table(const char *name)
+static int no_table(const char *name, size_t n)
 {
     struct sd_buf all = { 0 };
     int rc;
@@ -129,26 +146,37 @@ static int no_table(const char *name)
                       : i + 1 == N_TABLES ? " and "
                                           : ", ",
                       tables[i].name);
-    rc = sd_fail(SD_EUSAGE, "there is no table \"%s\"; there are %s", name,
+    rc = sd_fail(SD_EUSAGE, "there is no table \"%.*s\"; there are %s", (int)n, name,
                  sd_buf_string(&all));
     sd_buf_release(&all);
     return rc;
 }
 
+/* Every name must be one, those of tables without rows too. */
+static int check_names(const char *names)
+{
+    for (const char *at = names; *at; at += strspn(at, ",")) {
+        size_t n = strcspn(at, ","), i = 0;
+
+        while (i < N_TABLES &&
+               (strlen(tables[i].name) != n || memcmp(tables[i].name, at, n) != 0))
+            i++;
+        if (i == N_TABLES)
+            return no_table(at, n);
+        at += n;
+    }
+    return *names ? 0 : no_table(names, 0);
+}
+
 static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
                 struct sd_view *v)
 {
-    bool is_known = !wish->table;
-    int rc = 0;
+    int rc = wish->table ? check_names(wish->table) : 0;
 
-    for (size_t i = 0; i < N_TABLES && rc == 0; i++) {
-        if (!is_wanted(p, wish, i))
-            continue;
-        is_known = true;
-        if (!tables[i].of_samples || p->n_samples)
+    for (size_t i = 0; i < N_TABLES && rc == 0; i++)
+        if (is_wanted(p, wish, i) && (!tables[i].of_samples || p->n_samples))
             rc = tables[i].make(p, wish, v);
-    }
-    return is_known ? rc : no_table(wish->table);
+    return rc;
 }
 
 static void drop_empty(struct sd_view *v)
@@ -161,30 +189,75 @@ static void drop_empty(struct sd_view *v)
     v->n_tables = kept;
 }
 
-static bool has_column(const struct sd_view_table *t, const char *key)
+/* What pstats and hands used to short words call a column. */
+static const char *const aliases[][2] = {
+    { "self", "self%" },    { "tottime", "self%" },   { "time", "self%" },
+    { "cum", "cum%" },      { "cumulative", "cum%" }, { "cumtime", "cum%" },
+    { "name", "function" }, { "nfl", "function" },    { "filename", "where" },
+    { "module", "where" },
+};
+
+static bool has_column(const struct sd_view_table *t, const char *name)
 {
-    if (*key == '-')
-        key++;
     for (size_t i = 0; i < t->n_columns; i++)
-        if (strcmp(t->columns[i].name, key) == 0)
+        if (strcmp(t->columns[i].name, name) == 0)
             return true;
     return false;
 }
 
+/* The table's column of this name or alias, or NULL. */
+static const char *column_for(const struct sd_view_table *t, const char *name)
+{
+    if (has_column(t, name))
+        return name;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(aliases[i][0], name) == 0 && has_column(t, aliases[i][1]))
+            return aliases[i][1];
+    return NULL;
+}
+
+static size_t limit_of(const struct sd_tables_wish *wish, const struct sd_view_table *t)
+{
+    size_t n;
+
+    if (wish->fraction <= 0)
+        return wish->limit;
+    n = (size_t)((double)t->n_rows * wish->fraction + 0.5); /* as pstats rounds */
+    return n ? n : 1;
+}
+
+/* The key for this table as it knows it; NULL: it has no such column. */
+static int key_for(struct sd_view *v, const struct sd_view_table *t, const char *key,
+                   const char **out)
+{
+    bool is_reversed = *key == '-';
+    const char *column = column_for(t, key + is_reversed);
+
+    *out = column;
+    if (!column || !is_reversed)
+        return 0;
+    *out = sd_arena_printf(&v->arena, "-%s", column);
+    return *out ? 0 : sd_no_memory();
+}
+
 /* A column sorts every table that has it; the others keep their order.  One that none
  * has is refused in the words of the first table. */
-static int sort(struct sd_view *v, const char *key, size_t limit)
+static int sort(struct sd_view *v, const struct sd_tables_wish *wish)
 {
-    bool is_known = !key;
+    bool is_known = !wish->sort;
     int rc = 0;
 
-    for (size_t i = 0; key && i < v->n_tables; i++)
-        is_known |= has_column(&v->tables[i], key);
+    for (size_t i = 0; wish->sort && i < v->n_tables; i++)
+        is_known |=
+            column_for(&v->tables[i], wish->sort + (*wish->sort == '-')) != NULL;
     for (size_t i = 0; i < v->n_tables && rc == 0; i++) {
         struct sd_view_table *t = &v->tables[i];
-        bool uses_key = key && (!is_known || has_column(t, key));
+        const char *key = wish->sort;
 
-        rc = sd_view_table_sort(v, t, uses_key ? key : NULL, limit);
+        if (key && is_known)
+            rc = key_for(v, t, key, &key);
+        if (rc == 0)
+            rc = sd_view_table_sort(v, t, key, limit_of(wish, t));
     }
     return rc;
 }
@@ -194,10 +267,12 @@ int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
 {
     int rc = fill(p, wish, v);
 
+    for (size_t i = 0; wish->rows && i < v->n_tables && rc == 0; i++)
+        rc = sd_view_table_match(v, &v->tables[i], wish->rows);
     if (rc < 0)
         return rc;
     drop_empty(v);
-    return sort(v, wish->sort, wish->limit);
+    return sort(v, wish);
 }
 
 void sd_tables_text(struct sd_out *out, const struct sd_view *v,

@@ -9,15 +9,19 @@
 #include "report/report.h"
 
 struct sd_tables_wish {
-    const char *table; /* only the one of this name; NULL: all */
-    const char *sort;  /* NULL: as the analysis has them */
-    size_t limit;      /* rows of each; 0: all */
-    bool is_tree;      /* sections and calls as trees */
-    bool is_short;     /* without what is only asked for by name: lines, threads and
-                          readings */
+    const char *table; /* only those of these names, apart by commas; NULL: all */
+    const char
+        *sort;       /* a column, or a word of pstats; NULL: as the analysis has them */
+    size_t limit;    /* rows of each; 0: all */
+    double fraction; /* of the rows of each; 0: all */
+    bool is_tree;    /* sections and calls as trees */
+    bool is_short;   /* without what is only asked for by name: lines, threads and
+                        readings */
     struct sd_sample_choice samples; /* which of them count */
     double least_percent;            /* of the tree of calls: less is left out */
+    enum sd_calls_by by;             /* functions, or the lines in their place */
     const char *match; /* of callers and callees: functions that match; NULL: all */
+    const char *rows;  /* only rows that match; NULL: all */
 };
 
 /* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,

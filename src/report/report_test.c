@@ -93,6 +93,22 @@ TEST(table_text_fits_the_terminal)
     sd_view_release(&v);
 }
 
+TEST(table_text_aligns_what_stands_behind_wide_names)
+{
+    struct sd_view v = { 0 };
+    struct sd_out out;
+    const char *text = text_of(&out, make_table(&v, "日本語の関数"), 0);
+    const char *head = strstr(text, "count"), *row = strstr(text, "1,234,567");
+    const char *line = strstr(text, "日");
+
+    /* Both end in the same column of the terminal, whatever their bytes. */
+    CHECK(sd_text_width(strchr(text, '\n') + 1,
+                        (size_t)(head + 5 - (strchr(text, '\n') + 1))) ==
+          sd_text_width(line, (size_t)(row + 9 - line)));
+    sd_out_release(&out);
+    sd_view_release(&v);
+}
+
 TEST(table_text_shows_hostile_names_and_sends_nothing_to_the_terminal)
 {
     struct sd_view v = { 0 };

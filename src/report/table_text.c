@@ -74,10 +74,11 @@ static const char *number_text(char out[SD_TEXT_MAX], const struct sd_cell *c,
     return "";
 }
 
-/* A pid is a name made of digits: it gets no commas. */
+/* The number of a process or thread is a name made of digits: it gets no commas. */
 static bool is_plain_number(const struct sd_column *c)
 {
-    return strcmp(c->name, "pid") == 0 || strcmp(c->name, "status") == 0;
+    return strcmp(c->name, "pid") == 0 || strcmp(c->name, "thread") == 0 ||
+           strcmp(c->name, "status") == 0;
 }
 
 static size_t indent_of(const struct sd_view_table *t, size_t row)
