@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Children of this program that stand in functions of it: what is told of them must be
+ * the chain of calls below. */
+#include "process/unwind.h"
+
+#ifdef HAVE_DW
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+
+/* Extern, so that each is a function of its own with a symbol. */
+void unwound_leaf(int ready);
+void unwound_deep(int n, int ready);
+void unwound_root(int n, int ready);
+
+static volatile int n_left; /* keeps calls from becoming jumps */
+
+void __attribute__((noinline)) unwound_leaf(int ready)
+{
+    if (write(ready, "", 1) == 1)
+        for (;;)
+            n_left++;
+}
+
+void __attribute__((noinline)) unwound_deep(int n, int ready)
+{
+    char room[512];
+
+    memset(room, n, sizeof room);
+    n_left = room[n % 512];
+    if (n > 0)
+        unwound_deep(n - 1, ready);
+    else
+        unwound_leaf(ready);
+    n_left = room[0];
+}
+
+void __attribute__((noinline)) unwound_root(int n, int ready)
+{
+    unwound_deep(n, ready);
+    n_left = 0;
+}
+
+static pid_t start(int n)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    CHECK(pipe(ready) == 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        unwound_root(n, ready[1]);
+    }
+    CHECK(pid > 0 && read(ready[0], &byte, 1) == 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+struct looked { /* at a child */
+    struct sd_remote remote;
+    struct sd_unwinder *unwinder;
+    struct sd_stack_copy copy;
+    uint8_t *bytes;
+    const struct sd_symbol *const *frames;
+    size_t n;
+    enum sd_unwind_end end;
+};
+
+static void copy_registers(struct sd_stack_copy *c, pid_t pid)
+{
+    struct user_regs_struct u;
+    int status;
+
+    CHECK(ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0);
+    CHECK(ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0);
+    CHECK(waitpid(pid, &status, __WALL) == pid);
+    CHECK(ptrace(PTRACE_GETREGS, pid, NULL, &u) == 0);
+    c->registers[3] = u.rbx;
+    c->registers[6] = u.rbp;
+    c->registers[SD_UNWIND_SP] = u.rsp;
+    c->registers[12] = u.r12;
+    c->registers[13] = u.r13;
+    c->registers[14] = u.r14;
+    c->registers[15] = u.r15;
+    c->registers[SD_UNWIND_PC] = u.rip;
+}
+
+static void look(struct looked *l, pid_t pid, size_t n_bytes)
+{
+    struct iovec to, from;
+    uint64_t top;
+    ssize_t got;
+
+    *l = (struct looked){ .remote = SD_REMOTE_NONE };
+    CHECK(sd_remote_open(&l->remote, pid) == 0);
+    CHECK(sd_unwinder_new(&l->unwinder, &l->remote, NULL) == 0);
+    copy_registers(&l->copy, pid);
+    l->bytes = sd_alloc(n_bytes);
+    l->copy.from = l->copy.registers[SD_UNWIND_SP] - 128;
+    to = (struct iovec){ l->bytes, n_bytes };
+    from = (struct iovec){ (void *)(uintptr_t)l->copy.from, n_bytes };
+    got = sd_remote_readv_some(&l->remote, &to, 1, &from, 1);
+    CHECK(got > 0);
+    CHECK(ptrace(PTRACE_DETACH, pid, NULL, NULL) == 0);
+    l->copy.p = l->bytes;
+    l->copy.n = (size_t)got;
+    l->copy.is_cut = (size_t)got == n_bytes;
+    l->end =
+        sd_unwinder_run(l->unwinder, &l->copy, sd_clock_ns(), &l->frames, &l->n, &top);
+}
+
+static void finish(struct looked *l, pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    sd_unwinder_free(l->unwinder);
+    sd_remote_close(&l->remote);
+    sd_free(l->bytes);
+}
+
+/* Counted from unwound_leaf on, which may still be in its write(). */
+static const struct sd_symbol *frame(const struct looked *l, size_t i)
+{
+    size_t leaf = 0;
+
+    while (leaf < l->n && strcmp(l->frames[leaf]->name, "unwound_leaf") != 0)
+        leaf++;
+    CHECK(leaf + i < l->n);
+    return l->frames[leaf + i];
+}
+
+static bool is(const struct looked *l, size_t i, const char *name)
+{
+    return strcmp(frame(l, i)->name, name) == 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+TEST(unwind_tells_the_calls_of_a_stopped_process)
+{
+    pid_t pid = start(3);
+    struct looked l;
+    size_t i;
+
+    look(&l, pid, 256 << 10);
+    CHECK(l.end == SD_UNWIND_DONE);
+    for (i = 1; i <= 4; i++)
+        CHECK(is(&l, i, "unwound_deep"));
+    CHECK(is(&l, 5, "unwound_root"));
+    CHECK(strcmp(l.frames[l.n - 1]->name, "_start") == 0);
+    CHECK(ends_with(frame(&l, 0)->module, "/unit") && frame(&l, 0)->offset);
+    CHECK(frame(&l, 1)->function == frame(&l, 2)->function);
+    CHECK(frame(&l, 0)->function != frame(&l, 1)->function);
+    if (frame(&l, 0)->line) /* only where the build has debug information */
+        CHECK(ends_with(frame(&l, 0)->file, "unwind_test.c"));
+    finish(&l, pid);
+}
+
+TEST(unwind_asks_for_more_of_a_deep_stack)
+{
+    pid_t pid = start(200);
+    struct looked l;
+
+    look(&l, pid, 8192);
+    CHECK(l.end == SD_UNWIND_SHORT);
+    CHECK(l.n > 5 && l.n < 200 && is(&l, 5, "unwound_deep"));
+    finish(&l, pid);
+    pid = start(200);
+    look(&l, pid, 1 << 20);
+    CHECK(l.end == SD_UNWIND_DONE && is(&l, 202, "unwound_root"));
+    finish(&l, pid);
+}
+
+TEST(unwind_of_nonsense_ends)
+{
+    pid_t pid = start(3);
+    struct looked l;
+    uint64_t top;
+    size_t i;
+
+    look(&l, pid, 256 << 10);
+    l.copy.registers[SD_UNWIND_PC] = 0x1234; /* no code there */
+    l.end = sd_unwinder_run(l.unwinder, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
+    CHECK(l.end == SD_UNWIND_STOPPED && l.n == 1 && !l.frames[0]->can_go_on);
+    l.copy.registers[SD_UNWIND_PC] = (uint64_t)(uintptr_t)unwound_deep + 30;
+    for (i = 0; i < l.copy.n; i++)
+        l.bytes[i] = (uint8_t)(i * 2654435761u >> 7);
+    l.end = sd_unwinder_run(l.unwinder, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
+    CHECK(l.end == SD_UNWIND_STOPPED && l.n >= 1);
+    finish(&l, pid);
+}
+
+TEST(unwind_without_memory_ends_and_leaks_nothing)
+{
+    pid_t pid = start(3);
+    struct looked l;
+    uint64_t top;
+    size_t k;
+
+    look(&l, pid, 256 << 10);
+    for (k = 1; k < 400; k += 7) {
+        struct sd_unwinder *u = NULL;
+
+        sd_mem_fail_at(k, true);
+        if (sd_unwinder_new(&u, &l.remote, NULL) == 0)
+            sd_unwinder_run(u, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
+        sd_mem_fail_at(0, false);
+        sd_unwinder_free(u);
+    }
+    finish(&l, pid);
+}
+#endif
