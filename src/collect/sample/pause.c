@@ -2,7 +2,6 @@
 #include "collect/sample/pause.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ptrace.h>
@@ -17,8 +16,8 @@
 
 enum {
     EVENT_STOP = 128, /* PTRACE_EVENT_STOP, as it stands in si_code */
-    N_LOOKS = 20,     /* without a pause between them; then there is one */
-    NAP_NS = 50000,
+    N_LOOKS = 10,     /* in a row, for one that runs on another CPU */
+    NAP_NS = 20000,
 };
 
 /* Whether it is stopped now, and by which signal on its way, if any.  Its stop is not
@@ -36,6 +35,9 @@ static bool is_stopped(pid_t tid, int *signal)
     return true;
 }
 
+/* A thread that runs on our own CPU stops as soon as it gets it: so we sleep, and long
+ * enough for that.  Looking again and again, or giving up the CPU for a moment, takes
+ * it away from the thread: it then took milliseconds on a busy machine. */
 static bool stops_within(pid_t tid, uint64_t ns, int *signal)
 {
     const struct timespec nap = { 0, NAP_NS };
@@ -45,9 +47,7 @@ static bool stops_within(pid_t tid, uint64_t ns, int *signal)
     for (n = 0; !is_stopped(tid, signal); n++) {
         if (errno != ESRCH || sd_clock_ns() > until)
             return false;
-        if (n < N_LOOKS)
-            sched_yield();
-        else
+        if (n >= N_LOOKS)
             nanosleep(&nap, NULL);
     }
     return true;
