@@ -73,8 +73,6 @@ static int read_words(const struct sd_command *c, struct asked *a)
                                   "can: sonde dump --pid PID");
     if (c->n_words > 0 || !v[OPT_PID].text)
         return sd_fail(SD_EUSAGE, "dump wants one process: sonde dump --pid 1234");
-    if (v[OPT_NATIVE].number)
-        return sd_fail(SD_ELACKS, "this build cannot show native functions (--native)");
     rc = sd_attach_pid(v[OPT_PID].text, &a->pid);
     if (rc == 0)
         rc = sd_attach_version(v[OPT_PYTHON_VERSION].text, &a->hints);
@@ -85,6 +83,7 @@ static int read_words(const struct sd_command *c, struct asked *a)
     a->sampler = (struct sd_sampler_options){
         .consistency = a->wish.consistency,
         .skips_children = !v[OPT_SUBPROCESSES].number,
+        .native = v[OPT_NATIVE].number != 0,
         .hints = &a->hints,
     };
     return rc;

@@ -87,7 +87,7 @@ static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
 
     sd_told_frame(told, i, &frame);
     to->line = frame.line;
-    if (before && before->code == told->frames[i].code) {
+    if (before && before->code && before->code == told->frames[i].code) {
         to->name = to[-1].name;
         to->qualname = to[-1].qualname;
         to->file = to[-1].file;
@@ -96,7 +96,7 @@ static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
         to->qualname = keep(t, frame.qualname);
         to->file = keep(t, frame.file);
     }
-    if (t->wish->has_locals)
+    if (t->wish->has_locals && told->frames[i].code)
         read_locals(t, told, i, to);
 }
 

@@ -3,7 +3,7 @@
  *
  *     sample_process PID SECONDS RATE [word ...]
  *
- * Words: cpu gil follow pause none noidle alone (no children).  It ends after SECONDS
+ * Words: cpu gil follow pause none native noidle alone (no children).  It ends after SECONDS
  * or with the process, and prints one line for each different (thread, flags, stack):
  *
  *     row TAB pid TAB tid TAB interpreter TAB flags TAB is_cut TAB samples TAB wall_ns
@@ -124,6 +124,7 @@ int main(int argc, char **argv)
                                                : SD_CONSISTENCY_AUTO;
     o.skips_idle = has(argc, argv, "noidle");
     o.skips_children = has(argc, argv, "alone");
+    o.native = has(argc, argv, "native");
     h.keys.arena = &h.arena;
     h.rows = calloc(N_ROWS, sizeof *h.rows);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "collect/collector.h"
 #include "collect/sample/metrics.h"
+#include "process/unwind.h"
 
 const struct sd_metric_about sd_sample_metrics[] = {
 #define METRIC(id, name, unit, adds, meaning)                                          \
@@ -46,9 +47,7 @@ static int check(const struct sd_option_value *values)
 {
     if (values[SD_SAMPLE_RATE].number == 0)
         return sd_fail(SD_EUSAGE, "the rate of sample is 1 a second at least");
-    if (values[SD_SAMPLE_WITH_NATIVE].number)
-        return sd_fail(SD_ELACKS, "this build cannot show native functions (native)");
-    return 0;
+    return values[SD_SAMPLE_WITH_NATIVE].number ? sd_unwind_check() : 0;
 }
 
 const struct sd_collector_about sd_about_sample = {

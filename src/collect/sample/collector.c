@@ -277,6 +277,7 @@ static void read_options(struct sd_sampler_options *to, const struct sd_option_v
         .consistency = (enum sd_consistency)v[SD_SAMPLE_CONSISTENCY].number,
         .skips_idle = !v[SD_SAMPLE_WITH_IDLE].number,
         .skips_children = !v[SD_SAMPLE_WITH_CHILDREN].number,
+        .native = v[SD_SAMPLE_WITH_NATIVE].number != 0,
     };
 }
 

@@ -30,6 +30,7 @@ struct sd_sampler_options { /* all zero: a good start */
     enum sd_consistency consistency;
     bool skips_idle;                      /* threads that wait are not told */
     bool skips_children;                  /* the root process alone */
+    bool native;                          /* native functions, too: native.h */
     const struct sd_runtime_hints *hints; /* for the root; may be NULL */
 };
 
@@ -45,7 +46,7 @@ struct sd_told { /* all borrowed for the call */
     bool is_same;     /* this thread's stack is the one told before, frame by frame */
     bool is_cut;      /* deeper than SD_STACK_MAX: the outer end is missing */
     uint64_t wall_ns, cpu_ns;           /* since this thread's last sample */
-    const struct sd_shot_frame *frames; /* innermost first */
+    const struct sd_shot_frame *frames; /* innermost first; code NULL: native */
     size_t n_frames;
     struct sd_codes *codes;
     uint32_t serial; /* of these codes: (serial, code->id) never comes again */
@@ -56,10 +57,11 @@ struct sd_told { /* all borrowed for the call */
         *of_thread; /* a word that the listener may keep something in, NULL at first */
 };
 
-/* A frame for people. */
+/* A frame for people, Python or native. */
 struct sd_told_frame {
     const char *name, *qualname, *file; /* qualname: name where there is none */
-    int32_t line, first_line;           /* line: 0 where the instruction has none */
+    const char *module;       /* of a native function: its library, else NULL */
+    int32_t line, first_line; /* line: 0 where the instruction has none */
 };
 void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out);
 

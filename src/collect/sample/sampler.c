@@ -63,7 +63,9 @@ int sd_sampler_open(struct sd_sampler **out, pid_t root,
         return sd_no_memory();
     s->options = *options;
     sd_follow_init(&s->follow);
-    rc = sd_tree_init(&s->tree, root);
+    rc = options->native ? sd_unwind_check() : 0;
+    if (rc == 0)
+        rc = sd_tree_init(&s->tree, root);
     if (rc == 0 && (flags & SD_SAMPLER_NEEDS_PYTHON))
         rc = attach_root(s);
     if (rc < 0) {
@@ -180,8 +182,18 @@ const char *sd_sampler_refusal(struct sd_sampler *s, pid_t *pid)
 void sd_told_frame(const struct sd_told *t, size_t i, struct sd_told_frame *out)
 {
     const struct sd_shot_frame *f = &t->frames[i];
-    int32_t line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
+    int32_t line;
 
+    if (!f->code) {
+        *out = (struct sd_told_frame){ .name = f->native->name,
+                                       .qualname = f->native->name,
+                                       .file = f->native->file,
+                                       .module = f->native->module,
+                                       .line = (int32_t)f->native->line,
+                                       .first_line = (int32_t)f->native->first_line };
+        return;
+    }
+    line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
     *out = (struct sd_told_frame){ .name = f->code->name,
                                    .qualname = *f->code->qualname ? f->code->qualname
                                                                   : f->code->name,

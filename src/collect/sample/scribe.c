@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/metrics.h"
+#include "process/unwind.h"
 
 enum {
     ANCESTORS_MAX = 32, /* parents' tracks defined with a process's own */
@@ -43,7 +44,7 @@ struct sd_scribe_memo {
  */
 
 static int add_node(struct sd_scribe *s, uint32_t parent, uint64_t who,
-                    const struct sd_code *code, int32_t line, uint32_t *out)
+                    const struct sd_shot_frame *f, int32_t line, uint32_t *out)
 {
     struct sd_scribe_node *nodes =
         sd_grow_array(s->nodes, &s->cap_nodes, s->n_nodes + 1, sizeof *nodes);
@@ -51,14 +52,19 @@ static int add_node(struct sd_scribe *s, uint32_t parent, uint64_t who,
     if (!nodes)
         return SD_ENOMEM;
     s->nodes = nodes;
-    nodes[s->n_nodes] = (struct sd_scribe_node){ parent, line, who, code, 0, 0 };
+    nodes[s->n_nodes] =
+        (struct sd_scribe_node){ .parent = parent,
+                                 .line = line,
+                                 .who = who,
+                                 .code = f ? f->code : NULL,
+                                 .native = f && !f->code ? f->native : NULL };
     *out = (uint32_t)s->n_nodes++;
     return 0;
 }
 
 /* Finds or makes; 0 when there is no memory. */
 static uint32_t node_under(struct sd_scribe *s, uint32_t parent, uint64_t who,
-                           const struct sd_code *code, int32_t line)
+                           const struct sd_shot_frame *f, int32_t line)
 {
     uint64_t what[3] = { who, parent, (uint64_t)(uint32_t)line };
     uint64_t key = sd_hash(what, sizeof what, 0x737461636bu), at;
@@ -70,7 +76,7 @@ static uint32_t node_under(struct sd_scribe *s, uint32_t parent, uint64_t who,
         if (n->who == who && n->parent == parent && n->line == line)
             return (uint32_t)at;
     }
-    if (add_node(s, parent, who, code, line, &node) < 0)
+    if (add_node(s, parent, who, f, line, &node) < 0)
         return 0;
     return sd_table_put(&s->by_key, key, node) < 0 ? 0 : node;
 }
@@ -84,9 +90,21 @@ static struct step *steps_for(struct sd_scribe_memo *m, size_t n)
     return steps;
 }
 
-static uint64_t who_is(const struct sd_told *t, const struct sd_code *code)
+#define IS_NATIVE ((uint64_t)1 << 63) /* above the serial, which counts processes */
+
+static uint64_t who_is(const struct sd_told *t, const struct sd_shot_frame *f)
 {
-    return (uint64_t)t->serial << 32 | code->id;
+    uint64_t who = (uint64_t)t->serial << 32;
+
+    return f->code ? who | f->code->id : IS_NATIVE | who | f->native->function;
+}
+
+static int32_t line_of(const struct sd_told *t, const struct sd_shot_frame *f)
+{
+    int32_t line = f->code ? sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr)
+                           : (int32_t)f->native->line;
+
+    return line > 0 ? line : 0;
 }
 
 /* The node of the innermost frame. */
@@ -103,14 +121,11 @@ static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
     for (d = 0; d < n; d++) {
         const struct sd_shot_frame *f = &t->frames[n - 1 - d];
         struct step *step = &m->steps[d];
-        int32_t line;
 
         is_known =
             is_known && d < m->n && step->code == f->code && step->instr == f->instr;
         if (!is_known) {
-            line = sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr);
-            node =
-                node_under(s, node, who_is(t, f->code), f->code, line > 0 ? line : 0);
+            node = node_under(s, node, who_is(t, f), f, line_of(t, f));
             if (!node)
                 break;
             *step = (struct step){ f->code, f->instr, node };
@@ -133,8 +148,13 @@ static uint32_t define_text(struct sd_log *l, const char *text)
     return n && !id ? sd_log_define_string(l, key, text, n) : id;
 }
 
-static size_t code_room(const struct sd_code *code)
+static size_t site_room(const struct sd_scribe_node *x)
 {
+    const struct sd_code *code = x->code;
+
+    if (x->native)
+        return SD_ROOM_SITE + SD_ROOM_STRING(strlen(x->native->name)) +
+               SD_ROOM_STRING(strlen(x->native->file));
     if (!code)
         return SD_ROOM_SITE + SD_ROOM_STRING(16);
     return SD_ROOM_SITE + SD_ROOM_STRING(strlen(code->name)) +
@@ -142,13 +162,25 @@ static size_t code_room(const struct sd_code *code)
            SD_ROOM_STRING(strlen(code->filename));
 }
 
-static uint32_t define_code(struct sd_log *l, uint64_t who, const struct sd_code *code)
+static uint32_t define_native(struct sd_log *l, uint64_t key,
+                              const struct sd_symbol *native)
 {
-    uint64_t key = sd_hash(&who, sizeof who, 0x636f6465u);
+    uint32_t name = define_text(l, native->name), file = define_text(l, native->file);
+
+    return sd_log_define_function(l, key, SD_SITE_NATIVE, name, 0, file,
+                                  native->first_line);
+}
+
+static uint32_t define_site(struct sd_log *l, const struct sd_scribe_node *x)
+{
+    uint64_t key = sd_hash(&x->who, sizeof x->who, 0x636f6465u);
     uint32_t id = sd_log_known(l, key), name, label, file;
+    const struct sd_code *code = x->code;
 
     if (id)
         return id;
+    if (x->native)
+        return define_native(l, key, x->native);
     if (!code)
         return sd_log_define_function(l, key, 0, define_text(l, "[partial]"), 0, 0, 0);
     name = define_text(l, code->name);
@@ -185,10 +217,10 @@ static int define_node(struct sd_scribe *s, struct sd_log *l, uint32_t node)
     while (rc == 0 && n > 0) {
         struct sd_scribe_node *x = &s->nodes[s->path[--n]];
 
-        if (!sd_log_room(l, SD_ROOM_STACK + code_room(x->code)))
+        if (!sd_log_room(l, SD_ROOM_STACK + site_room(x)))
             return SD_EFULL;
         if (sd_log_chunk(l) == chunk) {
-            uint32_t site = define_code(l, x->who, x->code);
+            uint32_t site = define_site(l, x);
 
             x->id = sd_log_define_stack(l, x->parent ? s->nodes[x->parent].id : 0, site,
                                         (uint32_t)x->line);

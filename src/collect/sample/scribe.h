@@ -23,8 +23,9 @@ struct sd_scribe_node {
     uint32_t parent; /* node, or 0 */
     int32_t line;    /* 0: none */
     uint64_t who;    /* its code: addresses come again, this number does not */
-    const struct sd_code *code; /* NULL: the root that stands for what was cut off */
-    uint32_t chunk, id;         /* id is good while this is the log's chunk */
+    const struct sd_code *code;     /* NULL: native */
+    const struct sd_symbol *native; /* NULL too: the root of what was cut off */
+    uint32_t chunk, id;             /* id is good while this is the log's chunk */
 };
 
 struct sd_scribe {

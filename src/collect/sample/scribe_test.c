@@ -103,7 +103,8 @@ static void tell(struct setting *s, unsigned flags, const unsigned (*frames)[2],
     size_t i;
 
     for (i = 0; i < n; i++)
-        s->frames[i] = (struct sd_shot_frame){ s->all[frames[i][0]], frames[i][1], 0 };
+        s->frames[i] = (struct sd_shot_frame){ .code = s->all[frames[i][0]],
+                                               .instr = frames[i][1] };
     s->listener.sample(s->listener.of, &t);
 }
 

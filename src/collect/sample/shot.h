@@ -42,9 +42,13 @@ struct sd_shot_of {
 };
 
 struct sd_shot_frame {
-    const struct sd_code *code; /* good until the codes are released */
-    uint64_t instr;             /* raw: sd_layout_instr, sd_codes_line */
-    uint64_t address;
+    const struct sd_code *code; /* good until the codes are released; NULL: native */
+    union {
+        uint64_t instr;                 /* raw: sd_layout_instr, sd_codes_line */
+        const struct sd_symbol *native; /* where code is NULL: see native.h */
+    };
+    uint64_t address; /* of the frame in the process; 0: a native function */
+    bool is_entry;    /* C has called it: not the function that stands outside of it */
 };
 
 enum sd_shot_result {

@@ -137,7 +137,7 @@ static bool agrees(const struct sd_shot_walk *w, bool is_innermost, bool *at_sam
 }
 
 static int add_frame(struct sd_shot *s, const struct sd_code *code, uint64_t instr,
-                     uint64_t address)
+                     uint64_t address, bool is_entry)
 {
     struct sd_shot_frame *frames =
         sd_grow_array(s->frames, &s->cap_frames, s->n_frames + 1, sizeof *frames);
@@ -145,7 +145,9 @@ static int add_frame(struct sd_shot *s, const struct sd_code *code, uint64_t ins
     if (!frames)
         return SD_ENOMEM;
     s->frames = frames;
-    frames[s->n_frames++] = (struct sd_shot_frame){ code, instr, address };
+    frames[s->n_frames++] = (struct sd_shot_frame){
+        .code = code, .instr = instr, .address = address, .is_entry = is_entry
+    };
     return 0;
 }
 
@@ -154,6 +156,14 @@ static int add_frame(struct sd_shot *s, const struct sd_code *code, uint64_t ins
 static bool is_trampoline(const struct sd_code *code)
 {
     return code->first_line <= 0 && strcmp(code->filename, "__init__") == 0;
+}
+
+/* Where frames are objects each of them has a C function of its own. */
+static bool is_entry_of(const struct sd_layout *l, const uint8_t *p)
+{
+    if (l->frames_style == SD_FRAMES_OBJECTS)
+        return true;
+    return l->frame_is_entry != SD_NO_OFFSET && p[l->frame_is_entry];
 }
 
 static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk)
@@ -177,13 +187,17 @@ static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk
     if (w->l->frame_generator != SD_NO_OFFSET)
         w->is_generator = (sd_shot_word(w->a + w->l->frame_generator) |
                            sd_shot_word(last + w->l->frame_generator)) != 0;
-    return code && is_trampoline(code) ? 0 : add_frame(s, code, instr, at);
+    if (code && is_trampoline(code))
+        return 0;
+    return add_frame(s, code, instr, at, is_entry_of(w->l, last));
 }
 
 /* A mark that C called Python here.  The outermost one never changes while its thread
  * lives, so it is believed for a while when a stack stands on it as before. */
 static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
 {
+    if (w->s->n_frames)
+        w->s->frames[w->s->n_frames - 1].is_entry = true;
     if (!w->is_in_chunk)
         w->s->seen.items[w->s->seen.n - 1].is_mark = true;
     if (previous || !w->upper)
@@ -247,6 +261,8 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
             return rc;
         at = previous;
     }
+    if (w->s->n_frames) /* its mark may not have been read */
+        w->s->frames[w->s->n_frames - 1].is_entry = true;
     return 0;
 }
 

@@ -47,6 +47,7 @@ static void thread_free(struct sd_target_thread *x, const struct sd_listener *li
         listener->thread_ends(listener->of, x->of_listener);
     sd_pause_end(&x->pause, x->who.tid);
     sd_shot_release(&x->shot);
+    sd_native_stack_release(&x->native);
     sd_pulse_close(&x->pulse);
     sd_followed_close(&x->followed);
     sd_free(x);
@@ -274,6 +275,7 @@ void sd_target_forget(struct sd_target *t, const struct sd_listener *listener)
     t->n_threads = 0;
     t->n_interpreters = 0;
     sd_codes_release(&t->codes);
+    sd_native_release(&t->native);
     sd_python_threads_release(&t->list);
     sd_thread_names_release(&t->names);
     t->wait_ns = TRY_FIRST_NS;

@@ -15,6 +15,7 @@
 
 #include "collect/sample/counts.h"
 #include "collect/sample/follow.h"
+#include "collect/sample/native.h"
 #include "collect/sample/pause.h"
 #include "collect/sample/pulse.h"
 #include "collect/sample/sample.h"
@@ -33,6 +34,7 @@ struct sd_target_thread {
     struct sd_pulse pulse;
     struct sd_followed followed;
     struct sd_pause pause;
+    struct sd_native_stack native; /* options.native: what is told, of the last read */
     bool is_followed;
     uint64_t follow_until_ns;
     uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
@@ -70,6 +72,7 @@ struct sd_target {
     struct sd_remote remote;
     struct sd_runtime rt;
     struct sd_codes codes;
+    struct sd_native native;
     uint32_t serial; /* of the codes, among all of this sampler */
     struct sd_python_threads list;
     struct sd_thread_names names;
@@ -118,4 +121,10 @@ int sd_target_keep_up(struct sd_target *t, struct sd_round *round);
 void sd_target_note_stop(struct sd_target *t, uint64_t now_ns);
 struct sd_target_interpreter *sd_target_interpreter(struct sd_target *t,
                                                     uint64_t address);
+/* Reads the thread with its native functions: its shot, and x->native made of that.
+ * TORN when it could be neither stopped nor read as it waits. */
+enum sd_shot_result sd_target_take_native(struct sd_target *t,
+                                          struct sd_target_thread *x,
+                                          const struct sd_shot_of *of,
+                                          struct sd_round *round);
 #endif

@@ -173,6 +173,31 @@ static void read_paused(struct sd_target *t, struct sd_target_thread *x,
     settle(x, result, round);
 }
 
+/* Native functions are read while the thread stands still.  One that cannot be stopped
+ * is read as any other, and marked. */
+static bool must_be_native(const struct sd_target_thread *x,
+                           const struct sd_round *round)
+{
+    return round->options->native && x->who.tid;
+}
+
+static void read_native(struct sd_target *t, struct sd_target_thread *x,
+                        struct sd_round *round)
+{
+    struct sd_shot_of of = shot_of(t, round);
+    enum sd_shot_result result = sd_target_take_native(t, x, &of, round);
+
+    if (result != SD_SHOT_TORN) {
+        settle(x, result, round);
+        return;
+    }
+    if (must_follow(x, round))
+        read_followed(t, x, round);
+    else
+        read_alone(t, x, round);
+    sd_native_give_up(&x->native, &x->shot);
+}
+
 /* --- The GIL */
 
 /* Words of the GIL that a round reads: from the first to the last of the two. */
@@ -267,8 +292,8 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
 
 static bool may_join(const struct sd_target_thread *x, const struct sd_round *round)
 {
-    return must_read(x, round) && !must_follow(x, round) && !must_pause(x, round) &&
-           round->options->mode != SD_MODE_GIL;
+    return must_read(x, round) && !must_be_native(x, round) && !must_follow(x, round) &&
+           !must_pause(x, round) && round->options->mode != SD_MODE_GIL;
 }
 
 /* Takes in threads from b->first on; b->end becomes the first that found no room. */
@@ -366,7 +391,9 @@ static void read_rest(struct sd_target *t, struct sd_round *round)
         if (x->is_read || !must_read(x, round) ||
             (round->options->mode == SD_MODE_GIL && !holds_gil(t, x)))
             continue;
-        if (must_pause(x, round))
+        if (must_be_native(x, round))
+            read_native(t, x, round);
+        else if (must_pause(x, round))
             read_paused(t, x, round);
         else if (must_follow(x, round))
             read_followed(t, x, round);
@@ -394,6 +421,8 @@ static unsigned flags_of(struct sd_target *t, const struct sd_target_thread *x)
         flags |= SD_SAMPLE_WAITS_GIL;
     if (x->result == SD_SHOT_PARTIAL)
         flags |= SD_SAMPLE_PARTIAL;
+    if (x->native.n)
+        flags |= SD_SAMPLE_NATIVE;
     return flags;
 }
 
@@ -412,8 +441,8 @@ static void tell(struct sd_target *t, struct sd_target_thread *x,
                             .is_cut = x->shot.is_cut,
                             .wall_ns = round->now_ns - x->told_ns,
                             .cpu_ns = x->cpu_ns,
-                            .frames = x->shot.frames,
-                            .n_frames = x->shot.n_frames,
+                            .frames = x->native.n ? x->native.frames : x->shot.frames,
+                            .n_frames = x->native.n ? x->native.n : x->shot.n_frames,
                             .codes = &t->codes,
                             .serial = t->serial,
                             .rt = &t->rt,
@@ -425,6 +454,8 @@ static void tell(struct sd_target *t, struct sd_target_thread *x,
     round->counts->samples++;
     round->counts->idle += (told.flags & SD_SAMPLE_IDLE) != 0;
     round->counts->partial += (told.flags & SD_SAMPLE_PARTIAL) != 0;
+    round->counts->native += (told.flags & SD_SAMPLE_NATIVE) != 0;
+    round->counts->native_marked += x->native.n && x->native.is_marked;
     x->told_ns = round->now_ns;
     x->cpu_ns = 0;
     x->was_told = true;
