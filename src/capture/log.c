@@ -8,7 +8,12 @@
 #include "capture/define.h"
 #include "capture/pool.h"
 
-enum { FLUSH_NS = 100 * 1000 * 1000, STEP_BYTES = 32 * 1024 };
+enum {
+    FLUSH_NS = 100 * 1000 * 1000,
+    FIRST_BYTES = 8 * 1024, /* of a half: enough for a thread with a few events */
+    STEP_BYTES = 32 * 1024,
+    RETRY_NS = 100 * 1000 * 1000, /* after place on disk was refused */
+};
 
 /* --- Halves */
 
@@ -87,15 +92,45 @@ static void settle_lost(struct sd_log *l)
         atomic_exchange_explicit(&l->slot->lost, 0, memory_order_relaxed);
 }
 
-static void hand_over(struct sd_log *l)
+/* Makes a half ready for its first `want` bytes: their place on disk, then their pages.
+ * Not all at once at its beginning: a thread or a forked child with a handful of events
+ * is ready in a tenth of the time, and takes a hundredth of the place. */
+static bool make_ready(struct sd_log *l, int half, size_t want)
+{
+    uint32_t *ready = &l->ready[half];
+
+    if (want <= *ready)
+        return true;
+    if (l->retry_ns && sd_clock_ns() < l->retry_ns)
+        return false;
+    if (want > FIRST_BYTES)
+        want = (want + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+    else
+        want = FIRST_BYTES;
+    if (want > l->half_bytes)
+        want = l->half_bytes;
+    if (!sd_pool_reserve(l, half, *ready, (uint32_t)want)) {
+        l->retry_ns = sd_clock_ns() + RETRY_NS;
+        return false;
+    }
+    l->retry_ns = 0;
+    *ready = (uint32_t)want;
+    return true;
+}
+
+/* The next event takes n bytes. */
+static void hand_over(struct sd_log *l, size_t n)
 {
     struct sd_half *h = l->half;
     int other = h == &l->slot->halves[0];
     uint32_t state =
         atomic_load_explicit(&l->slot->halves[other].state, memory_order_acquire);
 
+    if (l->at == 0)
+        return; /* nothing in it: there is no place for this event, here or there */
     settle_lost(l);
-    if (state != SD_HALF_FREE) {
+    /* On a full disk the half at hand may be the only one that ever becomes ready. */
+    if (state != SD_HALF_FREE || !make_ready(l, other, n)) {
         spill_or_drop(l);
         return;
     }
@@ -104,23 +139,15 @@ static void hand_over(struct sd_log *l)
     sd_bell_ring(l->pool->bell);
 }
 
-/* Brings the next pages of the half in.  Not all at once at its beginning: a thread or
- * a forked child with a handful of events is ready in a tenth of the time. */
 static bool extend(struct sd_log *l, size_t n)
 {
-    uint32_t *ready = &l->ready[l->half - l->slot->halves];
+    int half = (int)(l->half - l->slot->halves);
     size_t want = l->at + n;
 
-    if (l->n_keys >= SD_LOG_KEYS_FULL || want > l->half_bytes)
+    if (l->n_keys >= SD_LOG_KEYS_FULL || want > l->half_bytes ||
+        !make_ready(l, half, want))
         return false;
-    want = (want + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
-    if (want > l->half_bytes)
-        want = l->half_bytes;
-    if (*ready < want && !sd_live_bring(l->base + *ready, want - *ready))
-        return false;
-    if (*ready < want)
-        *ready = (uint32_t)want;
-    l->end = *ready;
+    l->end = l->ready[half];
     return true;
 }
 
@@ -139,7 +166,7 @@ bool sd_log_room_slowly(struct sd_log *l, size_t n, bool was_nested)
     }
     if (extend(l, n))
         return true;
-    hand_over(l);
+    hand_over(l, n);
     if (l->at + n <= l->end || extend(l, n))
         return true;
     count_lost(l, 1);

@@ -61,7 +61,9 @@ struct sd_log {
     struct sd_slot *slot;
     uint8_t *halves[2];
     uint32_t half_bytes;
-    uint32_t ready[2];       /* bytes of each half whose pages are there */
+    uint32_t ready[2];    /* bytes of each half that are reserved on disk and there */
+    uint64_t retry_ns;    /* not before this is more place asked for; or 0 */
+    uint64_t slot_offset; /* in the file */
     struct sd_live_out *out; /* the file this slot is in */
     struct sd_pool *pool;
     struct sd_writer *writer;        /* whose thread has it now, or NULL */

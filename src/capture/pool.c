@@ -156,6 +156,7 @@ static int add_out(struct sd_pool *p)
         sd_free(o);
         return why;
     }
+    pthread_mutex_init(&o->reserving, NULL);
     o->number = o->head->number;
     chunks = file_path(p, o->number, SD_NAME_CHUNKS);
     sd_spill_init(&o->spill, chunks, &o->head->own_written);
@@ -259,23 +260,58 @@ static void begin_stream(struct sd_pool *p, struct sd_log *l, uint32_t i)
     sd_log_begin(l, 0, 1);
 }
 
-/* Maps the file's next slot for l.  0 or an errno. */
+static int reserve(struct sd_live_out *o, uint64_t offset, size_t n)
+{
+    int fd, why;
+
+    pthread_mutex_lock(&o->reserving);
+    fd = sd_kept_fd(&o->file, 0);
+    why = fd < 0 ? errno : sd_live_reserve(fd, offset, n);
+    pthread_mutex_unlock(&o->reserving);
+    return why;
+}
+
+bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to)
+{
+    uint64_t offset = l->slot_offset + SD_PAGE + (uint64_t)half * l->half_bytes + from;
+    int kept = errno, why = reserve(l->out, offset, to - from);
+
+    errno = kept;
+    return why == 0 && sd_live_bring(l->halves[half] + from, to - from);
+}
+
+/* All of the slot's addresses, and its first page. */
+static uint8_t *map_addresses(struct sd_live_out *o, uint64_t offset, size_t n)
+{
+    uint8_t *p = NULL;
+    int fd;
+
+    pthread_mutex_lock(&o->reserving);
+    fd = sd_kept_fd(&o->file, 0);
+    if (fd >= 0)
+        p = sd_live_map(fd, offset, n, SD_PAGE);
+    pthread_mutex_unlock(&o->reserving);
+    return p;
+}
+
+/* Maps the file's next slot for l.  Only its page of words is reserved now, the halves
+ * in steps as they fill (log.c): most slots of a program with many short threads or
+ * children never hold more than a step, and a disk that is nearly full keeps what it
+ * can.  0 or an errno. */
 static int map_slot(struct sd_live_out *o, struct sd_log *l, uint32_t i)
 {
     uint32_t half = sd_slot_half_bytes(SD_BIG_SLOTS, i);
     uint64_t offset = sd_slot_offset(SD_BIG_SLOTS, i);
-    int fd = sd_kept_fd(&o->file, 0), why;
+    int why = reserve(o, offset, SD_PAGE);
     uint8_t *p;
 
-    if (fd < 0)
-        return errno;
-    why = sd_live_reserve(fd, offset, SD_PAGE + 2 * half);
     if (why)
         return why;
-    p = sd_live_map(fd, offset, SD_PAGE + 2 * half, SD_PAGE);
+    p = map_addresses(o, offset, SD_PAGE + 2 * half);
     if (!p)
         return errno;
     l->slot = (void *)p;
+    l->slot_offset = offset;
     l->halves[0] = p + SD_PAGE;
     l->halves[1] = p + SD_PAGE + half;
     l->half_bytes = half;

@@ -18,6 +18,7 @@
 
 struct sd_live_out { /* a live file that this process writes */
     struct sd_kept file;
+    pthread_mutex_t reserving; /* over file.fd, which may have to be opened again */
     struct sd_live_head *head; /* its first page, mapped (or a copy: written) */
     uint32_t number;
     struct sd_spill spill;
@@ -53,6 +54,9 @@ void sd_page_release(_Atomic uint32_t *page); /* NULL is fine */
 
 /* Reads the folder's salt and makes this process's file in it. */
 int sd_pool_new(const char *live_dir, struct sd_pool **out);
+/* Makes sure of bytes `from` to `to` of one of the log's halves: on disk first, then in
+ * memory, so that storing there can neither fail nor raise SIGBUS.  errno is kept. */
+bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to);
 /* A log for this thread, or NULL: the event is counted as lost. */
 struct sd_log *sd_pool_take(struct sd_pool *p);
 void sd_pool_give_back(struct sd_pool *p, struct sd_log *l);

@@ -527,6 +527,60 @@ TEST(full_disk_of_600_kib_harms_nobody) { fill_disk("600k", true); }
 TEST(full_disk_of_1_mib_keeps_what_fits) { fill_disk("1m", false); }
 TEST(full_disk_of_4_mib_keeps_what_fits) { fill_disk("4m", true); }
 
+/* Slots of 516 KiB each are reserved in steps: on a disk that has place for none of
+ * them whole, every log keeps its first events. */
+TEST(small_disk_keeps_the_first_events_of_many_logs)
+{
+    enum { LOGS = 16, EACH = 20 };
+    struct sd_log *logs[LOGS];
+    struct sd_scratch s;
+    struct sd_pool *pool;
+    struct sd_seen seen;
+
+    sd_scratch_make(&s);
+    if (!mount_small(s.dir, "512k")) {
+        rmdir(s.dir);
+        skip();
+    }
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    pool = sd_writer_pool(s.writer);
+    for (int i = 0; i < LOGS; i++) {
+        logs[i] = sd_pool_take(pool);
+        for (uint64_t k = 1; k <= EACH; k++)
+            CHECK(sd_scratch_event(logs[i], k));
+    }
+    for (int i = 0; i < LOGS; i++)
+        sd_pool_give_back(pool, logs[i]);
+    sd_writer_leave(s.writer);
+    sd_capture_finish(s.capture, 0, &s.counts);
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.events == LOGS * EACH && seen.names_wrong == 0);
+    CHECK(seen.health.lost_events == 0);
+    CHECK(umount(s.dir) == 0);
+    rmdir(s.dir);
+}
+
+/* What the file takes on disk follows what is in it. */
+TEST(slot_takes_place_as_it_fills)
+{
+    struct sd_scratch s;
+    struct sd_seen seen;
+    struct stat st;
+    uint64_t i, n = 3000;
+
+    begin(&s);
+    CHECK(sd_scratch_event(sd_writer_log(s.writer), 1));
+    CHECK(stat(sd_writer_pool(s.writer)->outs->file.path, &st) == 0);
+    CHECK(st.st_blocks * 512 <= 32 * 1024); /* two pages of words, a first step */
+    for (i = 2; i <= n; i++)
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    CHECK(stat(sd_writer_pool(s.writer)->outs->file.path, &st) == 0);
+    CHECK(st.st_blocks * 512 >= (off_t)(n * sizeof(struct sd_rec_open)));
+    CHECK(st.st_blocks * 512 <= 256 * 1024);
+    end(&s, &seen);
+    CHECK(seen.events == n && seen.health.lost_events == 0);
+}
+
 static volatile sig_atomic_t n_xfsz;
 static void count_xfsz(int signal)
 {
