@@ -219,11 +219,13 @@ static const char *text_of(struct sd_unwinder *u, const char *s, size_t n)
     return sd_intern(&u->texts, s, n, &id) < 0 ? NULL : u->texts.items[id].p;
 }
 
-/* "f.cold", "f.part.0" are pieces of f that the compiler has made. */
+/* "f.cold", "f.part.0" are pieces of f that the compiler has made, "f@GLIBC_2.2.5" a
+ * version of it. */
 static size_t without_pieces(const char *s)
 {
     static const char *const pieces[] = { ".cold",  ".part.",     ".constprop.",
-                                          ".isra.", ".lto_priv.", ".llvm." };
+                                          ".isra.", ".lto_priv.", ".llvm.",
+                                          "@" };
     size_t n = strlen(s), i;
 
     for (i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
