@@ -4,21 +4,30 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 
 #define STOPS_IN_NS                                                                    \
     20000000u /* usually some microseconds, more where CPUs are scarce */
-#define LET_GO_IN_NS 20000000u
+#define LET_GO_IN_NS 1000000000u /* see sd_pause_end */
 
 enum {
     EVENT_STOP = 128, /* PTRACE_EVENT_STOP, as it stands in si_code */
     N_LOOKS = 10,     /* in a row, for one that runs on another CPU */
     NAP_NS = 20000,
+    N_NAPS = 1000, /* of this length */
+    NAP_MOST_NS = 1000000,
 };
+
+enum stop { STOPPED, TOO_LATE, ENDED };
 
 /* Whether it is stopped now, and by which signal on its way, if any.  Its stop is not
  * waited for by waitid: that would be seen by, or taken from, whoever else in this
@@ -35,36 +44,108 @@ static bool is_stopped(pid_t tid, int *signal)
     return true;
 }
 
+/* Whether it is the first thread of a process that we have started: then its end is
+ * for those who wait for that process. */
+static bool is_our_child(pid_t tid)
+{
+    char path[64], line[128];
+    long tgid = 0, ppid = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)tid);
+    f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "Tgid:", 5) == 0)
+            tgid = strtol(line + 5, NULL, 10);
+        if (strncmp(line, "PPid:", 5) == 0)
+            ppid = strtol(line + 5, NULL, 10);
+    }
+    if (f)
+        fclose(f);
+    return tgid == tid && ppid == getpid();
+}
+
+/* A thread that ends while it is traced stays until its tracer has waited for it, and
+ * its process with it. */
+static bool has_ended(pid_t tid)
+{
+    const int how = WEXITED | WNOHANG | __WALL | __WNOTHREAD;
+    siginfo_t info = { 0 };
+
+    if (waitid(P_PID, (id_t)tid, &info, how | WNOWAIT) < 0)
+        return errno == ECHILD;
+    if (info.si_pid != tid ||
+        (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED &&
+         info.si_code != CLD_DUMPED))
+        return false;
+    if (!is_our_child(tid))
+        waitid(P_PID, (id_t)tid, &info, how);
+    return true;
+}
+
 /* A thread that runs on our own CPU stops as soon as it gets it: so we sleep, and long
  * enough for that.  Looking again and again, or giving up the CPU for a moment, takes
  * it away from the thread: it then took milliseconds on a busy machine. */
-static bool stops_within(pid_t tid, uint64_t ns, int *signal)
+static enum stop stops_within(pid_t tid, uint64_t ns, int *signal)
 {
-    const struct timespec nap = { 0, NAP_NS };
+    struct timespec nap = { 0, NAP_NS };
     uint64_t until = sd_clock_ns() + ns;
     unsigned n;
 
     for (n = 0; !is_stopped(tid, signal); n++) {
         if (errno != ESRCH || sd_clock_ns() > until)
-            return false;
-        if (n >= N_LOOKS)
-            nanosleep(&nap, NULL);
+            return TOO_LATE;
+        if (n < N_LOOKS)
+            continue;
+        if (has_ended(tid))
+            return ENDED;
+        nanosleep(&nap, NULL);
+        if (n > N_NAPS && nap.tv_nsec < NAP_MOST_NS)
+            nap.tv_nsec *= 2;
     }
-    return true;
+    return STOPPED;
+}
+
+static void let_go(struct sd_pause *p, pid_t tid, int signal)
+{
+    p->is_seized = false;
+    ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+}
+
+bool sd_pause_try_end(struct sd_pause *p, pid_t tid)
+{
+    int signal;
+
+    if (p->is_seized && is_stopped(tid, &signal))
+        let_go(p, tid, signal);
+    if (p->is_seized && has_ended(tid))
+        p->is_seized = false;
+    return !p->is_seized;
 }
 
 int sd_pause_begin(struct sd_pause *p, pid_t tid)
 {
     int signal;
 
-    if (!p->is_seized && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
+    if (!sd_pause_try_end(p, tid))
+        return SD_ETORN; /* it has still not stopped for the last time we asked */
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
         return errno == ESRCH ? SD_EGONE : SD_EACCESS;
     p->is_seized = true;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
         p->is_seized = false; /* it has ended: there is nobody to let go */
         return SD_EGONE;
     }
-    return stops_within(tid, STOPS_IN_NS, &signal) ? 0 : SD_ETORN;
+    switch (stops_within(tid, STOPS_IN_NS, &signal)) {
+    case STOPPED:
+        return 0;
+    case TOO_LATE:
+        return SD_ETORN;
+    case ENDED:
+        break;
+    }
+    p->is_seized = false;
+    return SD_EGONE;
 }
 
 bool sd_pause_end(struct sd_pause *p, pid_t tid)
@@ -73,9 +154,15 @@ bool sd_pause_end(struct sd_pause *p, pid_t tid)
 
     if (!p->is_seized)
         return true;
-    if (!stops_within(tid, LET_GO_IN_NS, &signal))
+    switch (stops_within(tid, LET_GO_IN_NS, &signal)) {
+    case STOPPED:
+        let_go(p, tid, signal);
+        break;
+    case TOO_LATE:
         return false;
-    p->is_seized = false;
-    ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+    case ENDED:
+        p->is_seized = false;
+        break;
+    }
     return true;
 }

@@ -8,9 +8,10 @@
  * is left attached between two samples.  Should we die in between, however that be,
  * the kernel lets the thread go: it belongs to the thread that traces it.
  *
- * A thread deep in the kernel (waiting for a disk) does not stop at once.  It is not
- * waited for long; it stays seized, runs on undisturbed, and is let go by a later call
- * as soon as it has stopped.  All calls of one pause come from one thread. */
+ * A thread that does not stop at once (it waits for a disk, or for a CPU) has been told
+ * to, and would stand still from then on: so sd_pause_end waits for it, up to a second.
+ * One that takes longer stays seized, and who holds the pause asks sd_pause_try_end
+ * again and again until it is let go.  All calls of one pause come from one thread. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,4 +26,6 @@ int sd_pause_begin(struct sd_pause *p, pid_t tid);
 /* Lets it go on, and gives it the signal it was about to get.  Harmless when it is not
  * stopped; true when nothing of ours is left on it. */
 bool sd_pause_end(struct sd_pause *p, pid_t tid);
+/* The same without waiting. */
+bool sd_pause_try_end(struct sd_pause *p, pid_t tid);
 #endif

@@ -31,6 +31,7 @@ static void look_at(struct sd_target_thread *x, struct sd_round *round)
 {
     uint64_t ran_ns;
 
+    sd_pause_try_end(&x->pause, x->who.tid);
     x->is_read = x->was_torn = x->is_batched = false;
     if (x->is_followed && round->now_ns > x->follow_until_ns)
         x->is_followed = false; /* what it does now may be calmer */

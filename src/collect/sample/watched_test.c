@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How a thread is watched without reading it: pulse, follow and pause, on children that
  * wait or count. */
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 
 struct shared {
     _Atomic uint64_t n_turns, n_signals;
+    _Atomic pid_t tid;
 };
 
 static struct shared *shared; /* with the children; made by the first test that asks */
@@ -260,4 +263,49 @@ TEST(pause_of_nobody_is_gone)
     end(pid);
     CHECK(sd_pause_begin(&p, pid) == SD_EGONE);
     CHECK(sd_pause_end(&p, pid));
+}
+
+static void *live_shortly(void *nothing)
+{
+    atomic_store(&shared->tid, (pid_t)syscall(SYS_gettid));
+    usleep(200);
+    return nothing;
+}
+
+static void live_shortly_again_and_again(void)
+{
+    int i;
+
+    for (i = 0; i < 300; i++) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, live_shortly, NULL) == 0)
+            pthread_join(thread, NULL);
+    }
+}
+
+TEST(pause_of_a_thread_that_ends_does_not_keep_its_process)
+{
+    struct sd_pause p = { 0 };
+    int status;
+    pid_t pid;
+
+    share();
+    atomic_store(&shared->tid, 0);
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        live_shortly_again_and_again();
+        _exit(7);
+    }
+    while (waitpid(pid, &status, WNOHANG) == 0) { /* hangs where the test fails */
+        pid_t tid = atomic_load(&shared->tid);
+
+        if (tid) {
+            sd_pause_begin(&p, tid);
+            while (!sd_pause_end(&p, tid))
+                ;
+        }
+    }
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
