@@ -192,3 +192,13 @@ void sd_chosen_stop(struct sd_chosen *ch)
         ch->states[i] = NULL;
     }
 }
+
+void *sd_chosen_sampler(const struct sd_chosen *ch)
+{
+    const struct sd_collector_about *sample = sd_about_find("sample");
+
+    for (size_t i = 0; i < ch->n; i++)
+        if (ch->abouts[i] == sample)
+            return ch->states[i];
+    return NULL;
+}

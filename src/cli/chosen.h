@@ -17,8 +17,8 @@ struct sd_chosen {
     bool is_named; /* by --with or by the verb: then one that cannot work is an error */
 };
 
-/* `with` is "rss,sections", or NULL for what a run records by itself.  SD_EUSAGE with
- * a sentence that names the nearest collector. */
+/* `with` is "rss,sections", or NULL for what the verb records by itself.  SD_EUSAGE
+ * with a sentence that names the nearest collector. */
 int sd_chosen_read(const struct sd_command *c, const char *with, struct sd_chosen *out);
 /* Must something run inside a Python process? */
 bool sd_chosen_needs_inside(const struct sd_chosen *ch);
@@ -32,4 +32,7 @@ int sd_chosen_start(struct sd_chosen *ch, const struct sd_collect *how);
 /* The process has ended but is not yet forgotten: the last figures are taken. */
 void sd_chosen_at_end(struct sd_chosen *ch);
 void sd_chosen_stop(struct sd_chosen *ch);
+/* What the collector `sample` gave when it started, or NULL: for collect/sample's own
+ * questions (collector.h there). */
+void *sd_chosen_sampler(const struct sd_chosen *ch);
 #endif

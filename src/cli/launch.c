@@ -19,7 +19,12 @@
  * would throw it away before we see it. */
 static const int watched[] = { SIGCHLD, SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
                                SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP, SIGCONT };
-enum { N_WATCHED = sizeof watched / sizeof watched[0], POLL_NS = 50 * 1000 * 1000 };
+enum {
+    N_WATCHED = sizeof watched / sizeof watched[0],
+    POLL_NS = 50 * 1000 * 1000,
+    LONGEST_S = 3600
+};
+#define GRACE_NS 2000000000u
 
 static void watched_set(sigset_t *set)
 {
@@ -204,19 +209,38 @@ static bool is_passed_on(struct sd_child *c, const siginfo_t *info)
     return info->si_signo == SIGCONT && !was_for_all;
 }
 
-void sd_launch_wait(struct sd_child *c)
+bool sd_launch_wait_until(struct sd_child *c, uint64_t until_ns)
 {
+    struct timespec left;
     siginfo_t info;
     sigset_t set;
+    uint64_t now;
 
     watched_set(&set);
     while (!has_ended(c)) {
-        if (sigwaitinfo(&set, &info) < 0)
-            continue;
-        if (is_passed_on(c, &info))
+        now = sd_clock_ns();
+        if (now >= until_ns)
+            return false;
+        left.tv_sec = (time_t)((until_ns - now) / 1000000000u);
+        left.tv_nsec = (long)((until_ns - now) % 1000000000u);
+        if (left.tv_sec > LONGEST_S)
+            left.tv_sec = LONGEST_S;
+        if (sigtimedwait(&set, &info, &left) > 0 && is_passed_on(c, &info))
             kill(c->pid, info.si_signo);
     }
     c->ended_ns = sd_clock_ns();
+    return true;
+}
+
+void sd_launch_wait(struct sd_child *c) { sd_launch_wait_until(c, UINT64_MAX); }
+
+void sd_launch_end(struct sd_child *c)
+{
+    kill(c->pid, SIGTERM);
+    if (sd_launch_wait_until(c, sd_clock_ns() + GRACE_NS))
+        return;
+    kill(c->pid, SIGKILL);
+    sd_launch_wait(c);
 }
 
 void sd_launch_reap(struct sd_child *c)

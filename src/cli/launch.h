@@ -17,6 +17,7 @@
  *
  * We are no subreaper and do not wait for orphans. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -46,6 +47,10 @@ int sd_launch_go(struct sd_child *c, const char *path);
 void sd_launch_cancel(struct sd_child *c);
 /* Waits until it has ended, but leaves it to be asked for its last figures. */
 void sd_launch_wait(struct sd_child *c);
+/* The same until a time of CLOCK_MONOTONIC; false when it runs on. */
+bool sd_launch_wait_until(struct sd_child *c, uint64_t until_ns);
+/* Asks it to end (SIGTERM), and after two seconds no longer asks. */
+void sd_launch_end(struct sd_child *c);
 /* Lets the kernel forget it: fills status and usage. */
 void sd_launch_reap(struct sd_child *c);
 /* Brings signals back to what they were, less those the program has had. */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/help.h"
+#include "cli/path.h"
 #include "cli/program_words.h"
 #include "cli/say.h"
 #include "cli/verb.h"
@@ -32,12 +33,22 @@ static void hold_standard_descriptors(void)
         close(fd);
 }
 
-static int print_version(void)
+/* A link of that name to this program: its verbs then have py-spy's defaults, and what
+ * py-spy overwrites is overwritten. */
+static bool is_pyspy(const char *called)
+{
+    return called && strcmp(sd_path_base(called), "py-spy") == 0;
+}
+
+static int print_version(bool as_pyspy)
 {
     struct sd_out out;
 
     sd_out_to_fd(&out, STDOUT_FILENO);
-    sd_out_text(&out, "sonde " SONDE_VERSION "\n");
+    sd_out_text(
+        &out, as_pyspy ? "py-spy 0.4.2 (the command line; this is sonde " SONDE_VERSION
+                         ")\n"
+                       : "sonde " SONDE_VERSION "\n");
     return sd_finish_stdout(&out, 0);
 }
 
@@ -72,13 +83,13 @@ static void inherit_common(struct sd_option_value *to, const struct sd_option_va
 
 /* argv[0] is the verb's own name. */
 static int run_verb(const struct sd_verb *verb, const struct sd_option_value *before,
-                    int argc, char **argv)
+                    bool as_pyspy, int argc, char **argv)
 {
     struct sd_option_table tables[SD_TABLES_MAX];
     size_t n_tables = sd_verb_tables(verb, tables);
     size_t n_own = sd_options_count(verb->options);
     struct sd_option_value *values;
-    struct sd_command c = { .verb = verb };
+    struct sd_command c = { .verb = verb, .is_pyspy = as_pyspy };
     int rc, status;
 
     values = sd_zalloc((count_values(tables, n_tables) + 1) * sizeof *values);
@@ -109,6 +120,7 @@ int main(int argc, char **argv)
     const struct sd_option_table tables[] = { { sd_common_options, NULL, false },
                                               { first_options, NULL, false } };
     struct sd_option_value values[8];
+    bool as_pyspy = is_pyspy(argv[0]);
     struct sd_verb verb;
     int n_words, rc;
 
@@ -119,7 +131,7 @@ int main(int argc, char **argv)
     if (rc < 0)
         return say_misread(rc, "");
     if (values[SD_COMMON_VERBOSE + 1].number)
-        return print_version();
+        return print_version(as_pyspy);
     if (n_words == 0)
         return sd_print_overview();
     rc = sd_verb_find(argv[1], &verb);
@@ -127,5 +139,5 @@ int main(int argc, char **argv)
         return sd_say_failure(rc);
     if (values[SD_COMMON_HELP].number)
         return sd_print_help(&verb);
-    return run_verb(&verb, values, n_words, argv + 1);
+    return run_verb(&verb, values, as_pyspy, n_words, argv + 1);
 }

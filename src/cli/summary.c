@@ -6,10 +6,11 @@
 
 #include "analyse/analyse.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "cli/redact.h"
 #include "cli/tables.h"
 
-enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3 };
+enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };
 /* Of the many columns of these tables, those one looks at first. */
 static const char *const looked_at[] = { "self%",   "cum%",    "function", "where",
                                          "section", "count",   "wall",     "share",
@@ -69,17 +70,52 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     sd_view_release(&v);
 }
 
-void sd_summary_print(const struct sd_command *c, const struct sd_profile *p)
+void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p)
 {
+    const struct sd_sample_counts *n = &r->sampled.counts;
     struct sd_buf words = { 0 };
 
+    if (n->lost || n->partial || r->sampled.unwritten)
+        sd_summary_account(&r->sampled);
     sd_summary_words(&words, p);
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
-    if (c->verb->collector) /* its verb prints its tables on stdout */
+    if (r->command->verb->collector) /* its verb prints its tables on stdout */
         return;
-    put_functions(c, p);
-    put_sections(c, p);
+    put_functions(r->command, p);
+    put_sections(r->command, p);
+}
+
+void sd_summary_account(const struct sd_sample_result *s)
+{
+    const struct sd_sample_counts *n = &s->counts;
+    char samples[SD_TEXT_MAX], missed[SD_TEXT_MAX], lost[SD_TEXT_MAX];
+    char partial[SD_TEXT_MAX], idle[SD_TEXT_MAX];
+
+    sd_say("%s samples (%s missed, %s lost, %s partial, %s idle)",
+           sd_text_count(samples, (int64_t)n->samples),
+           sd_text_count(missed, (int64_t)n->missed),
+           sd_text_count(lost, (int64_t)(n->lost + s->unwritten)),
+           sd_text_count(partial, (int64_t)n->partial),
+           sd_text_count(idle, (int64_t)n->idle));
+}
+
+size_t sd_summary_refusals(const struct sd_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_notes; i++) {
+        const struct sd_note *note = &p->notes[i];
+
+        if (note->kind != SD_NOTE_WARNING || !strstr(note->text, " is not sampled: "))
+            continue;
+        if (n++ < REFUSALS)
+            sd_say("%s", note->text);
+    }
+    if (n > REFUSALS)
+        sd_say("%zu more processes are not sampled; sonde info lists them",
+               n - REFUSALS);
+    return n;
 }
 
 void sd_summary_wrote(const char *capture)

@@ -3,10 +3,16 @@
 #define SD_CLI_SUMMARY_H
 /* summary: the few lines on stderr after a run: what it took, where it went, and what
  * to type next. */
+#include "cli/recording.h"
 #include "cli/say.h"
 #include "profile/profile.h"
 
-void sd_summary_print(const struct sd_command *c, const struct sd_profile *p);
+void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p);
+/* "1,239 samples (0 missed, 0 lost, 2 partial, 310 idle)": what became of every look at
+ * a thread. */
+void sd_summary_account(const struct sd_sample_result *s);
+/* Says which processes could not be sampled, and why; returns how many there are. */
+size_t sd_summary_refusals(const struct sd_profile *p);
 /* "wrote train.sonde — look at it: sonde report train.sonde" */
 void sd_summary_wrote(const char *capture);
 #endif

@@ -23,7 +23,9 @@ struct sd_verb {
                            ends the options; collectors' options are understood too */
     bool takes_command; /* the same, without the collectors' options */
     const struct sd_collector_about *collector; /* of a verb that is one, else NULL */
-    int (*run)(const struct sd_command *c);     /* returns the exit status */
+    /* A collector whose options are said in the verb's own words; NULL: none. */
+    const struct sd_collector_about *speaks_for;
+    int (*run)(const struct sd_command *c); /* returns the exit status */
 };
 
 /* A command line, understood. */
@@ -32,6 +34,9 @@ struct sd_command {
     const struct sd_option_value *values;        /* in the order of verb->options */
     const struct sd_option_value *common;        /* in the order of enum sd_common */
     const struct sd_option_value *of_collectors; /* table after table of sd_abouts */
+    const struct sd_option_value *spoken; /* of the collector it speaks for, by the
+                                             verb itself; NULL before that */
+    bool is_pyspy;                        /* we were called as py-spy */
     char **words; /* what is left; of a program: "-m", "-c", "--" or the script first */
     int n_words;
 };

@@ -87,9 +87,10 @@ size_t sd_verb_tables(const struct sd_verb *v,
     if (!v->takes_program)
         return n;
     for (size_t i = 0; sd_abouts[i] && n < SD_TABLES_MAX; i++)
-        tables[n++] =
-            (struct sd_option_table){ sd_abouts[i]->options, sd_abouts[i]->name,
-                                      sd_abouts[i] == v->collector };
+        if (sd_abouts[i] != v->speaks_for)
+            tables[n++] =
+                (struct sd_option_table){ sd_abouts[i]->options, sd_abouts[i]->name,
+                                          sd_abouts[i] == v->collector };
     return n;
 }
 
@@ -99,7 +100,10 @@ sd_command_options_of(const struct sd_command *c,
 {
     const struct sd_option_value *at = c->of_collectors;
 
+    if (about == c->verb->speaks_for)
+        return c->spoken;
     for (size_t i = 0; sd_abouts[i] && sd_abouts[i] != about; i++)
-        at += sd_options_count(sd_abouts[i]->options);
+        if (sd_abouts[i] != c->verb->speaks_for)
+            at += sd_options_count(sd_abouts[i]->options);
     return at;
 }

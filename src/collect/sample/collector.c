@@ -43,6 +43,7 @@ struct collector {
     char why[512];
     _Atomic uint32_t opened;    /* futex: the thread has tried to open the sampler */
     _Atomic uint32_t must_stop; /* futex */
+    _Atomic uint64_t so_far;    /* samples; for whoever shows them */
     uint64_t started_ns, last_ns, next_word_ns;
     bool has_said_version;
     struct sd_sample_result result; /* once the thread has ended */
@@ -204,6 +205,7 @@ static void make_rounds(struct collector *c)
     while (!must_stop(c) && rc == 0) {
         rc = sd_sampler_round(c->sampler, &scribe);
         c->last_ns = sd_clock_ns();
+        atomic_store_explicit(&c->so_far, counts->samples, memory_order_relaxed);
         say_now_and_then(c);
         if (is_unpaced(c))
             continue;
@@ -312,6 +314,13 @@ static int start(const struct sd_collect *how, void **state)
     }
     *state = c;
     return 0;
+}
+
+uint64_t sd_sample_so_far(void *state)
+{
+    struct collector *c = state;
+
+    return atomic_load_explicit(&c->so_far, memory_order_relaxed);
 }
 
 void sd_sample_finish(void *state, struct sd_sample_result *out)

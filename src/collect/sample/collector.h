@@ -13,6 +13,9 @@ struct sd_sample_result {
     uint64_t unwritten;  /* samples for which the capture had no room */
 };
 
+/* Samples taken so far, from any thread. */
+uint64_t sd_sample_so_far(void *state);
+
 /* `state` is what the collector's start gave.  Ends the sampling; its stop is still to
  * be called, and may be called without this. */
 void sd_sample_finish(void *state, struct sd_sample_result *out);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/say.h"
+
+static int read_sync(const char *word, struct sd_capture_options *how)
+{
+    if (strcmp(word, "off") == 0)
+        how->sync = SD_SYNC_OFF;
+    else if (strcmp(word, "seal") == 0)
+        how->sync = SD_SYNC_SEAL;
+    else if (sd_text_parse_duration(word, &how->sync_every_ns))
+        how->sync = SD_SYNC_EVERY;
+    else
+        return sd_fail(SD_EUSAGE,
+                       "--sync takes off, seal or a time such as 1s, not \"%s\"", word);
+    return 0;
+}
+
+int sd_recording_create(struct sd_recording *r, const char *name, const char *sync)
+{
+    struct sd_capture_options how = { .create = r->create, .zstd_level = 3 };
+    int rc = read_sync(sync, &how);
+
+    if (rc < 0)
+        return rc;
+    for (;;) {
+        rc = sd_capture_create(r->naming.capture, &how, &r->capture);
+        if (rc != SD_EEXISTS || r->naming.is_chosen)
+            return rc;
+        rc = sd_naming_next(&r->arena, name, &r->naming);
+        if (rc < 0)
+            return rc;
+    }
+}
+
+static uint64_t folded_peak(void *of, pid_t pid)
+{
+    return sd_capture_peak_bytes(of, (uint32_t)pid);
+}
+
+static void own_io(void *of, pid_t pid, uint64_t *read, uint64_t *written)
+{
+    sd_capture_own_io(of, (uint32_t)pid, read, written);
+}
+
+int sd_recording_watch(struct sd_recording *r, pid_t root)
+{
+    struct sd_collect how = {
+        .root = root, .folded_peak = folded_peak, .own_io = own_io, .of = r->capture
+    };
+    int rc = sd_capture_start(r->capture);
+
+    if (rc == 0)
+        rc = sd_writer_join(sd_capture_live_dir(r->capture), &r->writer);
+    how.writer = r->writer;
+    if (rc == 0)
+        rc = sd_chosen_start(&r->chosen, &how);
+    return rc;
+}
+
+uint64_t sd_recording_n_samples(const struct sd_recording *r)
+{
+    void *sampler = sd_chosen_sampler(&r->chosen);
+
+    return sampler ? sd_sample_so_far(sampler) : 0;
+}
+
+void sd_recording_stop(struct sd_recording *r)
+{
+    void *sampler = sd_chosen_sampler(&r->chosen);
+
+    if (sampler) {
+        sd_sample_finish(sampler, &r->sampled);
+        r->has_sampled = true;
+    }
+    sd_chosen_stop(&r->chosen);
+}
+
+/* The usual reason why a program's own process could not write its events. */
+static bool is_disk_full(const char *path)
+{
+    struct statvfs disk;
+
+    return statvfs(path, &disk) == 0 && disk.f_bavail < (1 << 20) / disk.f_bsize;
+}
+
+/* One sentence, whatever there is to say. */
+static void say_losses(const struct sd_recording *r, int rc,
+                       const struct sd_capture_counts *counts)
+{
+    char number[SD_TEXT_MAX], lost[SD_TEXT_MAX + 32] = "";
+
+    if (counts->lost)
+        snprintf(lost, sizeof lost, "; %s events were lost",
+                 sd_text_count(number, (int64_t)counts->lost));
+    if (counts->write_error)
+        sd_say("part of the recording could not be written to %s: %s%s",
+               r->naming.capture, strerror(counts->write_error), lost);
+    else if (rc < 0)
+        sd_say("the recording is not complete: %s%s", sd_fail_text(), lost);
+    else if (counts->lost)
+        sd_say("%s%s", lost + 2,
+               is_disk_full(r->naming.capture) ? " because the disk is full" : "");
+}
+
+void sd_recording_finish(struct sd_recording *r, int32_t status)
+{
+    struct sd_capture_counts counts = { 0 };
+    int rc;
+
+    sd_writer_leave(r->writer);
+    r->writer = NULL;
+    r->n_joined = sd_capture_n_joined(r->capture);
+    rc = sd_capture_finish(r->capture, status, &counts);
+    r->capture = NULL;
+    say_losses(r, rc, &counts);
+}
+
+void sd_recording_abandon(struct sd_recording *r)
+{
+    sd_chosen_stop(&r->chosen);
+    if (r->writer)
+        sd_writer_leave(r->writer);
+    if (r->capture)
+        sd_capture_abandon(r->capture);
+    r->writer = NULL;
+    r->capture = NULL;
+}
+
+uint64_t sd_recording_peak(struct sd_recording *r, pid_t pid)
+{
+    return folded_peak(r->capture, pid);
+}

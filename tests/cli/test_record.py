@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+# limit: 120
+"""sonde record: by process and by command, every way to end, and every refusal."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import (PYTHON, SONDE, Capture, clean_env, contains, equal, is_alive, need, run, run_tests,  # noqa: E402
+                     sonde, wait_for, write)
+
+SERVER = """
+import sys, time
+def heavy():
+    t = 0
+    for i in range(30000):
+        t += i
+def light():
+    t = 0
+    for i in range(10000):
+        t += i
+print("ready", flush=True)
+end = time.time() + float(sys.argv[1])
+while time.time() < end:
+    heavy()
+    light()
+sys.exit(3)
+"""
+ACCOUNT = r"sonde: ([\d,]+) samples \(([\d,]+) missed, ([\d,]+) lost, ([\d,]+) partial, ([\d,]+) idle\)"
+
+
+class Server:
+    """A busy program that lives as long as the test needs it."""
+
+    def __init__(self, folder, seconds=60):
+        self.process = subprocess.Popen([PYTHON, write(folder, "server.py", SERVER), str(seconds)], stdout=subprocess.PIPE,
+                                        env=clean_env())
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        equal(self.process.stdout.readline(), b"ready\n", "the server's first words")
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def samples_of(err):
+    last = err.splitlines()[-1]
+    found = re.fullmatch(ACCOUNT, last)
+    assert found, "the last line accounts for nothing: %r" % err
+    return int(found.group(1).replace(",", ""))
+
+
+def functions(path):
+    return {row["function"]: row for row in Capture(path).report["functions"]}
+
+
+def test_a_process_for_a_time(folder):
+    with Server(folder) as server:
+        result = sonde("record", "-d", "1", "-r", "200", "--pid", server.pid, cwd=folder)
+        equal(result.status, 0, "status (%s)" % result.err)
+        assert is_alive(server.pid), "the program did not survive"
+    assert samples_of(result.err) > 50, result.err
+    names = [n for n in os.listdir(folder) if n.endswith("-%d.sonde" % server.pid)]
+    equal(len(names), 1, "captures called after the process, of %r" % os.listdir(folder))
+    contains(result.err, "wrote %s" % names[0])
+    found = functions(os.path.join(folder, names[0]))
+    assert "heavy" in found and "light" in found, found.keys()
+
+
+def test_until_control_c(folder):
+    with Server(folder) as server:
+        p = subprocess.Popen([SONDE, "record", "-o", "p.txt", "-f", "raw", "--pid", hex(server.pid)], cwd=folder,
+                             stderr=subprocess.PIPE, env=clean_env())
+        wait_for(lambda: os.path.exists(os.path.join(folder, "p.txt.sonde")), "the capture")
+        time.sleep(0.7)
+        p.send_signal(signal.SIGINT)
+        err = p.communicate(timeout=30)[1].decode()
+        equal(p.returncode, 0, "status (%s)" % err)
+        assert is_alive(server.pid), "the program did not survive"
+    assert samples_of(err) > 10, err
+    equal(sorted(os.listdir(folder)), ["p.txt", "server.py"], "files: the capture was only on the way")
+    with open(os.path.join(folder, "p.txt")) as f:
+        contains(f.read(), "heavy (server.py:")
+
+
+def test_a_command(folder):
+    result = sonde("record", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "0.6", cwd=folder)
+    equal((result.status, result.out), (0, "ready\n"), "status and the program's output (%s)" % result.err)
+    assert samples_of(result.err) > 10, result.err
+    capture = Capture(os.path.join(folder, "x.sonde"))
+    equal(capture.info["status"], 3, "the program's own status, in the capture")
+
+
+def test_a_script_in_every_style(folder):
+    write(folder, "server.py", SERVER)
+    result = sonde("record", "--python", PYTHON, "-o", "x.json", "-f", "speedscope", "-t", "-F", "--full-filenames",
+                   "--capture", "kept.sonde", "server.py", "0.5", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    with open(os.path.join(folder, "x.json")) as f:
+        frames = json.load(f)["shared"]["frames"]
+    lines = {f["line"] for f in frames if f["name"] == "heavy"}
+    equal(lines, {3}, "lines of heavy, by function")
+    assert any(f.get("file") == "server.py" or f.get("file", "").endswith("/server.py") for f in frames), frames
+    Capture(os.path.join(folder, "kept.sonde"))
+
+
+def test_a_command_for_a_time(folder):
+    before = time.monotonic()
+    result = sonde("record", "-d", "500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    assert samples_of(result.err) > 5 and time.monotonic() - before < 20, result.err
+
+
+def test_children_on_request(folder):
+    program = "import subprocess, sys; subprocess.call([sys.executable] + sys.argv[1:])"
+    words = [PYTHON, "-c", program, write(folder, "server.py", SERVER), "0.5"]
+    result = sonde("record", "-o", "a.sonde", "--", *words, cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    assert "heavy" not in functions(os.path.join(folder, "a.sonde"))
+    result = sonde("record", "-s", "-o", "b.sonde", "--", *words, cwd=folder)
+    assert "heavy" in functions(os.path.join(folder, "b.sonde"))
+
+
+def test_kill_of_sonde(folder):
+    """The program runs on, and what was seen is there."""
+    with Server(folder) as server:
+        path = os.path.join(folder, "x.sonde")
+        p = subprocess.Popen([SONDE, "record", "-r", "500", "-o", path, "--pid", str(server.pid)], env=clean_env(),
+                             stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(path), "the capture")
+        time.sleep(1)
+        p.kill()
+        p.wait()
+        assert is_alive(server.pid), "the program did not survive"
+        with open("/proc/%d/stat" % server.pid) as f:
+            state = f.read().rsplit(")", 1)[1].split()[0]
+        assert state in "RSD", "the program is left in state %s" % state
+    found = functions(path)
+    assert found["heavy"]["self_samples"] + found["light"]["self_samples"] > 100, found
+
+
+def test_a_stopped_process(folder):
+    with Server(folder) as server:
+        os.kill(server.pid, signal.SIGSTOP)
+        result = sonde("record", "-d", "500ms", "-i", "-f", "raw", "-o", "x.txt", "--pid", server.pid, cwd=folder)
+        os.kill(server.pid, signal.SIGCONT)
+    equal(result.status, 0, "status (%s)" % result.err)
+    contains(result.err, "is stopped")
+    with open(os.path.join(folder, "x.txt")) as f:
+        contains(f.read(), "<module> (server.py:")
+
+
+def test_a_process_that_ends(folder):
+    with Server(folder, 1) as server:
+        result = sonde("record", "-o", "x.sonde", "--pid", server.pid, cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    samples_of(result.err)
+
+
+def test_refusals(folder):
+    def refused(words, status, *parts):
+        result = sonde("record", *words, cwd=folder)
+        equal((result.status, result.err.count("\n"), result.out), (status, 1, ""), "%r: status and lines (%s)" % (words, result.err))
+        for part in parts:
+            contains(result.err, part)
+        equal(os.listdir(folder), [], "files left by %r" % (words,))
+
+    sleep = subprocess.Popen(["sleep", "60"])
+    zombie = subprocess.Popen(["true"])
+    wait_for(lambda: open("/proc/%d/stat" % zombie.pid).read().rsplit(")", 1)[1].split()[0] == "Z", "a zombie")
+    try:
+        refused(["--pid", "999999999"], 1, "no process 999999999")
+        refused(["--pid", str(sleep.pid)], 1, "not a Python process")
+        refused(["--pid", str(zombie.pid)], 1, "has ended")
+        refused(["--pid", "nonsense"], 2, "nonsense")
+        refused([], 2, "--pid PID")
+        refused(["--pid", "1", "x.py"], 2, "x.py")
+        refused(["--pid", str(os.getpid()), "-f", "nonsense"], 2, "nonsense")
+        refused(["--pid", str(os.getpid()), "-d", "never"], 2, "never")
+        refused(["--pid", str(os.getpid()), "-r", "0"], 2, "--rate")
+        refused(["--pid", str(os.getpid()), "--blocking", "--nonblocking"], 2, "--blocking")
+        refused(["--pid", str(os.getpid()), "--with", "sections"], 2, "sonde run --with sections")
+        refused(["--pid", str(os.getpid()), "-o", "no/such/folder/x.sonde"], 1, "no/such/folder")
+    finally:
+        sleep.kill()
+        sleep.wait()
+        zombie.wait()
+    need(os.getuid() == 0 and os.path.exists("/proc/2/stat"), "no kernel threads to see")
+    refused(["--pid", "2"], 2, "kernel")
+
+
+def test_nothing_to_see(folder):
+    """A file all the same, a sentence, and status 1."""
+    result = sonde("record", "-o", "x.sonde", "--", "true", cwd=folder)
+    equal((result.status, samples_of(result.err)), (1, 0), "status and samples (%s)" % result.err)
+    contains(result.err, "no Python was seen")
+    Capture(os.path.join(folder, "x.sonde"))
+
+
+def test_existing_files(folder):
+    write(folder, "x.svg", "mine")
+    result = sonde("record", "-f", "raw", "-o", "x.svg", "--", "true", cwd=folder)
+    equal(result.status, 1, "status (%s)" % result.err)
+    contains(result.err, "--force")
+    with open(os.path.join(folder, "x.svg")) as f:
+        equal(f.read(), "mine", "the file that was there")
+
+
+def test_called_as_py_spy(folder):
+    """py-spy's defaults and its way to take a command; what is there is overwritten."""
+    link = os.path.join(folder, "py-spy")
+    os.symlink(SONDE, link)
+    write(folder, "server.py", SERVER)
+    write(folder, "x.json", "old")
+    result = run([link, "record", "-f", "speedscope", "-o", "x.json", "-d", "1", PYTHON, "server.py", "0.5"], cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    with open(os.path.join(folder, "x.json")) as f:
+        assert json.load(f)["profiles"]
+    result = run([link, "record", "-d", "1", "--", os.path.basename(PYTHON), "server.py", "0.5"], cwd=folder,
+                 env=clean_env(PATH=os.path.dirname(PYTHON) + os.pathsep + os.environ["PATH"]))
+    equal(result.status, 0, "status (%s)" % result.err)
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"python[\d.]*-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[+-]\d{4}\.svg", n)]
+    equal(len(names), 1, "flame graphs with py-spy's name, of %r" % os.listdir(folder))
+    contains(run([link, "--version"]).out, "py-spy 0.")
+    contains(run([link, "completions", "bash"]).out, "complete")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
