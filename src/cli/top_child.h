@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_TOP_CHILD_H
+#define SD_CLI_TOP_CHILD_H
+/* top_child: the program that `top` itself has started.
+ *
+ * Beside a screen its output would destroy the picture, so it goes into a file without
+ * a name and its end is shown afterwards; otherwise it goes to stderr, because stdout
+ * is the table's. */
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cli/target.h"
+
+struct sd_top_child {
+    pid_t pid;  /* 0: none */
+    int output; /* -1, or the file with what it has written */
+};
+
+int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
+                       bool has_screen);
+/* Asks it to end when it has not, waits a little, and shows what it wrote. */
+void sd_top_child_end(struct sd_top_child *c);
+#endif

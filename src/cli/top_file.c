@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* What a capture holds so far, added up as if it had just been sampled. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/record.h"
+#include "cli/load.h"
+#include "cli/top.h"
+
+static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
+{
+    uint32_t at = sd_profile_sample_metric(p, metric);
+
+    return at == UINT32_MAX ? 0 : p->sample_values[at][i];
+}
+
+static uint64_t meta_number(const struct sd_profile *p, const char *key)
+{
+    const char *text = sd_profile_meta(p, key);
+
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
+                     bool is_own, uint64_t ns)
+{
+    struct sd_tally_row *row;
+
+    if (at == UINT32_MAX)
+        return;
+    row = &rows->items[at];
+    row->own_ns += is_own ? ns : 0;
+    row->total_ns += row->stamp != stamp ? ns : 0;
+    row->stamp = stamp;
+}
+
+static void add_stack(struct sd_tally *t, const struct sd_profile *p, sd_stack_id stack,
+                      uint64_t ns)
+{
+    bool is_own = true;
+
+    t->stamp++;
+    for (; stack.at != UINT32_MAX; stack = p->stacks[stack.at].parent) {
+        const struct sd_stack *s = &p->stacks[stack.at];
+        const struct sd_site *site = &p->sites[s->site.at];
+        uint32_t row =
+            sd_tally_function(t, site->name, site->label ? site->label : site->name,
+                              site->file ? site->file : "", (int32_t)site->line);
+
+        if (row != UINT32_MAX) {
+            add_time(&t->functions, row, t->stamp, is_own, ns);
+            add_time(&t->lines, sd_tally_line(t, row, (int32_t)s->line), t->stamp,
+                     is_own, ns);
+        }
+        is_own = false;
+    }
+}
+
+static struct sd_tally_thread *thread_of(struct sd_tally *t, const struct sd_profile *p,
+                                         sd_track_id track)
+{
+    const struct sd_track *from = &p->tracks[track.at];
+    sd_track_id process = sd_profile_process_of(p, track);
+    pid_t pid = process.at == UINT32_MAX ? 0 : (pid_t)p->tracks[process.at].number;
+    struct sd_tally_thread *x, **threads;
+
+    for (size_t i = 0; i < t->n_threads; i++)
+        if (t->threads[i]->pid == pid && t->threads[i]->tid == (pid_t)from->number)
+            return t->threads[i];
+    threads =
+        sd_grow_array(t->threads, &t->cap_threads, t->n_threads + 1, sizeof *threads);
+    if (threads)
+        t->threads = threads;
+    x = threads ? sd_zalloc(sizeof *x) : NULL;
+    t->has_no_room |= x == NULL;
+    if (!x)
+        return NULL;
+    x->pid = pid;
+    x->tid = (pid_t)from->number;
+    x->inside = UINT32_MAX;
+    if (from->name)
+        memcpy(x->name, from->name, strnlen(from->name, sizeof x->name - 1));
+    t->threads[t->n_threads++] = x;
+    return x;
+}
+
+static bool is_wanted(enum sd_tally_wants wants, uint32_t flags)
+{
+    if (wants == SD_TALLY_GIL)
+        return flags & SD_SAMPLE_GIL;
+    return wants == SD_TALLY_ALL || !(flags & SD_SAMPLE_IDLE);
+}
+
+static void add_total(struct sd_top *top, const struct sd_profile *p, size_t i)
+{
+    struct sd_tally *t = &top->shown.of_file;
+    const struct sd_sample_total *s = &p->samples[i];
+    struct sd_tally_thread *x = thread_of(t, p, s->track);
+    uint64_t ns = (uint64_t)amount(p, "wall", i);
+    uint64_t n = (uint64_t)amount(p, "samples", i);
+
+    top->shown.counts.samples += n;
+    top->shown.counts.partial += s->flags & SD_SAMPLE_PARTIAL ? n : 0;
+    top->shown.counts.idle += s->flags & SD_SAMPLE_IDLE ? n : 0;
+    if (x) {
+        x->active_ns += s->flags & SD_SAMPLE_IDLE ? 0 : ns;
+        x->n_gil += s->flags & SD_SAMPLE_GIL ? ns : 0; /* here in nanoseconds */
+        x->cpu_ns += (uint64_t)amount(p, "cpu", i);
+    }
+    if (is_wanted(top->wants, s->flags))
+        add_stack(t, p, s->stack, ns);
+}
+
+static double percent(uint64_t ns, uint64_t of)
+{
+    return of ? 100.0 * (double)ns / (double)of : 0;
+}
+
+static void make_shares(struct sd_tally *t)
+{
+    struct sd_tally_rows *rows[] = { &t->functions, &t->lines };
+    uint64_t ns = t->elapsed_ns;
+
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < rows[k]->n; i++) {
+            struct sd_tally_row *r = &rows[k]->items[i];
+
+            r->own_percent = percent(r->own_ns, ns);
+            r->total_percent = percent(r->total_ns, ns);
+        }
+    for (size_t i = 0; i < t->n_threads; i++) {
+        struct sd_tally_thread *x = t->threads[i];
+
+        x->active_percent = percent(x->active_ns, ns);
+        x->gil_percent = percent(x->n_gil, ns);
+        x->cpu_percent = percent(x->cpu_ns, ns);
+        t->gil_percent += x->gil_percent;
+        if (x->active_percent > t->active_percent) /* at least: they may take turns */
+            t->active_percent = x->active_percent;
+    }
+}
+
+static size_t count_processes(const struct sd_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_tracks; i++)
+        n += p->tracks[i].kind == SD_TRACK_PROCESS && p->tracks[i].number != 0;
+    return n;
+}
+
+int sd_top_take_file(struct sd_top *t)
+{
+    struct sd_top_shown *s = &t->shown;
+    struct sd_profile *p = NULL;
+    const char *version;
+    int rc = sd_load_one(t->command, t->file, NULL, &p);
+
+    if (rc < 0)
+        return rc;
+    sd_tally_release(&s->of_file);
+    s->counts = (struct sd_sample_counts){ 0 };
+    for (size_t i = 0; i < p->n_samples; i++)
+        add_total(t, p, i);
+    s->of_file.elapsed_ns = p->end_ns;
+    make_shares(&s->of_file);
+    s->counts.missed = meta_number(p, "sample.missed");
+    s->counts.lost = meta_number(p, "sample.lost");
+    s->n_processes = count_processes(p);
+    s->is_file = true;
+    s->has_ended = p->health.is_ended || !p->health.is_running;
+    version = sd_profile_meta(p, "sample.python");
+    s->python[0] = 0;
+    if (version)
+        strncat(s->python, version, sizeof s->python - 1);
+    s->version = s->python;
+    s->title = t->file;
+    if (p->n_samples == 0 && s->has_ended)
+        rc = sd_fail(SD_EABSENT, "%s holds no samples", t->file);
+    sd_profile_free(p);
+    return rc;
+}
