@@ -195,7 +195,8 @@ static char *title_of(const struct sd_target *target)
 /* What ends it comes through a descriptor, so that there is one way out. */
 static int take_signals(struct sd_top *t, sigset_t *before)
 {
-    static const int taken[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP };
+    static const int taken[] = { SIGINT,   SIGTERM, SIGHUP, SIGQUIT,
+                                 SIGWINCH, SIGTSTP, SIGCHLD };
     sigset_t set;
 
     sigemptyset(&set);
@@ -264,6 +265,7 @@ static int watch_program(struct sd_top *t, struct asked *a)
     if (rc == 0)
         rc = sd_top_child_start(&child, &target, a->has_screen);
     if (rc == 0) {
+        t->child = &child;
         t->shown.title = title = title_of(&target);
         rc = watch(t, a, child.pid, SD_SAMPLER_WAITS);
     }
@@ -295,7 +297,7 @@ static int watch_file(struct sd_top *t, struct asked *a)
     return rc;
 }
 
-static int run(const struct sd_command *c)
+static int start(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
     struct asked a = { 0 };
@@ -321,6 +323,40 @@ static int run(const struct sd_command *c)
     else
         rc = watch_program(&t, &a);
     return finish(&t, &before, rc);
+}
+
+/* Behind a program all words are the program's; behind a capture they are still ours:
+ * sonde top train.sonde --json. */
+static int run_behind_file(const struct sd_command *c)
+{
+    struct sd_option_table tables[SD_TABLES_MAX];
+    size_t n_tables = sd_verb_tables(c->verb, tables);
+    size_t n_own = sd_options_count(tables[0].options);
+    size_t n = n_own + sd_options_count(tables[1].options);
+    struct sd_option_value *values = sd_zalloc(n * sizeof *values);
+    struct sd_command again = *c;
+    int rc, status;
+
+    if (!values)
+        return sd_say_failure(sd_no_memory());
+    rc = sd_options_parse(tables, n_tables, SD_PARSE_MIXED, c->n_words, c->words,
+                          values, &again.n_words);
+    for (size_t i = 0; i < n; i++)
+        if (c->values[i].is_given && !values[i].is_given)
+            values[i] = c->values[i];
+    again.n_words++;
+    again.values = values;
+    again.common = values + n_own;
+    status = rc < 0 ? sd_say_failure(rc) : start(&again);
+    sd_free(values);
+    return status;
+}
+
+static int run(const struct sd_command *c)
+{
+    bool is_behind_file = c->n_words > 1 && is_capture(c->words[0]);
+
+    return is_behind_file ? run_behind_file(c) : start(c);
 }
 
 const struct sd_verb sd_verb_top = {

@@ -13,6 +13,7 @@
 #include "base/out.h"
 #include "cli/rounds.h"
 #include "cli/tally.h"
+#include "cli/top_child.h"
 #include "cli/verb.h"
 
 enum sd_top_sort {
@@ -58,6 +59,7 @@ struct sd_top {
     enum sd_tally_wants wants;
     uint64_t delay_ns, until_ns; /* until: CLOCK_MONOTONIC, 0: for ever */
     size_t limit;                /* rows of the plain table; 0: all */
+    struct sd_top_child *child;  /* that top has started, or NULL */
     int signals;                 /* signalfd of what ends it, and SIGWINCH */
     int ended_by;                /* signal, or 0 */
 };

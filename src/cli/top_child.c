@@ -73,6 +73,12 @@ static bool has_ended(pid_t pid, uint64_t within_ns)
     return true;
 }
 
+void sd_top_child_reap(struct sd_top_child *c)
+{
+    if (c && c->pid && has_ended(c->pid, 0))
+        c->pid = 0;
+}
+
 static void show_output(int fd)
 {
     off_t n = lseek(fd, 0, SEEK_END), at = n > SHOWN_BYTES ? n - SHOWN_BYTES : 0;

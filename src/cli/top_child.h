@@ -18,6 +18,8 @@ struct sd_top_child {
 
 int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
                        bool has_screen);
+/* Lets the kernel forget it when it has ended, so that the sampler sees the end. */
+void sd_top_child_reap(struct sd_top_child *c);
 /* Asks it to end when it has not, waits a little, and shows what it wrote. */
 void sd_top_child_end(struct sd_top_child *c);
 #endif

@@ -22,7 +22,11 @@ static void read_signal(struct sd_top *t)
 
     if (read(t->signals, &info, sizeof info) != sizeof info)
         return;
-    if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT)
+    if (info.ssi_signo == SIGCHLD)
+        sd_top_child_reap(t->child);
+    else if (info.ssi_signo == SIGTSTP)
+        kill(getpid(), SIGSTOP);
+    else if (info.ssi_signo != SIGWINCH)
         t->ended_by = (int)info.ssi_signo;
 }
 

@@ -357,7 +357,9 @@ static void on_signal(struct screen *s)
         resize();
     else if (info.ssi_signo == SIGTSTP)
         stop();
-    else if (info.ssi_signo != SIGCONT)
+    else if (info.ssi_signo == SIGCHLD)
+        sd_top_child_reap(s->top->child);
+    else
         s->top->ended_by = (int)info.ssi_signo;
 }
 

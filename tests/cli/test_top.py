@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: MIT
+# limit: 300
+"""sonde top: the table, its keys and its ways out, driven through a terminal of our own."""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from helpers import LIMIT_S, PYTHON, SONDE, between, clean_env, contains, equal, is_alive, run_tests, sonde, wait_for, write
+
+# heavy does three times the work of light; both are called by wörk alone.
+BUSY = """import sys, threading, time
+def heavy():
+    for i in range(30000): pass
+def light():
+    for i in range(10000): pass
+def wörk():
+    heavy()
+    light()
+def wait():
+    time.sleep(1000)
+threading.Thread(target=wait, name="waiter", daemon=True).start()
+print('ready', flush=True)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    wörk()
+"""
+
+
+@contextlib.contextmanager
+def busy(folder, seconds=1000):
+    p = subprocess.Popen([PYTHON, write(folder, "prog.py", BUSY), str(seconds)], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        p.stdout.readline()
+        yield p.pid
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+
+
+class Terminal:
+    """A terminal of rows x columns with sonde in it; knows as much of xterm as ncurses uses."""
+
+    def __init__(self, *words, **how):
+        self.rows, self.columns = how.get("size", (24, 100))
+        self.master, slave = pty.openpty()
+        self.resize(self.rows, self.columns)
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        self.raw = b""
+        self.clear()
+        self.p = subprocess.Popen([SONDE] + [str(w) for w in words], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+                                  env=clean_env(TERM="xterm", LC_ALL="C.UTF-8", COLUMNS=None, LINES=None), cwd=how.get("cwd"),
+                                  preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+
+    def resize(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def clear(self):
+        self.cells, self.y, self.x, self.pending, self.last, self.region = {}, 0, 0, "", " ", None
+
+    def close(self):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.wait()
+        os.close(self.slave)
+        os.close(self.master)
+
+    def read(self, seconds):
+        end = time.monotonic() + seconds
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.master], [], [], left)[0]:
+                return
+            try:
+                data = os.read(self.master, 65536)
+            except OSError:
+                return
+            self.raw += data
+            self.feed(data)
+
+    def feed(self, data):
+        text = self.pending + data.decode("utf-8", "surrogateescape")
+        i = 0
+        while i < len(text):
+            c = text[i]
+            if c == "\x1b":
+                m = re.compile(r"\x1b(\[[?>]?([0-9;]*)([A-Za-z@])|[()][A-Z0-9]|[=>78M]|\][^\x07]*\x07)").match(text, i)
+                if not m:
+                    break
+                if m.group(1) == "M":
+                    self.reverse_feed()
+                if m.group(3):
+                    self.control(m.group(3), m.group(2), m.group(1))
+                i = m.end()
+                continue
+            i += 1
+            if c == "\r":
+                self.x = 0
+            elif c == "\n":
+                self.line_feed()
+            elif c == "\b":
+                self.x -= 1
+            elif c == "\t":
+                self.x = (self.x // 8 + 1) * 8
+            elif c >= " ":
+                self.put(c)
+        self.pending = text[i:] if i < len(text) else ""
+
+    def put(self, c):
+        self.cells[self.y, self.x] = self.last = c
+        self.x += 1
+
+    def control(self, letter, numbers, whole):
+        if "?" in whole or ">" in whole:
+            return
+        n = [int(v) if v else 0 for v in numbers.split(";")]
+        one = n[0] or 1
+        if letter == "H":
+            self.y, self.x = one - 1, (n[1] if len(n) > 1 and n[1] else 1) - 1
+        elif letter == "A":
+            self.y -= one
+        elif letter == "B":
+            self.y += one
+        elif letter == "C":
+            self.x += one
+        elif letter == "D":
+            self.x -= one
+        elif letter == "G":
+            self.x = one - 1
+        elif letter == "d":
+            self.y = one - 1
+        elif letter == "b":
+            for _ in range(one):
+                self.put(self.last)
+        elif letter == "r":
+            self.region = (one - 1, (n[1] if len(n) > 1 and n[1] else self.rows) - 1)
+            self.y = self.x = 0
+        elif letter in "@P":
+            self.shift(one if letter == "@" else -one)
+        elif letter == "X":
+            self.erase(lambda y, x: y == self.y and self.x <= x < self.x + one)
+        elif letter == "K":
+            self.erase(lambda y, x: y == self.y and (x <= self.x if n[0] == 1 else x >= self.x))
+        elif letter == "J":
+            self.erase(lambda y, x: n[0] == 2 or y > self.y or (y == self.y and x >= self.x))
+
+    def line_feed(self):
+        """At the lower end of the scrolling region its lines move up."""
+        top, bottom = self.region or (0, self.rows - 1)
+        if self.y != bottom:
+            self.y += 1
+            return
+        kept = {(y - 1 if top < y <= bottom else y, x): c for (y, x), c in self.cells.items() if y != top}
+        self.cells = kept
+
+    def reverse_feed(self):
+        top, bottom = self.region or (0, self.rows - 1)
+        if self.y != top:
+            self.y -= 1
+            return
+        self.cells = {(y + 1 if top <= y < bottom else y, x): c for (y, x), c in self.cells.items() if y != bottom}
+
+    def shift(self, n):
+        """Inserts n blanks at the cursor, or takes -n characters away."""
+        row = [self.cells.pop((self.y, x), " ") for x in range(self.columns)]
+        row = row[:self.x] + ([" "] * n + row[self.x:] if n > 0 else row[self.x - n:])
+        for x, c in enumerate(row[:self.columns]):
+            self.cells[self.y, x] = c
+
+    def erase(self, where):
+        for key in [k for k in self.cells if where(*k)]:
+            del self.cells[key]
+
+    def lines(self):
+        return ["".join(self.cells.get((y, x), " ") for x in range(self.columns)).rstrip() for y in range(self.rows)]
+
+    def text(self):
+        return "\n".join(self.lines())
+
+    def until(self, condition, what, seconds=20):
+        """Reads until the picture is as wanted."""
+        end = time.monotonic() + seconds
+        while not condition(self.text()):
+            assert time.monotonic() < end, "waited in vain for %s; on the screen:\n%s" % (what, self.text())
+            self.read(0.05)
+        return self.text()
+
+    def press(self, keys, condition, what):
+        os.write(self.master, keys.encode())
+        return self.until(condition, what)
+
+    def ends(self, status):
+        end = time.monotonic() + LIMIT_S
+        while self.p.poll() is None and time.monotonic() < end:
+            self.read(0.05)
+        self.read(0.2)
+        equal(self.p.poll(), status, "status (%r)" % self.raw[-300:])
+        contains(self.raw.decode("utf-8", "replace"), "\x1b[?1049l", "what was sent to the terminal at the end")
+        equal(termios.tcgetattr(self.slave)[:4], self.before[:4], "settings of the terminal afterwards")
+
+
+@contextlib.contextmanager
+def terminal(*words, **how):
+    t = Terminal(*words, **how)
+    try:
+        yield t
+    finally:
+        t.close()
+
+
+def rows(text):
+    """(own %, total %, own s, total s, function) of the rows on the screen."""
+    found = []
+    for line in text.split("\n"):
+        m = re.match(r" *([\d.]+)% +([\d.]+)% +([\d.]+)s +([\d.]+)s  (\S+)", line)
+        if m:
+            found.append(tuple(float(m.group(i)) for i in range(1, 5)) + (m.group(5),))
+    return found
+
+
+def has_heavy(text):
+    return any(r[4] == "heavy" and r[2] > 0 for r in rows(text))
+
+
+def samples(text):
+    return int(re.search(r"Samples ([\d,]+) ", text).group(1).replace(",", ""))
+
+
+def test_the_screen_and_all_its_keys(folder):
+    with busy(folder) as pid, terminal("top", "--pid", pid, "--delay", "0.2") as t:
+        text = t.until(has_heavy, "the busy function")
+        lines = text.split("\n")
+        equal(lines[0], "Collecting samples from '%s %s 1000' (python v%s)" % (PYTHON, os.path.join(folder, "prog.py"), "%d.%d.%d" % sys.version_info[:3]),
+              "first line") if len(lines[0]) < t.columns else None
+        assert re.match(r"Samples \d+ \(\d+ missed, \d+ lost, \d+ partial\), [\d.]+ s, 100 Hz$", lines[1]), lines[1]
+        assert re.match(r"GIL: [\d.]+%, Active: [\d.]+%, Threads: 2, Processes: 1$", lines[2]), lines[2]
+        equal(lines[4], "   %Own  %Total   OwnTime TotalTime  Function (filename)", "heading")
+        contains(text, "heavy (prog.py:2)")
+        contains(text, "wörk (prog.py:6)")
+        equal(rows(text)[0][4], "heavy", "row with most own time")
+
+        t.press("s", lambda x: rows(x) and rows(x)[0][4] == "<module>", "the next column, total time, to sort by")
+        for key, first in (("1", "heavy"), ("2", "<module>"), ("3", "heavy"), ("4", "<module>"), ("3", "heavy")):
+            t.press(key, lambda x: rows(x) and rows(x)[0][4] == first, "%s first after %s" % (first, key))
+        t.press("+", lambda x: ", 200 Hz" in x, "a rate twice as high")
+        t.press("--", lambda x: ", 50 Hz" in x, "a rate four times lower")
+        t.press("+", lambda x: ", 100 Hz" in x, "the first rate")
+
+        text = t.press("t", lambda x: '"waiter" idle' in x and '"MainThread"' in x, "the threads")
+        contains(text, "%Active    %GIL    %CPU ActiveTime  Thread (in function)")
+        t.press("t", has_heavy, "the functions again")
+        t.press("l", lambda x: "heavy (prog.py:3)" in x, "lines")
+        t.press("l", lambda x: "heavy (prog.py:2)" in x, "functions")
+
+        t.press("/ligh", lambda x: [r[4] for r in rows(x)] == ["light"], "only what is searched for")
+        t.press("\x7f\x7f\x7f\x7fwö\r", lambda x: [r[4] for r in rows(x)] == ["wörk"], "another text")
+        contains(t.text(), "Search: wö")
+        t.press("/\x1b", has_heavy, "all rows again")
+
+        text = t.press("?", lambda x: "sort by the next column" in x, "help")
+        for word in ("quit", "pause", "search", "threads", "rate", "begin again"):
+            assert word in text or word == "rate", word
+        t.press("x", has_heavy, "the table after the help")
+
+        t.press("p", lambda x: x.startswith("Paused:"), "the pause")
+        t.read(0.4)
+        before = samples(t.text())
+        t.read(0.6)
+        equal(samples(t.text()), before, "samples while it pauses")
+        t.press("p", lambda x: x.startswith("Collecting") and samples(x) > before, "more samples")
+        wait_for(lambda: t.read(0.1) or elapsed(t.text()) > 1, "a second")
+        t.press("r", lambda x: elapsed(x) < 0.9, "times from zero")
+
+        t.resize(10, 50)
+        t.clear()
+        t.until(lambda x: has_heavy(x) and "q quit" in x.split("\n")[9], "the small screen")
+        assert all(len(line) <= 50 for line in t.lines())
+        t.resize(3, 20)
+        t.clear()
+        t.read(0.5)
+        t.resize(30, 120)
+        t.clear()
+        t.until(lambda x: has_heavy(x) and "q quit" in x.split("\n")[29], "the large screen")
+        os.write(t.master, b"q")
+        t.ends(0)
+        assert is_alive(pid), "the program was ended, too"
+
+
+def elapsed(text):
+    return float(re.search(r"partial\), ([\d.]+) s", text).group(1))
+
+
+def test_signals_put_the_terminal_back(folder):
+    with busy(folder) as pid:
+        for number, status in ((signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP)):
+            with terminal("top", "--pid", pid, "--delay", "0.2") as t:
+                t.until(has_heavy, "the busy function")
+                t.p.send_signal(number)
+                t.ends(status)
+        with terminal("top", "--pid", pid, "--delay", "0.2") as t:
+            t.until(has_heavy, "the busy function")
+            os.write(t.master, b"\x03")
+            t.ends(0)
+        with terminal("top", "--pid", pid, "--delay", "0.2") as t:
+            t.until(has_heavy, "the busy function")
+            t.p.send_signal(signal.SIGSEGV)
+            t.ends(-signal.SIGSEGV)
+        with terminal("top", "--pid", pid, "--delay", "0.2") as t:
+            t.until(has_heavy, "the busy function")
+            os.write(t.master, b"\x1a")
+            wait_for(lambda: t.read(0.02) or state_of(t.p.pid) == "T", "the stop")
+            equal(termios.tcgetattr(t.slave)[3], t.before[3], "settings while it is stopped")
+            t.clear()
+            t.p.send_signal(signal.SIGCONT)
+            t.until(has_heavy, "the table again")
+            os.write(t.master, b"q")
+            t.ends(0)
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def test_the_last_picture_stays_until_q(folder):
+    with busy(folder, seconds=2) as pid, terminal("top", "--pid", pid, "--delay", "0.2") as t:
+        t.until(lambda x: x.startswith("Ended:") and has_heavy(x) and "the program has ended; q quits" in x, "the end of the program")
+        t.read(0.5)
+        equal(t.p.poll(), None, "status while it waits")
+        assert has_heavy(t.text())
+        os.write(t.master, b"q")
+        t.ends(0)
+
+
+def test_a_program_that_top_starts(folder):
+    path = write(folder, "prog.py", BUSY.replace("'ready'", "'what it says'"))
+    with terminal("top", "--delay", "0.2", "--python", PYTHON, path, "1000") as t:
+        text = t.until(has_heavy, "the busy function")
+        assert "what it says" not in text
+        child = [int(p) for p in os.listdir("/proc") if p.isdigit() and parent_of(p) == t.p.pid]
+        equal(len(child), 1, "children")
+        os.write(t.master, b"q")
+        t.ends(0)
+        contains(t.raw.decode("utf-8", "replace"), "what it says", "the output afterwards")
+        wait_for(lambda: not is_alive(child[0]), "the end of the program")
+
+
+def parent_of(pid):
+    try:
+        with open("/proc/%s/stat" % pid) as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return None
+
+
+def test_without_a_terminal_tables_are_printed(folder):
+    with busy(folder) as pid:
+        result = sonde("top", "--pid", pid, "--delay", "0.3", "--duration", "1")
+        equal((result.status, result.err), (0, ""), "status and stderr")
+        tables = result.out.split("Collecting samples from ")
+        between(len(tables) - 1, 3, 5, "tables")
+        assert has_heavy(tables[-1]) and "\x1b" not in result.out, result.out
+        result = sonde("top", "--pid", pid, "--delay", "0.3", "--duration", "0.3", "--limit", "1")
+        equal(len(rows(result.out)), 1, "rows")
+        contains(result.out, " more\n")
+
+
+def test_idle_threads_and_the_gil_on_request(folder):
+    with busy(folder) as pid:
+        for options, wants_waiter in ((["-i"], True), (["--mode", "wall"], True), (["-g"], False), (["--mode", "gil"], False)):
+            result = sonde("top", "--pid", pid, "--delay", "1", "--duration", "1", "--json", *options)
+            equal(result.status, 0, "status (%s)" % result.err)
+            names = {f["name"] for f in json.loads(result.out.splitlines()[-1])["functions"]}
+            equal("wait" in names, wants_waiter, "the waiting thread with %s" % options)
+            assert "heavy" in names, names
+
+
+def test_a_capture_while_it_is_recorded_and_afterwards(folder):
+    path = write(folder, "prog.py", BUSY)
+    capture = os.path.join(folder, "x.sonde")
+    p = subprocess.Popen([SONDE, "run", "-q", "-o", capture, "--python", PYTHON, path, "1000"], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        p.stdout.readline()
+        time.sleep(1)
+        result = sonde("top", capture, "--json", "--delay", "0.2", "--duration", "0.5")
+        equal(result.status, 0, "status (%s)" % result.err)
+        live = json.loads(result.out.splitlines()[-1])
+        assert not live["ended"] and "heavy" in {f["name"] for f in live["functions"]}, result.out[-500:]
+    finally:
+        p.send_signal(signal.SIGINT)
+        p.wait(30)
+        p.stdout.close()
+    result = sonde("top", capture)
+    equal(result.status, 0, "status (%s)" % result.err)
+    contains(result.out, "Samples of '%s'" % capture)
+    assert has_heavy(result.out), result.out
+    with terminal("top", capture) as t:
+        t.until(has_heavy, "the table of a file")
+        os.write(t.master, b"q")
+        t.ends(0)
+
+
+def test_what_cannot_be_watched_is_said_in_one_sentence(folder):
+    sleeper = subprocess.Popen(["sleep", "1000"])
+    try:
+        for words, status, part in ((["--pid", sleeper.pid], 1, "is not a Python process"), (["--pid", "x"], 2, "not the number of a process"),
+                                    (["--pid", 2 ** 22 - 3], 1, "there is no process"), ([], 2, "top wants one thing to watch"),
+                                    (["--pid", sleeper.pid, "a.sonde"], 2, "top wants one thing to watch"), (["absent.sonde"], 1, "absent.sonde"),
+                                    (["--rate", "0", "--pid", sleeper.pid], 2, "--rate"), (["-g", "-i", "--pid", sleeper.pid], 2, "--gil"),
+                                    (["--", "true"], 1, "ended before a Python thread was seen")):
+            result = sonde("top", *words, cwd=folder)
+            equal((result.status, result.err.count("\n")), (status, 1), "status and lines of %s (%r)" % (words, result.err))
+            contains(result.err, part)
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+run_tests(globals())

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""sonde top --json: figures of a program whose truth is known, with every interpreter."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from helpers import PYTHON, between, clean_env, equal, run_tests, sonde, write
+
+# heavy does three times the work of light; both are called by wörk alone.
+BUSY = """import sys, threading, time
+def heavy():
+    for i in range(30000): pass
+def light():
+    for i in range(10000): pass
+def wörk():
+    heavy()
+    light()
+def wait():
+    time.sleep(1000)
+threading.Thread(target=wait, name="waiter", daemon=True).start()
+print('ready', flush=True)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    wörk()
+"""
+
+
+@contextlib.contextmanager
+def busy(folder, seconds=1000):
+    p = subprocess.Popen([PYTHON, write(folder, "prog.py", BUSY), str(seconds)], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        p.stdout.readline()
+        yield p.pid
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+
+
+def test_json_has_a_line_for_each_refresh(folder):
+    with busy(folder, seconds=4) as pid:
+        result = sonde("top", "--pid", pid, "--delay", "0.5", "--json")
+    equal((result.status, result.err), (0, ""), "status and stderr")
+    lines = [json.loads(line) for line in result.out.splitlines()]
+    last = lines[-1]
+    assert len(lines) >= 4 and last["ended"] and not lines[0]["ended"], len(lines)
+    assert all(a["samples"] <= b["samples"] for a, b in zip(lines, lines[1:]))
+    own = {f["name"]: f["own_ns"] for f in last["functions"]}
+    total = {f["name"]: f["total_ns"] for f in last["functions"]}
+    # Truth: heavy does three times the work of light.  Some 300 samples on a loaded machine.
+    between(own["heavy"] / own["light"], 1.8, 5.5, "heavy : light")
+    assert own["heavy"] + own["light"] <= total["wörk"] * 1.001 and total["wörk"] <= total["<module>"] * 1.001, (own, total)
+    between(total["<module>"], 0.5 * last["elapsed_ns"], 1.02 * last["elapsed_ns"], "time of the module")
+    equal("wait" in own, False, "threads that wait are counted")
+    names = {t["name"] for line in lines for t in line["threads"]}
+    equal(names, {"MainThread", "waiter"}, "threads")
+    for key in ("target", "python", "elapsed_ns", "rate", "rounds", "missed", "lost", "partial", "idle", "gil_percent", "active_percent", "processes"):
+        assert key in last, key
+
+
+run_tests(globals())
