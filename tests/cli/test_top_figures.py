@@ -55,7 +55,7 @@ def test_json_has_a_line_for_each_refresh(folder):
     between(own["heavy"] / own["light"], 1.8, 5.5, "heavy : light")
     assert own["heavy"] + own["light"] <= total["wörk"] * 1.001 and total["wörk"] <= total["<module>"] * 1.001, (own, total)
     between(total["<module>"], 0.5 * last["elapsed_ns"], 1.02 * last["elapsed_ns"], "time of the module")
-    equal("wait" in own, False, "threads that wait are counted")
+    assert total.get("wait", 0) < 0.1 * last["elapsed_ns"], "a thread that waits is counted: %r" % total  # it may be seen while it begins
     names = {t["name"] for line in lines for t in line["threads"]}
     equal(names, {"MainThread", "waiter"}, "threads")
     for key in ("target", "python", "elapsed_ns", "rate", "rounds", "missed", "lost", "partial", "idle", "gil_percent", "active_percent", "processes"):
