@@ -15,8 +15,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define STOPS_IN_NS                                                                    \
-    20000000u /* usually some microseconds, more where CPUs are scarce */
+/* Usually some microseconds, more where CPUs are scarce.  Giving up sooner would win
+ * nothing: it has been told to stop, and must be waited for to be let go. */
+#define STOPS_IN_NS 100000000u
 #define LET_GO_IN_NS 1000000000u /* see sd_pause_end */
 
 enum {
