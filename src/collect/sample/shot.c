@@ -9,7 +9,7 @@
 /* A read that takes longer than these together was interrupted; it usually takes a
  * fifth. */
 #define QUICK_NS 20000u
-#define RANGE_NS 1000u     /* for each range; and 1 for each 4 bytes */
+#define RANGE_NS 1000u     /* for each range; and 1 for each byte */
 #define DOUBT_NS 10000000u /* what is known of a code object is believed this long */
 
 void sd_shot_init(struct sd_shot *s, uint64_t thread)
@@ -195,7 +195,7 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
  * may have gone round a loop and come back to the same place. */
 void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes)
 {
-    s->was_quick = took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes / 4;
+    s->was_quick = took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes;
 }
 
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
