@@ -140,6 +140,8 @@ TEST(flame_tells_lines_threads_and_waiting_apart_when_asked)
     CHECK(box_of(&l, "<module>", "app.py:4")->total == 20);
     CHECK(box_of(&l, "f", "app.py:7")->total == 20);
     CHECK(l.view.boxes[0].idle == 50);
+    CHECK(box_of(&l, "[idle]", NULL)->kind == SD_FLAME_IDLE);
+    CHECK(box_of(&l, "[idle]", NULL)->total == 50);
     drop(&l);
 }
 

@@ -194,6 +194,15 @@ static int place(struct maker *m, uint32_t first, uint32_t stack, uint32_t *node
     return rc;
 }
 
+static int add_idle(struct maker *m, uint32_t *node)
+{
+    const struct sd_flame_label label = { "[idle]", NULL, 0, SD_FLAME_IDLE };
+    uint32_t id;
+    int rc = label_id(m, &label, &id);
+
+    return rc < 0 ? rc : add_node(m, *node, id, node);
+}
+
 /* --- Amounts */
 
 static int add_samples(struct maker *m)
@@ -212,6 +221,8 @@ static int add_samples(struct maker *m)
         rc = first_node(m, s->track, &first);
         if (rc == 0)
             rc = place(m, first, s->stack.at, &node);
+        if (rc == 0 && node != NONE && (s->flags & SD_SAMPLE_IDLE))
+            rc = add_idle(m, &node);
         if (rc < 0 || node == NONE)
             continue;
         t->self[node] = sd_amount_add(t->self[node], amount);

@@ -4,8 +4,9 @@
 /* flametree: the chosen samples as a tree of what is shown.
  *
  * Unlike a calltree its nodes may be processes and threads, and two functions that look
- * the same are one.  It carries one metric, and how much of it was idle.  A parent has
- * a smaller number than its children. */
+ * the same are one.  It carries one metric, and how much of it was idle: what a
+ * function waited is a node "[idle]" below it, so that waiting and working are never
+ * one box.  A parent has a smaller number than its children. */
 #include "analyse/analyse.h"
 #include "base/intern.h"
 #include "profile/triples.h"

@@ -91,6 +91,7 @@ enum sd_flame_kind {
     SD_FLAME_LIBRARY, /* one of the standard library or an installed package */
     SD_FLAME_NATIVE,  /* compiled code */
     SD_FLAME_MARK,    /* no function: "[partial]" */
+    SD_FLAME_IDLE,    /* what the function above waited */
     SD_FLAME_FOLDED,  /* several too small to be drawn, or too deep */
     SD_FLAME_KINDS
 };

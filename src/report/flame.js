@@ -12,7 +12,8 @@
   const pad = number('pad'), head = number('head'), foot = number('foot'), row = number('row');
   const unit = svg.getAttribute('data-unit');
   const toolsBelow = 940; // pixels: in a narrower window the tools get a row of their own
-  const textPad = 4, leastPixels = 0.2;
+  const textPad = 4, leastPixels = 0.1;
+  const gap = 0.6, gapFrom = 3; // as in flame_svg.c
 
   // ---- What is in the file
 
@@ -44,7 +45,7 @@
   const makeHtml = (name, attributes) => make(name, attributes, 'http://www.w3.org/1999/xhtml');
 
   const frame = svg.querySelector('.boxes'), legend = svg.querySelector('.legend');
-  const boxes = Array.from(frame.children, readBox);
+  const boxes = Array.from(frame.children).map(readBox); // copied first: the list is counted anew after each change
   const all = boxes[0];
   const state = { zoom: all, search: '', isTurned: false };
   let cursor = all; // the box that the keyboard is on
@@ -113,7 +114,7 @@
     box.pixels = pixels;
     box.g.classList.toggle('above', isAbove);
     box.g.classList.toggle('m', box.isFound);
-    box.rect.setAttribute('width', Math.max(pixels, 0.1).toFixed(2));
+    box.rect.setAttribute('width', (pixels > gapFrom ? pixels - gap : pixels).toFixed(2));
     const text = fit(box, pixels);
     if (text !== box.shown) box.text.textContent = box.shown = text;
   }
@@ -124,9 +125,9 @@
   }
 
   function draw() {
-    const isNarrow = window.innerWidth < toolsBelow;
+    width = Math.max(svg.clientWidth || window.innerWidth, 320); // of the root: without a scroll bar
+    const isNarrow = width < toolsBelow;
 
-    width = Math.max(window.innerWidth || 0, 320);
     top = head + (isNarrow ? 36 : 0);
     levels = 1;
     const scale = (width - 2 * pad) / Math.max(state.zoom.total, 1);
@@ -320,9 +321,10 @@
 
   // ---- Pointer
 
+  const boxOfGroup = new Map(boxes.map(box => [box.g, box]));
   const boxOf = e => {
     const g = e.target.closest ? e.target.closest('.boxes > g') : null;
-    return g ? boxes.find(b => b.g === g) : null;
+    return g ? boxOfGroup.get(g) : null;
   };
   frame.addEventListener('click', e => { const box = boxOf(e); if (box && !box.isFolded) zoom(box); });
   frame.addEventListener('pointermove', e => {

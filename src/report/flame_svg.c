@@ -20,6 +20,10 @@
 enum { PAD = 12, HEAD = 70, FOOT = 40, ROW = 20, BOX = 19, TEXT_X = 4, TEXT_Y = 14 };
 enum { SHADES = 8 }; /* of each kind, in flame.css */
 #define COLUMN 6.7   /* width of a column of text, in pixels */
+/* What is left free at the end of a box, unless so little is left of it that the gaps
+ * would be all one sees. */
+#define GAP 0.6
+#define GAP_FROM 3
 
 /* What a kind's classes begin with in flame.css, and what the legend calls it. */
 static const struct {
@@ -33,6 +37,7 @@ static const struct {
     [SD_FLAME_LIBRARY] = { "l", "Python of libraries", true },
     [SD_FLAME_NATIVE] = { "n", "native", true },
     [SD_FLAME_MARK] = { "k", "not readable", false },
+    [SD_FLAME_IDLE] = { "i", "idle", false },
     [SD_FLAME_FOLDED] = { "o", "folded", false },
 };
 
@@ -162,8 +167,6 @@ static void put_class(const struct drawing *d, const struct sd_flame_box *box)
     sd_out_printf(d->out, " class=\"%s", kinds[box->kind].letter);
     if (kinds[box->kind].has_shades)
         sd_out_printf(d->out, "%u", shade_of(box));
-    if (box->idle > 0 && box->idle == box->total)
-        sd_out_text(d->out, " i");
     sd_out_text(d->out, "\"");
 }
 
@@ -211,7 +214,7 @@ static void put_box(struct drawing *d, const struct sd_flame_box *box)
                   utf16_length(sd_buf_string(&d->label), d->name_n));
     put_title(d, box);
     sd_out_text(d->out, "<rect width=\"");
-    put_pixels(d->out, pixels);
+    put_pixels(d->out, pixels > GAP_FROM ? pixels - GAP : pixels);
     sd_out_printf(d->out, "\" height=\"%d\"/>", BOX);
     put_fitted(d, pixels);
     sd_out_text(d->out, "</g>\n");
@@ -267,11 +270,6 @@ static void put_legend(struct drawing *d)
                  kinds[k].has_shades ? "3" : "");
         x = put_key(d, x, class, kinds[k].words);
     }
-    for (size_t i = 0; i < d->f->n_boxes; i++)
-        if (d->f->boxes[i].idle > 0) {
-            put_key(d, x, "p3 i", "idle");
-            break;
-        }
     sd_out_text(d->out, "</g>\n");
 }
 

@@ -94,10 +94,11 @@ TEST(flame_svg_says_name_place_amount_and_share)
     CHECK(strstr(svg, "data-v=\"600 5 5 5 1 6\"")); /* six letters of UTF-16 */
     /* 1000 pixels inside the margins are 1000 samples. */
     CHECK(strstr(svg, "translate(12,70)"));
-    CHECK(strstr(svg, "<rect width=\"600\" height=\"19\"/>"));
+    CHECK(strstr(svg, "<rect width=\"599.40\" height=\"19\"/>"));
     CHECK(strstr(svg, "translate(612,90)"));
-    CHECK(strstr(svg, "<rect width=\"5\" height=\"19\"/></g>")); /* no room for text */
-    CHECK(strstr(svg, " i\" data-v=\"600"));                     /* all of it idle */
+    CHECK(
+        strstr(svg, "<rect width=\"4.40\" height=\"19\"/></g>")); /* no room for text */
+    CHECK(strstr(svg, "\nidle: 5 samples, 0.50%</title>"));
     sd_out_release(&out);
 }
 
