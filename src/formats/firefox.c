@@ -599,6 +599,10 @@ static void put_meta(struct writer *w)
     sd_json_key(&w->j, "interval");
     sd_json_real(&w->j, interval_ms(w));
     key_ms(w, "startTime", w->p->real_zero_ns);
+    key_int(w, "profilingStartTime",
+            0); /* else a capture without events has no range */
+    sd_json_key(&w->j, "profilingEndTime"); /* a sample at the end itself is outside */
+    sd_json_real(&w->j, (double)w->p->run_end_ns / 1e6 + interval_ms(w));
     key_int(w, "processType", 0);
     put_categories(w);
     key_text(w, "product", command ? command : "Python");

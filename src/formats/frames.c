@@ -116,19 +116,3 @@ void sd_frames_thread_name(struct sd_buf *to, const struct sd_profile *p, sd_tra
     sd_text_escape(to, name, strlen(name));
     sd_buf_text(to, "\"");
 }
-
-void sd_frames_utf8(struct sd_buf *to, const char *s, size_t n)
-{
-    while (n > 0) {
-        uint32_t code;
-        size_t k = sd_text_decode(s, n, &code);
-
-        if (k > 0)
-            sd_buf_add(to, s, k);
-        else
-            sd_buf_text(to, "\xef\xbf\xbd");
-        k = k ? k : 1;
-        s += k;
-        n -= k;
-    }
-}

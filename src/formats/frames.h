@@ -32,6 +32,4 @@ bool sd_style_wants(const struct sd_stack_style *style, uint32_t flags);
  * process.  Escaped for any text. */
 void sd_frames_thread_name(struct sd_buf *to, const struct sd_profile *p, sd_track_id t,
                            bool has_process);
-/* The text with U+FFFD in place of each byte that is not UTF-8. */
-void sd_frames_utf8(struct sd_buf *to, const char *s, size_t n);
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "formats/format.h"
 #include "formats/frames.h"
 #include "formats/gzip.h"
@@ -204,12 +205,13 @@ static void put_facts(struct writer *w)
     send(w);
 }
 
-/* Last, when all texts are known; the order of fields is free.  Texts must be UTF-8. */
+/* Last, when all texts are known; the order of fields is free.  Texts must be UTF-8,
+ * and pprof prints them to a terminal as they are. */
 static void put_strings(struct writer *w)
 {
     for (size_t i = 0; i < w->strings.n; i++) {
         sd_buf_clear(&w->inner);
-        sd_frames_utf8(&w->inner, w->strings.items[i].p, w->strings.items[i].n);
+        sd_text_escape(&w->inner, w->strings.items[i].p, w->strings.items[i].n);
         sd_pb_message(&w->top, PROFILE_STRING, &w->inner);
         send(w);
     }

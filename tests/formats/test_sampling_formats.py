@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Samples in the formats of other tools: known stacks go in, and readers that are not ours agree on them.
 
-The capture is made by hand (made.py): 30 samples in f, 10 in a <listcomp> below it, 5 in one called
-directly, by two threads, one of which was idle for 10 samples more; names that formats break on.
+The captures are made by hand (made.py), so every number is known.  Programs of each format's own
+world read the same ones in test_consumers.py.
 """
 import collections
 import gzip
@@ -15,31 +15,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import helpers  # noqa: E402
 import made  # noqa: E402
 
-MS = 10 ** 6
-HOSTILE = "esc\x1b[2J;semi\nline</script>\u202e\u65e5\udcff"
+MS = made.MS
 
 
-def capture(folder):
-    c = made.Capture()
-    process = c.track(made.PROCESS, 7, "python")
-    main = c.track(made.THREAD, 7, "MainThread", process)
-    other = c.track(made.THREAD, 8, HOSTILE, process)
-    module, f = c.function("<module>", "/x/app.py", 1), c.function("f", "/x/app.py", 10)
-    comp, bad = c.function("<listcomp>", "/x/app.py", 12), c.function(HOSTILE, "/x/" + HOSTILE, 3)
-    for i in range(30):
-        c.sample(main, c.stack((module, 3), (f, 11)), 10 * MS * (i + 1), 1, made.GIL, cpu=9 * MS)
-    for i in range(10):
-        c.sample(main, c.stack((module, 4), (f, 13), (comp, 12)), 10 * MS * (i + 31))
-    c.sample(other, c.stack((module, 5)), 100 * MS, 10, made.IDLE)
-    c.sample(other, c.stack((module, 5), (comp, 12)), 150 * MS, 5)
-    c.sample(other, c.stack((module, 5), (bad, 4)), 160 * MS, 1)
-    return c.save(os.path.join(folder, "x.sonde"))
-
-
-def converted(folder, suffix):
+def converted(folder, suffix, capture=made.known):
     target = os.path.join(folder, "out" + suffix)
-    done = helpers.run([helpers.SONDE, "convert", capture(folder), target])
-    helpers.equal(done.status, 0, "status")
+    done = helpers.run([helpers.SONDE, "convert", "--force", capture(folder), target])
+    helpers.equal((done.status, done.err), (0, ""), "status and stderr")
     with open(target, "rb") as f:
         return f.read()
 
@@ -147,6 +129,77 @@ def test_pprof_carries_every_metric(folder):
     helpers.equal(labels, {"process": "7", "thread": "MainThread", "thread_id": "7", "state": "holds GIL"})
     helpers.equal(by_leaf[("<listcomp>", 12), ("f", 13), ("<module>", 4)][0], [10, 100 * MS, 0])
     helpers.equal(sum(values[0] for _, values, _ in samples), 46, "samples, the idle ones left out")
+
+
+def check_nesting(events):
+    """Frames of one thread begin and end like brackets, in order of time."""
+    open_frames, last = collections.defaultdict(list), collections.defaultdict(float)
+    for e in events:
+        who = e["pid"], e["tid"]
+        if e["ph"] in "BE":
+            assert e["ts"] >= last[who], "back in time: %r" % e
+            last[who] = e["ts"]
+        if e["ph"] == "B":
+            open_frames[who].append((e["name"], e["args"], e["ts"]))
+        elif e["ph"] == "E":
+            name, args, start = open_frames[who].pop()
+            helpers.equal((e["name"], e["args"]), (name, args), "what ends")
+            yield who, name, e["ts"] - start, len(open_frames[who])
+    assert not any(open_frames.values()), "not ended: %r" % open_frames
+
+
+def test_chrome_trace_has_every_frame_for_its_time(folder):
+    events = json.loads(converted(folder, ".trace.json").decode("utf-8"))["traceEvents"]
+    spent = collections.Counter()
+    for who, name, us, _ in check_nesting(events):
+        spent[who, name] += us
+    helpers.equal(spent[(7, 7), "<module>"], 400000, "us in <module>")
+    helpers.equal(spent[(7, 7), "f"], 400000, "us in f")
+    helpers.equal(spent[(7, 7), "<listcomp>"], 100000, "us in <listcomp>")
+    helpers.equal(spent[(7, 8), "<listcomp>"], 50000, "us in <listcomp>, the other thread")
+    helpers.equal(sum(e["ph"] == "B" for e in events), 5 + 3, "frames that begin")
+
+
+def test_chrome_trace_carries_all_kinds(folder):
+    events = json.loads(converted(folder, ".trace.json", made.mixed).decode("utf-8"))["traceEvents"]
+    deepest = max(check_nesting(events), key=lambda one: one[3])
+    helpers.equal((deepest[0], deepest[1], deepest[2], deepest[3]), ((9, 9), "recurse", 30000, 2000), "the deepest frame")
+    sections = {e["id"]: [e] for e in events if e["ph"] == "b"}
+    for e in events:
+        if e["ph"] == "e":
+            sections[e["id"]].append(e)
+    helpers.equal(sorted((a["args"]["path"], a["ts"], b["ts"]) for a, b in sections.values()),
+                  [("epoch", 10000, 255000), ("epoch:batch", 10000, 110000), ("epoch:batch", 110000, 250000)])
+    helpers.equal([e["args"] for e in events if e["ph"] == "C"], [{"bytes": (10 + i) << 20} for i in range(10)])
+    helpers.equal({e["cat"] for e in events if e["name"] == "dgemm"}, {"native"})
+    helpers.equal([e["ts"] for e in events if e["name"] == "[partial]"], [160000, 200000], "the cut frame")
+
+
+def test_firefox_tables_fit_together(folder):
+    for capture in (made.known, made.mixed):
+        whole = json.loads(converted(folder, ".firefox.json", capture).decode("utf-8"))
+        tables = [whole["shared"][name] for name in whole["shared"] if name != "stringArray"]
+        tables += [t[name] for t in whole["threads"] for name in ("samples", "markers")]
+        for table in tables:
+            for key, column in table.items():
+                assert not isinstance(column, list) or len(column) == table["length"], key
+        stacks, n_strings = whole["shared"]["stackTable"], len(whole["shared"]["stringArray"])
+        assert all(p is None or p < i for i, p in enumerate(stacks["prefix"]))
+        assert all(i < n_strings for i in whole["shared"]["funcTable"]["name"])
+        assert all(s < stacks["length"] for t in whole["threads"] for s in t["samples"]["stack"])
+        for thread in whole["threads"]:
+            times = thread["samples"]["time"]
+            helpers.equal(times, sorted(times), "times of samples")
+
+
+def test_captures_without_samples_give_files_without_samples(folder):
+    helpers.equal(converted(folder, ".collapsed", made.empty), b"", "collapsed")
+    helpers.equal(json.loads(converted(folder, ".speedscope.json", made.empty).decode())["profiles"], [])
+    events = json.loads(converted(folder, ".trace.json", made.empty).decode())["traceEvents"]
+    assert all(e["ph"] == "M" for e in events), events
+    threads = json.loads(converted(folder, ".firefox.json", made.empty).decode())["threads"]
+    helpers.equal([t["samples"]["length"] for t in threads], [0], "samples of the one thread it needs")
+    gzip.decompress(converted(folder, ".pb.gz", made.empty))
 
 
 helpers.run_tests(globals())
