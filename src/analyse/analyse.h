@@ -7,6 +7,9 @@
 #include "analyse/view.h"
 #include "profile/profile.h"
 
+/* How a value of this unit is shown. */
+enum sd_cell_kind sd_cell_kind_of(enum sd_unit unit);
+
 /* Sections: one row per path: count, wall (total, share, min, mean, max), then every
  * metric seen, by what it adds up to. */
 int sd_analyse_sections(const struct sd_profile *p, struct sd_view *v);

@@ -153,19 +153,6 @@ static int add_total(const struct sd_profile *p, const char *metric, struct sd_a
     return rc;
 }
 
-static enum sd_cell_kind kind_of(enum sd_unit unit)
-{
-    switch (unit) {
-    case SD_UNIT_BYTES:
-        return SD_CELL_BYTES;
-    case SD_UNIT_NANOSECONDS:
-        return SD_CELL_NS;
-    case SD_UNIT_COUNT:
-        return SD_CELL_COUNT;
-    }
-    return SD_CELL_COUNT;
-}
-
 static int add_readings(const struct sd_profile *p, const char *metric,
                         const struct chosen *c, struct sd_arena *a,
                         struct sd_view_series *out)
@@ -176,7 +163,7 @@ static int add_readings(const struct sd_profile *p, const char *metric,
         const struct sd_metric *m = &p->metrics[c->series[i]->metric.at];
         struct sd_curve *curve = &out->curves[out->n_curves++];
 
-        curve->kind = kind_of(m->unit);
+        curve->kind = sd_cell_kind_of(m->unit);
         curve->name = sd_process_label(p, c->series[i]->track.at, a);
         rc = curve->name
                  ? curve_of(c->series[i],

@@ -30,19 +30,6 @@ static size_t add_column(struct layout *l, const char *name, const char *meaning
     return l->n++;
 }
 
-static enum sd_cell_kind kind_of(enum sd_unit unit)
-{
-    switch (unit) {
-    case SD_UNIT_COUNT:
-        return SD_CELL_COUNT;
-    case SD_UNIT_NANOSECONDS:
-        return SD_CELL_NS;
-    case SD_UNIT_BYTES:
-        return SD_CELL_BYTES;
-    }
-    return SD_CELL_COUNT;
-}
-
 /* How soon a narrow terminal goes without a metric's columns; the counts behind the
  * shares are for programs. */
 static uint8_t rank_of(const struct sd_metric *m)
@@ -62,8 +49,9 @@ static int add_amounts(struct layout *l, const struct sd_profile *p,
 
         if (!self || !cum)
             return sd_no_memory();
-        add_column(l, self, m->meaning, kind_of(m->unit), is_hidden, rank_of(m));
-        add_column(l, cum, m->meaning, kind_of(m->unit), is_hidden, rank_of(m));
+        add_column(l, self, m->meaning, sd_cell_kind_of(m->unit), is_hidden,
+                   rank_of(m));
+        add_column(l, cum, m->meaning, sd_cell_kind_of(m->unit), is_hidden, rank_of(m));
     }
     return 0;
 }
@@ -379,8 +367,9 @@ static int calls_table(const struct calls *c, enum sd_calls_side side,
     for (uint32_t k = 0; k < t->n_metrics; k++) {
         const struct sd_metric *m = &t->p->metrics[t->p->sample_metrics[k].at];
 
-        columns[3 + k] = (struct sd_column){ m->name, m->meaning, kind_of(m->unit),
-                                             false, rank_of(m) };
+        columns[3 + k] =
+            (struct sd_column){ m->name, m->meaning, sd_cell_kind_of(m->unit), false,
+                                rank_of(m) };
     }
     for (size_t i = 0; i < c->pairs.n; i++)
         n_rows += is_wanted(

@@ -45,19 +45,6 @@ static void add_column(struct layout *l, enum source source, struct sd_column co
     l->sources[l->n++] = source;
 }
 
-static enum sd_cell_kind kind_of(enum sd_unit unit)
-{
-    switch (unit) {
-    case SD_UNIT_NANOSECONDS:
-        return SD_CELL_NS;
-    case SD_UNIT_BYTES:
-        return SD_CELL_BYTES;
-    case SD_UNIT_COUNT:
-        return SD_CELL_COUNT;
-    }
-    return SD_CELL_COUNT;
-}
-
 static bool ends_with(const char *s, const char *end)
 {
     size_t n = strlen(s), k = strlen(end);
@@ -102,7 +89,7 @@ static bool add_change(struct layout *l, const struct sd_profile *p, uint32_t me
     l->before[l->n] = before;
     add_column(l, FROM_CHANGE,
                (struct sd_column){ name, "after less before, summed over all runs",
-                                   kind_of(m->unit), false, rank });
+                                   sd_cell_kind_of(m->unit), false, rank });
     return true;
 }
 
@@ -126,9 +113,9 @@ static void add_metric(struct layout *l, const struct sd_profile *p, uint32_t me
     if (add_change(l, p, metric, a, rank) || l->n == MAX_COLUMNS)
         return;
     l->metrics[l->n] = metric;
-    add_column(
-        l, FROM_METRIC,
-        (struct sd_column){ m->name, m->meaning, kind_of(m->unit), false, rank });
+    add_column(l, FROM_METRIC,
+               (struct sd_column){ m->name, m->meaning, sd_cell_kind_of(m->unit), false,
+                                   rank });
 }
 
 static void add_metrics(struct layout *l, const struct sd_profile *p,

@@ -4,6 +4,7 @@
 #include <regex.h>
 #include <string.h>
 
+#include "analyse/analyse.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -78,6 +79,19 @@ struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real)
 struct sd_cell sd_cell_text(const char *text)
 {
     return (struct sd_cell){ .kind = text ? SD_CELL_TEXT : SD_CELL_NONE, .text = text };
+}
+
+enum sd_cell_kind sd_cell_kind_of(enum sd_unit unit)
+{
+    switch (unit) {
+    case SD_UNIT_COUNT:
+        return SD_CELL_COUNT;
+    case SD_UNIT_NANOSECONDS:
+        return SD_CELL_NS;
+    case SD_UNIT_BYTES:
+        return SD_CELL_BYTES;
+    }
+    return SD_CELL_COUNT;
 }
 
 /* --- Sorting */

@@ -459,7 +459,7 @@ static void put_thread(struct writer *w, const struct thread *t)
     key_pid(w, process);
     key_int(w, "tid", (int64_t)track->number);
     put_samples(w, t->sampled);
-    put_marks(w, w->marks + t->first_mark, t->n_marks);
+    put_marks(w, t->n_marks > 0 ? &w->marks[t->first_mark] : NULL, t->n_marks);
     sd_json_end(&w->j);
 }
 

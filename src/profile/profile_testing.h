@@ -235,7 +235,8 @@ static inline void sd_made_span_with(struct sd_made *m, uint32_t site, uint32_t 
     r->flags = flags;
     r->from = SD_MADE_MONO + from;
     r->to = SD_MADE_MONO + to;
-    memcpy(r->values, values, 8 * n);
+    if (n > 0) /* there may be no values to point at */
+        memcpy(r->values, values, 8 * n);
 }
 
 static inline void sd_made_point(struct sd_made *m, uint32_t track, uint32_t shape,
