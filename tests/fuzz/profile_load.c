@@ -1,13 +1,79 @@
 /* SPDX-License-Identifier: MIT */
 /* profile_load: any bytes through the reader into a profile, and from there into every
- * table and a merge.  Ids, counts, times and names are all the fuzzer's. */
+ * table, every format and a merge.  Ids, counts, times and names are all the fuzzer's.
+ */
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "analyse/analyse.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "formats/format.h"
 #include "profile/profile.h"
 #include "report/report.h"
+
+static void sample_tables(const struct sd_profile *p, struct sd_view *v)
+{
+    const struct sd_sample_choice plain = { 0 };
+    const struct sd_sample_choice all = { .has_idle = true, .metric = "wall" };
+
+    sd_analyse_functions(p, &all, v);
+    sd_analyse_lines(p, &plain, v);
+    sd_analyse_call_tree(p, &all, SD_CALLS_BY_LINE, 1, v);
+    sd_analyse_calls(p, &plain, SD_CALLERS, "a", v);
+    sd_analyse_calls(p, &all, SD_CALLEES, NULL, v);
+    sd_analyse_threads(p, v);
+}
+
+static void draw_flames(const struct sd_profile *p, struct sd_out *out)
+{
+    const struct sd_flame_wish wish = { .has_threads = true, .by = SD_CALLS_BY_LINE };
+    struct sd_arena arena = { 0 };
+    struct sd_view_flame flame = { 0 };
+
+    if (sd_analyse_flame(p, &wish, &arena, &flame) == 0)
+        sd_report_flame(out, &flame, 800);
+    sd_arena_release(&arena);
+}
+
+/* Formats read the events again from the file that the profile was loaded from.  What
+ * they write goes nowhere: one record may say that it stands for thousands. */
+static void write_formats(const struct sd_profile *p, const char *path, int nowhere)
+{
+    const struct sd_stack_style style = { .has_idle = true,
+                                          .has_threads = true,
+                                          .has_processes = true };
+
+    for (size_t i = 0; sd_formats[i]; i++) {
+        struct sd_out out;
+
+        sd_out_to_fd(&out, nowhere);
+        sd_formats[i]->write(p, path, NULL, &out);
+        if (sd_formats[i]->write_stacks)
+            sd_formats[i]->write_stacks(p, path, NULL, &style, &out);
+        sd_out_release(&out);
+    }
+}
+
+static void write_all(const struct sd_profile *p, const uint8_t *data, size_t n)
+{
+    int fd = memfd_create("fuzz", 0), nowhere = open("/dev/null", O_WRONLY);
+    struct sd_out out;
+    char path[32];
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fd >= 0 && nowhere >= 0 && sd_write_all(fd, data, n) == 0)
+        write_formats(p, path, nowhere);
+    sd_out_to_fd(&out, nowhere);
+    draw_flames(p, &out);
+    sd_out_release(&out);
+    close(fd);
+    close(nowhere);
+}
 
 static void print_tables(const struct sd_profile *p)
 {
@@ -20,6 +86,7 @@ static void print_tables(const struct sd_profile *p)
     sd_analyse_section_tree(p, &v);
     sd_analyse_processes(p, &v);
     sd_analyse_series(p, &v);
+    sample_tables(p, &v);
     sd_out_to_memory(&out);
     sd_json_init(&j, &out, false);
     sd_json_object(&j);
@@ -71,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     print_tables(p);
     make_curves(p);
+    write_all(p, data, n);
     q = load(data, n, NULL);
     if (q && sd_profile_merge(p, q) == 0)
         print_tables(p);
