@@ -337,7 +337,7 @@ static int show(const struct record *r)
         if (rec->naming.export)
             sd_say("wrote %s", rec->naming.export);
         else
-            sd_summary_wrote(rec->naming.capture);
+            sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
     }
     if (!is_quiet)
         sd_summary_account(&rec->sampled);

@@ -200,6 +200,7 @@ static void show(struct run *r)
     const struct sd_command *c = rec->command;
     bool is_quiet = sd_loudness_of(c) == SD_QUIET;
     struct sd_profile *p = NULL;
+    const char *verb;
 
     say_absence(r);
     if (sd_load_one(c, rec->naming.capture, NULL, &p) < 0) {
@@ -212,11 +213,12 @@ static void show(struct run *r)
         sd_summary_print(rec, p);
     if (c->verb->collector)
         put_report(c, p);
+    verb = p->n_samples || p->n_series ? "view" : "report"; /* no picture of nothing */
     sd_profile_free(p);
     if (rec->naming.export)
         export(rec);
     else if (!is_quiet)
-        sd_summary_wrote(rec->naming.capture);
+        sd_summary_wrote(rec->naming.capture, verb);
 }
 
 static void say_what_runs(const struct run *r)

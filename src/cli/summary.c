@@ -118,13 +118,13 @@ size_t sd_summary_refusals(const struct sd_profile *p)
     return n;
 }
 
-void sd_summary_wrote(const char *capture)
+void sd_summary_wrote(const char *capture, const char *verb)
 {
     struct sd_buf quoted = { 0 };
 
     sd_quote_word(&quoted, capture, strlen(capture));
-    sd_say("wrote %s %s look at it: sonde report %s", capture,
-           sd_speaks_utf8() ? "\u2014" : "-",
+    sd_say("wrote %s %s look at it: sonde %s %s", capture,
+           sd_speaks_utf8() ? "\u2014" : "-", verb,
            quoted.bad ? capture : sd_buf_string(&quoted));
     sd_buf_release(&quoted);
 }

@@ -13,6 +13,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p);
 void sd_summary_account(const struct sd_sample_result *s);
 /* Says which processes could not be sampled, and why; returns how many there are. */
 size_t sd_summary_refusals(const struct sd_profile *p);
-/* "wrote train.sonde — look at it: sonde report train.sonde" */
-void sd_summary_wrote(const char *capture);
+/* "wrote train.sonde — look at it: sonde view train.sonde", or what other verb has more
+ * to show of it. */
+void sd_summary_wrote(const char *capture, const char *verb);
 #endif
