@@ -36,14 +36,15 @@ static void put_locals(struct sd_json *j, const struct sd_snapshot_frame *f)
     sd_json_end(j);
 }
 
+/* is_last: the outermost, which the interpreter itself has called. */
 static void put_frame(struct sd_json *j, const struct sd_snapshot_frame *f,
-                      const struct sd_dump_style *style)
+                      const struct sd_dump_style *style, bool is_last)
 {
     sd_json_object(j);
     put_text(j, "name", style->is_qualified ? f->qualname : f->name);
     put_text(j, "qualname", f->qualname);
     put_text(j, "filename", f->file);
-    put_text(j, "module", NULL);
+    put_text(j, "module", f->module);
     put_text(j, "short_filename", sd_attach_file(f->file, style->has_full_files));
     put_number(j, "line", (uint64_t)f->line);
     sd_json_key(j, "locals");
@@ -51,6 +52,8 @@ static void put_frame(struct sd_json *j, const struct sd_snapshot_frame *f,
         put_locals(j, f);
     else
         sd_json_null(j);
+    put_bool(j, "is_entry", f->is_entry);
+    put_bool(j, "is_shim_entry", is_last);
     put_bool(j, "moved", f->has_moved);
     sd_json_end(j);
 }
@@ -65,6 +68,8 @@ static void put_mark(struct sd_json *j, const char *name)
     put_text(j, "short_filename", "");
     put_number(j, "line", 0);
     put_text(j, "locals", NULL);
+    put_bool(j, "is_entry", false);
+    put_bool(j, "is_shim_entry", false);
     put_bool(j, "moved", false);
     sd_json_end(j);
 }
@@ -108,7 +113,7 @@ static void put_thread(struct sd_json *j, const struct sd_snapshot_thread *x,
     if (x->flags & SD_SAMPLE_PARTIAL)
         put_mark(j, "[partial]");
     for (size_t i = 0; i < x->n_frames; i++)
-        put_frame(j, &x->frames[i], style);
+        put_frame(j, &x->frames[i], style, i + 1 == x->n_frames);
     if (x->is_cut)
         put_mark(j, "[more frames]");
     sd_json_end(j);

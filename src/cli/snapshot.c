@@ -87,6 +87,8 @@ static void put_frame(struct taking *t, const struct sd_told *told, size_t i,
 
     sd_told_frame(told, i, &frame);
     to->line = frame.line;
+    to->is_entry = told->frames[i].is_entry;
+    to->module = frame.module ? keep(t, frame.module) : NULL;
     if (before && before->code && before->code == told->frames[i].code) {
         to->name = to[-1].name;
         to->qualname = to[-1].qualname;

@@ -26,7 +26,9 @@ struct sd_snapshot_local {
 
 struct sd_snapshot_frame {
     const char *name, *qualname, *file;
-    int32_t line; /* 0: none */
+    const char *module; /* of a native function: its library, else NULL */
+    int32_t line;       /* 0: none */
+    bool is_entry;      /* C has called it */
     struct sd_snapshot_local *locals;
     size_t n_locals;
     bool has_moved; /* its variables were read while it ran on */

@@ -124,8 +124,15 @@ static uint32_t *slot_of(struct sd_tally *t, const struct sd_told *told, uint32_
 static uint32_t row_of(struct sd_tally *t, const struct sd_told *told, size_t i)
 {
     const struct sd_code *code = told->frames[i].code;
-    uint32_t *slot = slot_of(t, told, code->id), row;
+    uint32_t *slot, row;
 
+    if (!code) { /* a native function */
+        struct sd_told_frame frame;
+
+        sd_told_frame(told, i, &frame);
+        return sd_tally_function(t, frame.name, frame.qualname, frame.file, 0);
+    }
+    slot = slot_of(t, told, code->id);
     if (!slot)
         return NO_ROW;
     if (!*slot) {

@@ -124,8 +124,6 @@ static int check_words(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
 
-    if (v[OPT_NATIVE].number)
-        return sd_fail(SD_ELACKS, "this build cannot show native functions (--native)");
     if (!v[OPT_RATE].number)
         return sd_fail(SD_EUSAGE, "--rate cannot be 0");
     if (!v[OPT_DELAY].number)
@@ -154,6 +152,7 @@ static int read_words(const struct sd_command *c, struct asked *a)
                                    &v[OPT_BLOCKING], &a->sampler.consistency);
     a->sampler.period_ns = 1000000000u / (rate > 100000 ? 100000 : rate ? rate : 1);
     a->sampler.skips_children = !v[OPT_SUBPROCESSES].number;
+    a->sampler.native = v[OPT_NATIVE].number;
     a->sampler.hints = &a->hints;
     a->has_screen =
         !v[OPT_JSON].number && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

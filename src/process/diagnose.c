@@ -259,6 +259,8 @@ void sd_diagnose(struct sd_diagnosis *d, pid_t pid)
     d->what = find_out(d);
     fill(d->sentence, sizeof d->sentence, texts[d->what].sentence, d);
     fill(d->remedy, sizeof d->remedy, texts[d->what].remedy, d);
+    if (d->is_root && strncmp(d->remedy, "sudo sonde", 10) == 0)
+        d->remedy[0] = 0; /* we are that already */
 }
 
 int sd_diagnosis_fail(const struct sd_diagnosis *d)
