@@ -201,6 +201,23 @@ static size_t without_parameters(const char *s, size_t n)
     return at - 1;
 }
 
+/* Functions made from templates have their type before the name: "int f<int>". */
+static size_t name_start(const char *s, size_t n)
+{
+    size_t i, start = 0;
+    int depth = 0;
+
+    if (strstr(s, "operator"))
+        return 0; /* its own signs are no brackets */
+    for (i = 0; i < n; i++) {
+        depth += s[i] == '<' || s[i] == '(' || s[i] == '{';
+        depth -= s[i] == '>' || s[i] == ')' || s[i] == '}';
+        if (s[i] == ' ' && depth == 0)
+            start = i + 1;
+    }
+    return start < n ? start : 0;
+}
+
 /* Rust ends its names with a hash: "::h0123456789abcdef". */
 static size_t without_hash(const char *s, size_t n)
 {
@@ -241,7 +258,7 @@ static const char *readable(struct sd_unwinder *u, const char *symbol)
 {
     const char *name;
     char *found = NULL;
-    size_t n;
+    size_t n, all, start;
     int status = -1;
 
     if (u->dw.demangle && strncmp(symbol, "_Z", 2) == 0)
@@ -250,9 +267,10 @@ static const char *readable(struct sd_unwinder *u, const char *symbol)
         u->dw.drop(found);
         return text_of(u, symbol, without_pieces(symbol));
     }
-    n = strlen(found);
-    n = without_hash(found, without_parameters(found, n));
-    name = text_of(u, found, n);
+    all = strlen(found);
+    n = without_parameters(found, all);
+    start = n < all ? name_start(found, n) : 0;
+    name = text_of(u, found + start, without_hash(found, n) - start);
     u->dw.drop(found);
     return name;
 }

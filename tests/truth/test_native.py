@@ -195,7 +195,7 @@ def test_names_of_cpp(folder):
     equal(done.status, 0, "status of the compiler (%s)" % done.err.strip())
     samples, marked, _ = watched(folder, path, "turns")
     between(marked, 0, 0.1, "share of marked samples")
-    check_chains(samples, [["<module>", "main", "turns", "native_turns", "unsigned long shop::Worker::twice<unsigned long>",
+    check_chains(samples, [["<module>", "main", "turns", "native_turns", "shop::Worker::twice<unsigned long>",
                             "shop::Worker::turn", "native_work"]])
 
 
