@@ -341,6 +341,10 @@ static int show(const struct record *r)
     }
     if (!is_quiet)
         sd_summary_account(&rec->sampled);
+    /* py-spy is content when threads were seen and none did what was asked for: with
+     * --gil a sleeping program has no samples. */
+    if (r->command.is_pyspy && rec->sampled.counts.processes)
+        has_none = false;
     return rc < 0 || has_none ? 1 : 0;
 }
 
