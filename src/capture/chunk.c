@@ -19,6 +19,11 @@ void sd_preamble_fill(struct sd_preamble *p, uint64_t salt, uint64_t real_ns,
                                .created_real_ns = real_ns,
                                .created_mono_ns = mono_ns };
     memcpy(p->magic, SD_PREAMBLE_MAGIC, sizeof p->magic);
+    sd_preamble_sum(p);
+}
+
+void sd_preamble_sum(struct sd_preamble *p)
+{
     p->crc = sd_crc32c(0, p, offsetof(struct sd_preamble, crc));
 }
 

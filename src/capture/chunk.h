@@ -49,7 +49,9 @@ struct sd_preamble {
     uint32_t bytes; /* of this preamble: 64 */
     uint64_t salt;
     uint64_t created_real_ns, created_mono_ns;
-    uint8_t zero[20];
+    uint64_t part_bytes; /* of a merged file (merged.h): this capture's; else 0 */
+    uint32_t n_after;    /* captures behind it in that file */
+    uint8_t zero[8];
     uint32_t crc; /* of the 60 bytes above */
 };
 _Static_assert(sizeof(struct sd_preamble) == 64, "on disk");
@@ -67,6 +69,7 @@ _Static_assert(sizeof(struct sd_end) == 48, "on disk");
 
 void sd_preamble_fill(struct sd_preamble *p, uint64_t salt, uint64_t real_ns,
                       uint64_t mono_ns);
+void sd_preamble_sum(struct sd_preamble *p); /* fills its checksum */
 bool sd_preamble_is_sound(const struct sd_preamble *p);
 
 /* The checksum that belongs into h->crc, with this payload of h->stored_len bytes. */

@@ -58,6 +58,9 @@ void sd_complain(struct sd_reader *r)
     if (h->lost_events)
         add(r, "%s events were dropped while recording",
             sd_text_count(n, (int64_t)h->lost_events));
+    if (r->n_parts_gone)
+        add(r, "%u of the captures that were merged in it %s missing behind this one",
+            r->n_parts_gone, r->n_parts_gone == 1 ? "is" : "are");
     if (r->is_folder_foreign)
         add(r, "the live folder beside it is another capture's and was not read");
 }

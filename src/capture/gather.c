@@ -59,6 +59,48 @@ static int scan(struct sd_reader *r, enum sd_place place, uint64_t from)
 
 /* --- The preamble */
 
+/* The captures of a merged file stand one behind the other: this one ends after n
+ * bytes. 0: it is the only one. */
+static void bound_part(struct sd_reader *r, uint64_t n)
+{
+    r->is_part = n != 0 || r->file.base != 0;
+    if (n < sizeof(struct sd_preamble) || n >= r->file.n)
+        return;
+    r->next_at = n;
+    r->file.n = n;
+}
+
+static bool is_preamble_at(struct sd_reader *r, uint64_t at)
+{
+    const uint8_t *p = sd_source_at(&r->file, at, sizeof(struct sd_preamble));
+    struct sd_preamble preamble;
+
+    if (!p || memcmp(p, SD_PREAMBLE_MAGIC, sizeof preamble.magic) != 0)
+        return false;
+    memcpy(&preamble, p, sizeof preamble);
+    return sd_preamble_is_sound(&preamble);
+}
+
+/* How long a part is whose own preamble cannot say: up to the next one; 0: there is
+ * none. */
+static uint64_t find_preamble(struct sd_reader *r)
+{
+    enum { STEP = 4096 };
+    const uint8_t *p;
+
+    for (uint64_t at = 1; at < r->file.n; at += STEP) {
+        size_t n = r->file.n - at < STEP + 8 ? (size_t)(r->file.n - at) : STEP + 8;
+        const uint8_t *found;
+
+        p = sd_source_at(&r->file, at, n);
+        found = p ? memmem(p, n, SD_PREAMBLE_MAGIC, 8) : NULL;
+        /* Asking for it may move the window: only the offset is kept. */
+        if (found && is_preamble_at(r, at + (uint64_t)(found - p)))
+            return at + (uint64_t)(found - p);
+    }
+    return 0;
+}
+
 /* Damage there costs nothing but two dates: the salt stands in every chunk, and in the
  * folder.  A newer version is refused only when the preamble is whole. */
 static int read_preamble(struct sd_reader *r)
@@ -70,8 +112,10 @@ static int read_preamble(struct sd_reader *r)
     if (!p)
         return 0;
     memcpy(&preamble, p, sizeof preamble);
-    if (!sd_preamble_is_sound(&preamble))
+    if (!sd_preamble_is_sound(&preamble)) {
+        bound_part(r, find_preamble(r));
         return 0;
+    }
     if (preamble.major > SD_FORMAT_MAJOR)
         return sd_fail(SD_EFORMAT,
                        "written by a newer Sonde (format %u.%u; this one reads %u.x)",
@@ -82,6 +126,9 @@ static int read_preamble(struct sd_reader *r)
     r->health.created_mono_ns = preamble.created_mono_ns;
     r->health.major = preamble.major;
     r->health.minor = preamble.minor;
+    bound_part(r, preamble.part_bytes);
+    if (!r->next_at)
+        r->n_parts_gone = preamble.n_after;
     return 0;
 }
 
@@ -179,7 +226,7 @@ bool sd_gather_spilled(struct sd_reader *r, uint32_t i)
     fd = sd_folder_open(r->dir, &name, false);
     if (fd < 0)
         return false;
-    sd_source_of_fd(&r->spilled, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    sd_source_of_fd(&r->spilled, fd, 0, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
     r->spilled_i = i;
     return true;
 }
@@ -292,11 +339,11 @@ int sd_gather(struct sd_reader *r)
         learn_salt(r);
     if (rc == 0 && r->file.error)
         rc = sd_fail_errno(r->file.error, "cannot be read");
-    if (rc == 0)
+    if (rc == 0 && !r->is_part)
         rc = read_folder(r);
     if (rc < 0)
         return rc;
-    if (r->file.fd >= 0 && fstat(r->file.fd, &st) == 0)
+    if (r->file.fd >= 0 && !r->is_part && fstat(r->file.fd, &st) == 0)
         r->file.n = (uint64_t)st.st_size;
     r->health.file_bytes = r->file.n;
     if (r->salt == 0)
@@ -319,7 +366,7 @@ static void scan_on(struct sd_reader *r)
     struct sd_found found;
     struct stat st;
 
-    if (r->file.fd < 0 || fstat(r->file.fd, &st) < 0)
+    if (r->file.fd < 0 || r->is_part || fstat(r->file.fd, &st) < 0)
         return;
     r->file.n = (uint64_t)st.st_size;
     r->file.window_n = 0; /* what it holds of the old end may be half a chunk */

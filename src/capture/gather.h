@@ -29,6 +29,9 @@ struct sd_reader {
     struct sd_end end;
     uint64_t n_sealed; /* whole chunks in the file itself, END not counted */
     bool is_preamble_bad;
+    bool is_part;     /* of a merged file: it has no live folder and does not grow */
+    uint64_t next_at; /* where the next part begins, from this one on; or 0 */
+    uint32_t n_parts_gone;  /* that should follow and do not */
     bool is_folder_foreign; /* its salt is another capture's */
     struct sd_health health;
     char complaint[512];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every file that a release ever wrote stays readable: the example of docs/format.md.
  */
+#include "base/crc.h"
 #include "base/test.h"
 #include "capture/capture_testing.h"
 
@@ -71,5 +72,35 @@ TEST(golden_capture_of_version_1_0_is_read)
     CHECK(((const struct sd_rec_span *)p)->from == 5000000000);
     CHECK(((const struct sd_rec_span *)p)->to == 5001500000);
     CHECK(sd_chunk_next(&view, &at) == NULL && sd_reader_next(r, &view) == 0);
+    sd_reader_free(r);
+}
+
+/* Two of it in one file, as docs/format.md lays that out. */
+TEST(golden_merged_file_is_read_part_by_part)
+{
+    enum { N = sizeof version_1_0 };
+    uint8_t file[2 * N];
+    struct sd_reader *r;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint64_t part_bytes = N;
+        const uint32_t n_after = 1 - i;
+        uint32_t crc;
+
+        memcpy(file + i * N, version_1_0, N);
+        memcpy(file + i * N + 40, &part_bytes, sizeof part_bytes);
+        memcpy(file + i * N + 48, &n_after, sizeof n_after);
+        crc = sd_crc32c(0, file + i * N, 60);
+        memcpy(file + i * N + 60, &crc, sizeof crc);
+    }
+    CHECK(sd_reader_open_bytes(file, sizeof file, &r) == 0);
+    CHECK(sd_reader_complaint(r) == NULL && sd_reader_health(r)->chunks == 2);
+    CHECK(sd_reader_next_at(r) == N);
+    sd_reader_free(r);
+    CHECK(sd_reader_open_bytes(file + N, N, &r) == 0);
+    CHECK(sd_reader_complaint(r) == NULL && sd_reader_next_at(r) == 0);
+    sd_reader_free(r);
+    CHECK(sd_reader_open_bytes(file, N, &r) == 0); /* cut between the two */
+    CHECK(strstr(sd_reader_complaint(r), "1 of the captures that were merged"));
     sd_reader_free(r);
 }

@@ -79,8 +79,19 @@ static int finish_opening(struct sd_reader *r, int rc, struct sd_reader **out)
 
 int sd_reader_open(const char *path, struct sd_reader **out)
 {
+    return sd_reader_open_at(path, 0, out);
+}
+
+uint64_t sd_reader_next_at(const struct sd_reader *r)
+{
+    return r->next_at ? r->file.base + r->next_at : 0;
+}
+
+int sd_reader_open_at(const char *path, uint64_t at, struct sd_reader **out)
+{
     struct sd_reader *r;
     struct stat st;
+    uint64_t size;
     int fd, rc = open_regular(path, &fd);
 
     *out = NULL;
@@ -91,7 +102,8 @@ int sd_reader_open(const char *path, struct sd_reader **out)
         close(fd);
         return sd_no_memory();
     }
-    sd_source_of_fd(&r->file, fd, fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0);
+    size = fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    sd_source_of_fd(&r->file, fd, at, size > at ? size - at : 0);
     r->dir = folder_beside(path);
     rc = r->dir ? 0 : sd_no_memory();
     rc = finish_opening(r, rc, out);

@@ -169,7 +169,7 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
         return errno;
     if ((uint64_t)st.st_size <= j->drained)
         return 0;
-    sd_source_of_fd(&source, j->chunks_fd, (uint64_t)st.st_size);
+    sd_source_of_fd(&source, j->chunks_fd, 0, (uint64_t)st.st_size);
     sd_scan_init(&scan, &source, c->salt, j->drained);
     while (why == 0 &&
            (is_final ? sd_scan_next(&scan, &found) : sd_scan_here(&scan, &found))) {

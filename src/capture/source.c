@@ -15,9 +15,9 @@ void sd_source_of_bytes(struct sd_source *s, const void *p, size_t n)
     *s = (struct sd_source){ .p = p, .fd = -1, .n = n };
 }
 
-void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t n)
+void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t base, uint64_t n)
 {
-    *s = (struct sd_source){ .fd = take_fd, .n = n };
+    *s = (struct sd_source){ .fd = take_fd, .base = base, .n = n };
 }
 
 static void fill_window(struct sd_source *s, uint64_t at)
@@ -30,7 +30,7 @@ static void fill_window(struct sd_source *s, uint64_t at)
         s->error = ENOMEM;
     while (s->window && s->window_n < WINDOW) {
         ssize_t done = pread(s->fd, s->window + s->window_n, WINDOW - s->window_n,
-                             (off_t)(at + s->window_n));
+                             (off_t)(s->base + at + s->window_n));
 
         if (done < 0 && errno == EINTR)
             continue;

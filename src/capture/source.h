@@ -14,6 +14,7 @@
 struct sd_source {
     const uint8_t *p; /* bytes in memory, borrowed; or NULL */
     int fd;           /* owned; -1 without */
+    uint64_t base;    /* of the file: where the bytes begin */
     uint64_t n;       /* bytes in all, as of opening */
     int error;        /* errno of a read or an allocation that failed, or 0 */
     uint8_t *window;  /* what was read last; owned */
@@ -22,8 +23,8 @@ struct sd_source {
 };
 
 void sd_source_of_bytes(struct sd_source *s, const void *p, size_t n);
-/* `take_fd` becomes the source's. */
-void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t n);
+/* n bytes of a file from `base` on.  `take_fd` becomes the source's. */
+void sd_source_of_fd(struct sd_source *s, int take_fd, uint64_t base, uint64_t n);
 /* n bytes at `at`, borrowed until the next call; NULL when they are not there, or
  * cannot be had: then `error` says why, and nothing may be concluded about the bytes.
  */

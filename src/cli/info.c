@@ -143,6 +143,12 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
     sd_buf_release(&line);
 }
 
+static void put_captures(struct sd_buf *to, const struct sd_profile *p)
+{
+    sd_buf_printf(to, "%u captures; what follows is of the first or of all",
+                  p->n_captures);
+}
+
 static void put_text(struct sd_out *out, const struct sd_profile *p, const char *file)
 {
     static const char *const keys[] = { "command", "cwd", "host", "python",
@@ -153,6 +159,8 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     if (sd_facts_of(p, &f) < 0)
         out->pending.bad = true; /* said by the flush */
     put_row(out, "file", file);
+    if (p->n_captures > 1)
+        PUT_MADE(out, "merged of", put_captures, p);
     put_row(out, "whole", p->complaint ? p->complaint : "yes");
     PUT_MADE(out, "ended", put_ending, &p->health);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

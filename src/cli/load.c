@@ -33,113 +33,200 @@ static int read_stdin(struct sd_buf *b)
     }
 }
 
-static int open_reader(const char *file, struct sd_buf *bytes, struct sd_reader **out)
+/* Where a capture comes from; the next one of the same file begins at `at`. */
+struct origin {
+    const char *file;
+    uint64_t at;
+    struct sd_buf bytes; /* of stdin */
+};
+
+static int open_reader(struct origin *o, struct sd_reader **out)
 {
+    int rc = 0;
+
+    if (strcmp(o->file, "-") != 0)
+        return sd_reader_open_at(o->file, o->at, out);
+    if (o->at == 0)
+        rc = read_stdin(&o->bytes);
+    if (rc == 0)
+        rc = sd_reader_open_bytes(o->bytes.p + o->at, o->bytes.n - (size_t)o->at, out);
+    return rc < 0 ? sd_fail_in(rc, "stdin") : 0;
+}
+
+/* False: it was the last. */
+static bool go_on(struct origin *o, const struct sd_reader *r)
+{
+    uint64_t next = sd_reader_next_at(r);
+
+    if (next && strcmp(o->file, "-") == 0)
+        next += o->at; /* the bytes it was given began there */
+    o->at = next;
+    return next != 0;
+}
+
+/* --- Every capture of every file, in one profile */
+
+/* When a recording began, by two clocks to the nanosecond: no two are the same. */
+struct recording {
+    uint64_t real_ns, mono_ns;
+    const char *file;
+};
+
+struct loading {
+    const struct sd_command *c;
+    const struct sd_filter *filter;
+    bool is_quiet; /* the caller says what is missing */
+    struct sd_profile *into;
+    struct recording *known; /* owned */
+    size_t n, cap;
+};
+
+/* Which of those before is the same one, or NULL. */
+static const struct recording *find_same(const struct loading *l,
+                                         const struct sd_profile *p)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (p->health.created_real_ns != 0 &&
+            l->known[i].real_ns == p->health.created_real_ns &&
+            l->known[i].mono_ns == p->health.created_mono_ns)
+            return &l->known[i];
+    return NULL;
+}
+
+static int remember(struct loading *l, const struct sd_profile *p, const char *file)
+{
+    struct recording *grown =
+        sd_grow_array(l->known, &l->cap, l->n + 1, sizeof *l->known);
+
+    if (!grown)
+        return sd_no_memory();
+    l->known = grown;
+    l->known[l->n++] = (struct recording){ p->health.created_real_ns,
+                                           p->health.created_mono_ns, file };
+    return 0;
+}
+
+/* Adds it, unless it is there: a recording that is given again would count double. */
+static int take(struct loading *l, struct sd_profile *take_p, const char *file)
+{
+    const struct recording *same = find_same(l, take_p);
+    int rc = 0;
+
+    if (take_p->complaint && !l->is_quiet)
+        sd_say("%s: %s", file, take_p->complaint);
+    if (same) {
+        sd_say("%s: the same recording as %s, counted once", file, same->file);
+        sd_profile_free(take_p);
+        return 0;
+    }
+    rc = remember(l, take_p, file);
+    if (rc == 0 && !l->into) {
+        l->into = take_p;
+        return 0;
+    }
+    if (rc == 0)
+        rc = sd_profile_merge(l->into, take_p);
+    sd_profile_free(take_p);
+    return rc;
+}
+
+static int load_one(struct loading *l, const char *file, struct sd_reader *reader)
+{
+    struct sd_profile *p = NULL;
+    struct sd_progress progress;
     int rc;
 
-    if (strcmp(file, "-") != 0)
-        return sd_reader_open(file, out);
-    rc = read_stdin(bytes);
-    if (rc == 0)
-        rc = sd_reader_open_bytes(bytes->p, bytes->n, out);
-    return rc < 0 ? sd_fail_in(rc, "stdin") : 0;
+    sd_progress_begin(&progress, l->c, reader, file);
+    rc = sd_profile_load_reader(reader, l->filter, &p);
+    sd_progress_end(&progress);
+    return rc < 0 ? rc : take(l, p, file);
+}
+
+static int load_file(struct loading *l, const char *file)
+{
+    struct origin from = { .file = file };
+    bool goes_on = true;
+    int rc = 0;
+
+    while (rc == 0 && goes_on) {
+        struct sd_reader *reader = NULL;
+
+        rc = open_reader(&from, &reader);
+        if (rc == 0)
+            rc = load_one(l, file, reader);
+        if (rc == 0)
+            goes_on = go_on(&from, reader);
+        sd_reader_free(reader);
+    }
+    sd_buf_release(&from.bytes);
+    return rc;
+}
+
+static int finish(struct loading *l, int rc, struct sd_profile **out)
+{
+    if (rc < 0) {
+        sd_profile_free(l->into);
+        l->into = NULL;
+    }
+    sd_free(l->known);
+    *out = l->into;
+    return rc;
 }
 
 int sd_load_one(const struct sd_command *c, const char *file,
                 const struct sd_filter *filter, struct sd_profile **out)
 {
-    struct sd_reader *reader = NULL;
-    struct sd_progress progress;
-    struct sd_buf bytes = { 0 };
-    int rc = open_reader(file, &bytes, &reader);
+    struct loading l = { .c = c, .filter = filter, .is_quiet = true };
 
-    *out = NULL;
-    if (rc == 0) {
-        sd_progress_begin(&progress, c, reader, file);
-        rc = sd_profile_load_reader(reader, filter, out);
-        sd_progress_end(&progress);
-    }
-    sd_reader_free(reader);
-    sd_buf_release(&bytes);
-    return rc;
-}
-
-static int load_and_say(const struct sd_command *c, const char *file,
-                        const struct sd_filter *filter, struct sd_profile **out)
-{
-    int rc = sd_load_one(c, file, filter, out);
-
-    if (rc == 0 && (*out)->complaint)
-        sd_say("%s: %s", file, (*out)->complaint);
-    return rc;
-}
-
-/* When a recording began, by two clocks to the nanosecond: no two are the same. */
-struct beginning {
-    uint64_t real_ns, mono_ns;
-};
-
-static struct beginning beginning_of(const struct sd_profile *p)
-{
-    return (struct beginning){ p->health.created_real_ns, p->health.created_mono_ns };
-}
-
-/* Which of the first `n` is the same recording; `n`: none. */
-static size_t find_same(const struct beginning *known, size_t n, struct beginning b)
-{
-    size_t i = 0;
-
-    while (i < n && (b.real_ns == 0 || known[i].real_ns != b.real_ns ||
-                     known[i].mono_ns != b.mono_ns))
-        i++;
-    return i;
-}
-
-/* Adds the captures behind the first.  One that is given again would count double. */
-static int load_more(const struct sd_command *c, size_t n, char *const *files,
-                     const struct sd_filter *filter, struct sd_profile *into,
-                     struct beginning *known)
-{
-    int rc = 0;
-
-    known[0] = beginning_of(into);
-    for (size_t i = 1; i < n && rc == 0; i++) {
-        struct sd_profile *more = NULL;
-        size_t same;
-
-        rc = load_and_say(c, files[i], filter, &more);
-        if (rc < 0)
-            return rc;
-        known[i] = beginning_of(more);
-        same = find_same(known, i, known[i]);
-        if (same < i)
-            sd_say("%s: the same recording as %s, counted once", files[i], files[same]);
-        else
-            rc = sd_profile_merge(into, more);
-        sd_profile_free(more);
-    }
-    return rc;
+    return finish(&l, load_file(&l, file), out);
 }
 
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, struct sd_profile **out)
 {
-    struct beginning *known;
-    int rc;
+    struct loading l = { .c = c, .filter = filter };
+    int rc = 0;
 
     *out = NULL;
     if (n == 0)
         return sd_fail(SD_EUSAGE, "%s wants a capture: sonde %s train.sonde",
                        c->verb->name, c->verb->name);
-    rc = load_and_say(c, files[0], filter, out);
-    if (rc == 0 && n > 1) {
-        known = sd_alloc(n * sizeof *known);
-        rc = known ? load_more(c, n, files, filter, *out, known) : sd_no_memory();
-        sd_free(known);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = load_file(&l, files[i]);
+    return finish(&l, rc, out);
+}
+
+/* --- Every capture of every file, into one file */
+
+static int copy_file(struct sd_merged *to, const char *file)
+{
+    struct origin from = { .file = file };
+    bool goes_on = true, is_new;
+    int rc = 0;
+
+    while (rc == 0 && goes_on) {
+        struct sd_reader *reader = NULL;
+
+        rc = open_reader(&from, &reader);
+        if (rc == 0)
+            rc = sd_merged_add(to, reader, &is_new);
+        if (rc == 0 && sd_reader_complaint(reader))
+            sd_say("%s: %s", file, sd_reader_complaint(reader));
+        if (rc == 0 && !is_new)
+            sd_say("%s: a recording that is there already, kept once", file);
+        if (rc == 0)
+            goes_on = go_on(&from, reader);
+        sd_reader_free(reader);
     }
-    if (rc < 0) {
-        sd_profile_free(*out);
-        *out = NULL;
-    }
+    sd_buf_release(&from.bytes);
+    return rc;
+}
+
+int sd_load_into(struct sd_merged *to, size_t n, char *const *files)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = copy_file(to, files[i]);
     return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef SD_CLI_LOAD_H
 #define SD_CLI_LOAD_H
 /* load: captures named on the command line, as one profile. */
+#include "capture/merged.h"
 #include "cli/verb.h"
 #include "profile/profile.h"
 
@@ -12,4 +13,6 @@ int sd_load_one(const struct sd_command *c, const char *file,
  * lacks; that is no failure. */
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, struct sd_profile **out);
+/* Copies all of them into one file, and says the same. */
+int sd_load_into(struct sd_merged *to, size_t n, char *const *files);
 #endif

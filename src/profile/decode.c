@@ -15,7 +15,10 @@ enum { NONE = UINT32_MAX };
 int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile *grow,
                     const struct sd_profile *p)
 {
-    *d = (struct sd_decoder){ .reader = r, .grow = grow, .p = p };
+    *d = (struct sd_decoder){ .reader = r,
+                              .grow = grow,
+                              .p = p,
+                              .zero_ns = sd_reader_health(r)->created_mono_ns };
     d->locals = sd_zalloc(SD_LOCAL_IDS * sizeof *d->locals);
     return d->locals ? 0 : sd_no_memory();
 }
@@ -44,9 +47,9 @@ static uint64_t moment(const struct sd_decoder *d, uint64_t ticks)
 {
     uint64_t ns = d->line ? sd_clock_line_ns(d->line, ticks) : ticks;
 
-    if (ns <= d->p->zero_ns)
+    if (ns <= d->zero_ns)
         return 0;
-    ns -= d->p->zero_ns;
+    ns -= d->zero_ns;
     return ns < SD_TIME_MAX ? ns : SD_TIME_MAX;
 }
 
@@ -256,7 +259,8 @@ static int take_track(struct sd_decoder *d, const struct sd_rec_track *r)
     struct sd_track_definition def = {
         .key = { .kind = known_kind(r->kind, SD_TRACK_DEVICE, SD_TRACK_THREAD),
                  .number = r->number,
-                 .start = r->start },
+                 .start = r->start,
+                 .host = d->host },
         .parent = local_id(d, r->parent, SD_REC_TRACK),
         .name = optional_name(d, r->name),
         .time_ns = moment(d, d->view.t0),

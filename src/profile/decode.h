@@ -33,6 +33,8 @@ struct sd_decoder {
     struct sd_reader *reader;   /* borrowed */
     struct sd_profile *grow;    /* borrowed; NULL: the profile stays as it is */
     const struct sd_profile *p; /* borrowed */
+    uint64_t zero_ns;           /* CLOCK_MONOTONIC at the capture's zero */
+    uint32_t host;              /* of its tracks, in a profile of several captures */
     struct sd_local *locals;    /* owned; SD_LOCAL_IDS */
     uint32_t chunk_no;
     struct sd_chunk_view view;

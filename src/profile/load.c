@@ -294,6 +294,7 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
         rc = SD_ENOMEM;
         goto out;
     }
+    l.p->n_captures = 1;
     l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
     l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
     sd_reader_rewind(r);
@@ -310,16 +311,40 @@ out:
     return rc;
 }
 
+/* The capture that begins at *at, added to *into if there is one; *at becomes that of
+ * the next. */
+static int load_part(const char *path, uint64_t *at, const struct sd_filter *filter,
+                     struct sd_profile **into)
+{
+    struct sd_reader *r = NULL;
+    struct sd_profile *p = NULL;
+    int rc = sd_reader_open_at(path, *at, &r);
+
+    if (rc == 0)
+        rc = sd_profile_load_reader(r, filter, *into ? &p : into);
+    if (rc == 0) {
+        *at = sd_reader_next_at(r);
+        if (p)
+            rc = sd_profile_merge(*into, p);
+    }
+    sd_profile_free(p);
+    sd_reader_free(r);
+    return rc;
+}
+
 int sd_profile_load(const char *path, const struct sd_filter *filter,
                     struct sd_profile **out)
 {
-    struct sd_reader *r = NULL;
+    uint64_t at = 0;
     int rc;
 
     *out = NULL;
-    rc = sd_reader_open(path, &r);
-    if (rc == 0)
-        rc = sd_profile_load_reader(r, filter, out);
-    sd_reader_free(r);
+    do
+        rc = load_part(path, &at, filter, out);
+    while (rc == 0 && at != 0);
+    if (rc < 0) {
+        sd_profile_free(*out);
+        *out = NULL;
+    }
     return rc;
 }

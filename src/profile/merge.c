@@ -401,6 +401,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->n_span_events += from->n_span_events;
         into->n_point_events += from->n_point_events;
         into->n_sample_events += from->n_sample_events;
+        into->n_captures += from->n_captures;
         merge_health(&into->health, &from->health);
     }
     sd_profile_settle(into);

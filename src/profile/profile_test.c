@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "profile/define.h"
 #include "profile/events.h"
+#include "capture/merged.h"
 #include "profile/profile_testing.h"
 
 enum { MS = 1000000 };
@@ -637,6 +638,168 @@ TEST(merge_is_associative_and_keeps_hosts_apart)
         sd_profile_free(right[i]);
         sd_made_release(&m[i]);
     }
+}
+
+/* --- Merged files */
+
+static void add_to(struct sd_merged *to, const struct sd_made *m, bool is_new)
+{
+    struct sd_reader *r;
+    bool was_new;
+
+    CHECK(sd_reader_open_bytes(m->file.p, m->file.n, &r) == 0);
+    CHECK(sd_merged_add(to, r, &was_new) == 0 && was_new == is_new);
+    sd_reader_free(r);
+}
+
+/* Every capture of a file, added to another. */
+static void add_all(struct sd_merged *to, const char *path)
+{
+    uint64_t at = 0;
+
+    do {
+        struct sd_reader *r;
+        bool is_new;
+
+        CHECK(sd_reader_open_at(path, at, &r) == 0);
+        CHECK(!sd_reader_complaint(r));
+        CHECK(sd_merged_add(to, r, &is_new) == 0 && is_new);
+        at = sd_reader_next_at(r);
+        sd_reader_free(r);
+    } while (at);
+}
+
+static void make_ranks(struct sd_made m[3])
+{
+    make_rank(&m[0], SD_MADE_REAL, "one", 0);
+    make_rank(&m[1], SD_MADE_REAL + 7 * MS, "two", 1);
+    make_rank(&m[2], SD_MADE_REAL - 5 * MS, "one", 2); /* the process of the first */
+}
+
+/* A new name for a file of this test; the file is not made. */
+static void choose_name(char path[32])
+{
+    int fd;
+
+    strcpy(path, "/tmp/sonde-test-XXXXXX");
+    fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    unlink(path);
+}
+
+static void save_merged(const struct sd_made *m, size_t n, const char *path)
+{
+    struct sd_merged *merged;
+
+    CHECK(sd_merged_create(path, SD_CREATE_NEW, &merged) == 0);
+    for (size_t i = 0; i < n; i++)
+        add_to(merged, &m[i], true);
+    add_to(merged, &m[0], false);
+    CHECK(sd_merged_finish(merged) == 0);
+}
+
+static struct sd_profile *merge_made(const struct sd_made m[3])
+{
+    struct sd_profile *all = sd_made_load(&m[0], NULL);
+
+    for (int i = 1; i < 3; i++) {
+        struct sd_profile *more = sd_made_load(&m[i], NULL);
+
+        CHECK(sd_profile_merge(all, more) == 0);
+        sd_profile_free(more);
+    }
+    return all;
+}
+
+/* Each event on the track of its own host, at its time on the clock of all. */
+static void check_events_of_ranks(const struct sd_profile *p, const char *path)
+{
+    uint64_t n_spans = 0, n_two = 0, last_ns = 0;
+    struct sd_events *walk;
+    struct sd_event e;
+
+    CHECK(sd_events_open(p, path, NULL, &walk) == 0);
+    while (sd_events_next(walk, &e) == 1) {
+        CHECK(e.track.at < p->n_tracks && p->tracks[e.track.at].number == 50);
+        n_spans += e.kind == SD_EVENT_SPAN;
+        n_two += strcmp(p->tracks[e.track.at].host, "two") == 0;
+        last_ns = e.to_ns > last_ns ? e.to_ns : last_ns;
+    }
+    CHECK(n_spans == 60 && n_two == 40 && last_ns == p->run_end_ns);
+    sd_events_free(walk);
+}
+
+TEST(merged_file_is_what_its_captures_are)
+{
+    char two[32], three[32];
+    struct sd_made m[3];
+    struct sd_profile *one_by_one, *all;
+    struct sd_merged *merged;
+
+    make_ranks(m);
+    one_by_one = merge_made(m);
+    choose_name(two);
+    choose_name(three);
+    save_merged(m, 2, two);
+    CHECK(sd_merged_create(three, SD_CREATE_NEW, &merged) == 0);
+    add_all(merged, two);
+    add_to(merged, &m[2], true);
+    CHECK(sd_merged_finish(merged) == 0);
+    CHECK(sd_profile_load(three, NULL, &all) == 0);
+    check_same(one_by_one, all);
+    CHECK(!all->complaint && all->n_captures == 3);
+    check_events_of_ranks(all, three);
+    sd_profile_free(all);
+    sd_profile_free(one_by_one);
+    for (int i = 0; i < 3; i++)
+        sd_made_release(&m[i]);
+    unlink(two);
+    unlink(three);
+}
+
+static int load_bytes(const char *path, const uint8_t *p, size_t n,
+                      struct sd_profile **out)
+{
+    int fd, rc = sd_file_create(path, SD_CREATE_OVER, &fd);
+
+    CHECK(rc == 0 && sd_write_all(fd, p, n) == 0);
+    close(fd);
+    return sd_profile_load(path, NULL, out);
+}
+
+/* A flipped byte hurts no other capture of the file; a cut end is always said. */
+TEST(merged_file_with_damage_says_so)
+{
+    char path[32];
+    struct sd_made m[3];
+    struct sd_profile *p;
+    struct sd_map whole;
+    uint8_t *bytes;
+
+    make_ranks(m);
+    choose_name(path);
+    save_merged(m, 3, path);
+    CHECK(sd_map_file(&whole, path) == 0);
+    bytes = sd_alloc(whole.n);
+    for (size_t at = 0; at < whole.n; at += 7) {
+        memcpy(bytes, whole.p, whole.n);
+        bytes[at] ^= 0x10;
+        CHECK(load_bytes(path, bytes, whole.n, &p) == 0);
+        CHECK(p->complaint && p->n_captures == 3 && p->n_span_events >= 40);
+        sd_profile_free(p);
+    }
+    for (size_t n = 64; n < whole.n; n++) {
+        if (load_bytes(path, whole.p, n, &p) < 0)
+            continue; /* not even a chunk: no capture, which is said too */
+        CHECK(p->complaint);
+        sd_profile_free(p);
+    }
+    sd_free(bytes);
+    sd_map_release(&whole);
+    for (int i = 0; i < 3; i++)
+        sd_made_release(&m[i]);
+    unlink(path);
 }
 
 /* --- Out of memory */

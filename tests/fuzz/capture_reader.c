@@ -69,9 +69,11 @@ static void walk(struct sd_reader *r)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* One capture of the bytes; where the next begins, or 0. */
+static size_t walk_one(const uint8_t *data, size_t size)
 {
     struct sd_reader *r;
+    size_t next;
 
     if (sd_reader_open_bytes(data, size, &r) < 0)
         return 0;
@@ -81,6 +83,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sd_reader_complaint(r))
         sink += (uint64_t)sd_reader_complaint(r)[0];
     sink += sd_reader_health(r)->events;
+    next = (size_t)sd_reader_next_at(r);
     sd_reader_free(r);
+    return next;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t at = 0, next;
+
+    while ((next = walk_one(data + at, size - at)) != 0)
+        at += next; /* always a whole preamble further, and inside of the bytes */
     return 0;
 }

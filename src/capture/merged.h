@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_MERGED_H
+#define SD_CAPTURE_MERGED_H
+/* merged: several captures in one file.
+ *
+ * They stand one behind the other, each with its own preamble, salt, facts and end:
+ * what a pid, a clock or an id means is said within one capture, and stays said.  A
+ * merged file can be merged again, which gives the same as merging all at once; a
+ * capture that comes twice is kept once.  Chunks are sealed anew on the way, so a live
+ * folder's go into the file; what was missing of a capture is missing here, and is said
+ * again. */
+#include <stdbool.h>
+
+#include "base/file.h"
+#include "capture/reader.h"
+
+struct sd_merged;
+
+int sd_merged_create(const char *path, enum sd_create_flags create,
+                     struct sd_merged **out);
+/* Adds what the reader has (one capture; its file may hold more).  *is_new is false
+ * when that one is there already. */
+int sd_merged_add(struct sd_merged *m, struct sd_reader *r, bool *is_new);
+/* Completes the file.  After a failure of any of these it is to be abandoned. */
+int sd_merged_finish(struct sd_merged *m);
+/* Removes the file.  Both free m. */
+void sd_merged_abandon(struct sd_merged *m);
+#endif
