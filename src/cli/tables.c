@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -396,6 +397,15 @@ static void put_samples(struct sd_buf *to, const struct sd_profile *p,
                       sd_text_count(number, strtoll(missed, NULL, 10)));
 }
 
+/* In one unit as long as that reads well: the two stand side by side to be compared. */
+static const char *in_seconds(char out[SD_TEXT_MAX], uint64_t ns)
+{
+    if (ns >= 1000000000u)
+        return sd_text_duration(out, (int64_t)ns);
+    snprintf(out, SD_TEXT_MAX, "%.3f s", (double)ns / 1e9);
+    return out;
+}
+
 void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
 {
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
@@ -405,8 +415,8 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
         to->bad = true;
         return;
     }
-    sd_buf_printf(to, "%s wall, %s CPU", sd_text_duration(wall, (int64_t)f.wall_ns),
-                  sd_text_duration(cpu, (int64_t)f.cpu_ns));
+    sd_buf_printf(to, "%s wall, %s CPU", in_seconds(wall, f.wall_ns),
+                  in_seconds(cpu, f.cpu_ns));
     if (f.peak_bytes >= 0)
         sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
     put_samples(to, p, &f);
