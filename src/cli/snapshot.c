@@ -4,9 +4,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/value.h"
+
+#define BEGINS_WITHIN_NS 300000000u
 
 enum {
     ROUNDS_MAX = 8,
@@ -172,17 +175,24 @@ static bool is_better(const struct sd_snapshot *a, const struct sd_snapshot *b)
     return n_faults(a) < n_faults(b);
 }
 
+/* A program that has just been started has threads before it runs a function. */
+static bool may_go_on(const struct sd_snapshot *p, int n_rounds, uint64_t until_ns)
+{
+    return n_rounds < ROUNDS_MAX || (!p->n_threads && sd_clock_ns() < until_ns);
+}
+
 int sd_snapshot_take(struct sd_snapshot *p, struct sd_sampler *s,
                      const struct sd_snapshot_wish *wish)
 {
     const struct timespec nap = { 0, NAP_NS };
+    uint64_t until = sd_clock_ns() + BEGINS_WITHIN_NS;
     enum sd_consistency how = wish->consistency;
     int rc = 0;
 
     /* Reading variables takes longer than a thread that runs would stand by itself. */
     if (how == SD_CONSISTENCY_AUTO && wish->has_locals)
         how = SD_CONSISTENCY_FOLLOW;
-    for (int i = 0; rc == 0 && i < ROUNDS_MAX; i++) {
+    for (int i = 0; rc == 0 && may_go_on(p, i, until); i++) {
         struct sd_snapshot next = { 0 }, worse;
 
         sd_sampler_set_consistency(s, how);

@@ -140,6 +140,42 @@ down(2000)                      #@ module
         equal(text.count("down (prog.py:"), 2001, "frames in the text")
 
 
+def test_lines_that_go_back(folder):
+    """The line of a call is that of its beginning, after its arguments on later lines."""
+    source = """import time
+def g(a, b):
+    print('ready', flush=True)
+    time.sleep(1000)            #@ g
+def f():
+    return g(                   #@ f
+        1,
+        [2,
+         3])
+f()                             #@ module
+"""
+    with program(folder, source) as p:
+        equal(frames(sleeps_in(p.pid)), [p.at("g", "g"), p.at("f", "f"), p.at("<module>", "module")], "frames")
+
+
+def test_a_thread_that_takes_the_place_of_another(folder):
+    source = """import threading, time
+def quick():
+    pass
+def last(event):
+    event.wait()                #@ last
+for i in range(200):
+    t = threading.Thread(target=quick, name="quick")
+    t.start()
+    t.join()
+threading.Thread(target=last, args=(threading.Event(),), name="last", daemon=True).start()
+print('ready', flush=True)
+time.sleep(1000)
+"""
+    with program(folder, source) as p:
+        sleeps_in(p.pid)
+        equal(sorted(t["thread_name"] for t in dump(p.pid)), ["MainThread", "last"], "names")
+
+
 def test_thread_names_and_states(folder):
     source = """import threading, time
 def busy():
@@ -304,6 +340,7 @@ if __name__ == '__main__':
     p = multiprocessing.get_context('fork').Process(target=child, daemon=True)
     p.start()
     q = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])
+    zombie = subprocess.Popen(['true'])     # ends, and is never waited for
     time.sleep(0.5)
     print('ready', q.pid, flush=True)
     try:
