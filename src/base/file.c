@@ -132,8 +132,8 @@ int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
         return create_new(path, fd);
     if (!S_ISREG(st.st_mode))
         return sd_fail(SD_EEXISTS,
-                       "%s is not a regular file and is not replaced; give another "
-                       "name with -o",
+                       "%s is not a regular file and is not replaced; choose "
+                       "another name",
                        path);
     return create_over(path, fd);
 }

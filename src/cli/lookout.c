@@ -9,7 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { N_SIGNALS = 65, TRIES = 50, PAUSE_NS = 1000 * 1000 };
+#include "process/stat.h"
+
+enum {
+    N_SIGNALS = 65,
+    PAUSE_NS = 1000 * 1000,
+    TRIES_AT_LEAST = 5, /* a signal to a group reaches one process after the other */
+    TRIES_AT_MOST = 1000,
+};
 
 struct sd_lookout_counts {
     _Atomic unsigned had[N_SIGNALS]; /* by the lookout; it alone adds */
@@ -50,6 +57,15 @@ void sd_lookout_post(struct sd_lookout *l, const sigset_t *set)
         sd_lookout_withdraw(l);
 }
 
+/* Does it wait for a signal?  Then it has counted all it had: one that is on its way
+ * makes it runnable at once, however long it then takes to get a CPU. */
+static bool is_waiting(const struct sd_lookout *l)
+{
+    struct sd_process_stat st;
+
+    return sd_process_stat(l->pid, &st) < 0 || st.state == 'S';
+}
+
 bool sd_lookout_saw(struct sd_lookout *l, int number)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -57,12 +73,17 @@ bool sd_lookout_saw(struct sd_lookout *l, int number)
 
     if (!l->counts || number < 0 || number >= N_SIGNALS)
         return false;
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES_AT_MOST; i++) {
+        /* Asked first, so that what it counted before it waited is seen below. */
+        bool is_sure = i >= TRIES_AT_LEAST && is_waiting(l);
+
         had = atomic_load(&l->counts->had[number]);
         if (had != l->counts->known[number]) {
             l->counts->known[number] = had;
             return true;
         }
+        if (is_sure)
+            return false;
         nanosleep(&pause, NULL);
     }
     return false;
