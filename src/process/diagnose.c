@@ -152,9 +152,8 @@ static enum sd_hindrance refused(const struct sd_diagnosis *d)
         return refused_to_user(d);
     if (d->ptrace_scope == 3)
         return SD_HINDRANCE_SCOPE_NOBODY;
-    if (d->is_other_user_ns)
-        return SD_HINDRANCE_USER_NAMESPACE;
-    return SD_HINDRANCE_UNKNOWN;
+    return d->is_other_user_ns ? SD_HINDRANCE_USER_NAMESPACE
+                               : SD_HINDRANCE_REFUSES_ROOT;
 }
 
 /* What a process is that has no memory to read. */
@@ -259,8 +258,6 @@ void sd_diagnose(struct sd_diagnosis *d, pid_t pid)
     d->what = find_out(d);
     fill(d->sentence, sizeof d->sentence, texts[d->what].sentence, d);
     fill(d->remedy, sizeof d->remedy, texts[d->what].remedy, d);
-    if (d->is_root && strncmp(d->remedy, "sudo sonde", 10) == 0)
-        d->remedy[0] = 0; /* we are that already */
 }
 
 int sd_diagnosis_fail(const struct sd_diagnosis *d)
@@ -288,6 +285,7 @@ int sd_diagnosis_fail(const struct sd_diagnosis *d)
     case SD_HINDRANCE_USER_NAMESPACE:
     case SD_HINDRANCE_LACKS_CAPABILITY:
     case SD_HINDRANCE_SECCOMP:
+    case SD_HINDRANCE_REFUSES_ROOT:
     case SD_HINDRANCE_UNKNOWN:
         break;
     }

@@ -78,7 +78,7 @@ def test_another_users_process(folder):
         equal(out.returncode, 1, "status")
         found = {f["name"]: f for f in json.loads(out.stdout.decode())["findings"]}
         contains(found["permission"]["text"], "belongs to root, not to us")
-        contains(found["permission"]["remedy"], "sudo sonde")
+        equal(found["permission"]["remedy"], "the same command with sudo", "remedy")
     finally:
         shutil.rmtree(reachable)
         p.kill()
