@@ -198,6 +198,18 @@ def test_refusals(folder):
     refused(["--pid", "2"], 2, "kernel")
 
 
+def test_another_users_process(folder):
+    """The sentence has the command that helps, with the verb that was asked for."""
+    need(os.getuid() == 0, "only root can become somebody else")
+    need(run(["setpriv", "--version"]).status == 0, "no setpriv")
+    with Server(folder) as server:
+        other = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "test", "-x", SONDE])
+        need(other.returncode == 0, "others may not run this build")
+        result = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", SONDE, "record", "--pid", str(server.pid)])
+    equal((result.status, result.err.count("\n")), (1, 1), "status and lines (%s)" % result.err)
+    contains(result.err, "sudo sonde record --pid %d" % server.pid)
+
+
 def test_nothing_to_see(folder):
     """A file all the same, a sentence, and status 1."""
     result = sonde("record", "-o", "x.sonde", "--", "true", cwd=folder)
