@@ -63,7 +63,8 @@ enum sd_adds {
 };
 enum sd_clock_kind { SD_CLOCK_MONOTONIC = 1, SD_CLOCK_TSC };
 enum sd_site_flags {
-    SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its library */
+    SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its source where that
+                           is known, else its library */
 };
 enum sd_note_kind { SD_NOTE_INFO = 1, SD_NOTE_WARNING, SD_NOTE_LOSS };
 

@@ -39,7 +39,8 @@ static const struct sd_option options[] = {
     { .name = "native",
       .kind = SD_FLAG,
       .fallback = "0",
-      .meaning = "show the C functions between Python functions" },
+      .meaning = "show the C functions between Python functions, too; a thread that "
+                 "runs is stopped for some tens of microseconds for it" },
     { .name = NULL },
 };
 
@@ -60,9 +61,10 @@ const struct sd_collector_about sd_about_sample = {
         "nothing inside the program; outside 20 to 40 us of a CPU per round, of "
         "which most is the waking up.  Where stacks change too fast to be read from "
         "another CPU, that time is taken on the CPU of the program",
-    .blind_to = "what happens between two looks; C functions; Python threads of "
-                "processes that begin and end within some milliseconds.  A thread that "
-                "waits is known by the kernel's count of its running",
+    .blind_to = "what happens between two looks; C functions, unless native asks for "
+                "them; Python threads of processes that begin and end within some "
+                "milliseconds.  A thread that waits is known by the kernel's count of "
+                "its running",
     .metrics = sd_sample_metrics,
     .options = options,
     .check = check,
