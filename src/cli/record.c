@@ -372,19 +372,6 @@ static int prepare(struct record *r)
     return rc;
 }
 
-/* What the system refuses comes with a command that helps, and that command is `dump`,
- * the least one can ask of a process.  Here another verb was asked for. */
-static int say_failure(int rc)
-{
-    static const char dump[] = "sonde dump --pid";
-    const char *text = sd_fail_text(), *at = strstr(text, dump);
-
-    if (!at)
-        return sd_say_failure(rc);
-    sd_say("%.*ssonde record --pid%s", (int)(at - text), text, at + sizeof dump - 1);
-    return rc == SD_EUSAGE ? 2 : 1;
-}
-
 static int run(const struct sd_command *c)
 {
     struct record r = { .command = *c, .watch.remote = SD_REMOTE_NONE };
@@ -393,7 +380,7 @@ static int run(const struct sd_command *c)
     if (rc == 0)
         rc = r.wish.pid ? record_process(&r) : record_program(&r);
     if (rc < 0) {
-        status = say_failure(rc);
+        status = sd_say_failure(rc);
         sd_recording_abandon(&r.recording);
     } else {
         status = show(&r);
