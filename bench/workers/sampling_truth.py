@@ -69,7 +69,7 @@ def measure(samplers, n_rounds, folder):
     rows, first = {}, first_lines()
     for sampler in rounds_of(samplers, n_rounds):
         with Target(sampler.python, CALL_TREE, 30, DEPTH) as target:
-            seen = watch(sampler, target.pid, 1000, SECONDS, folder, away=True)
+            seen = watch(sampler, target.pid, 1000, SECONDS, folder)
         found = judge(sampler, seen, folder, first)
         if found:
             rows.setdefault(sampler.name + "-wrong", []).append(found[0])

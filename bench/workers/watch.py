@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A target on a CPU of its own, and a sampler that watches it for a while.
 
-The target is pinned to the last CPU.  A sampler goes where it likes, except with
-`away=True`: then it starts on the first CPU, as it would on a machine with nothing else to do.
+The target is pinned to the last CPU.  A sampler goes where it likes, as it would for a user; ours
+follows its target.  Where the most that it can do is measured (`away=True`), it has the first CPU.
 """
 import collections
 import os
