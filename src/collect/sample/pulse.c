@@ -98,9 +98,10 @@ enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns, uint64_t 
     p->n_runs = n_runs;
     if (has_moved)
         p->moved_ns = now_ns;
-    else if (now_ns - p->moved_ns > TICKS_NS)
+    else if (now_ns - p->moved_ns > TICKS_NS && !p->would_run)
         return SD_PULSE_STILL;
-    if (could_run(p, has_moved))
+    p->would_run = could_run(p, has_moved);
+    if (p->would_run)
         return SD_PULSE_RUNS;
     return has_moved ? SD_PULSE_WAITS : SD_PULSE_STILL;
 }

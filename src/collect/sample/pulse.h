@@ -11,7 +11,10 @@
  * two ticks of the kernel (4 ms, 10 ms at most).  So standing still means that it
  * waits only when it has lasted longer than that; before, the kernel is asked what the
  * thread waits in (/proc/PID/task/TID/syscall), which for one that could run says
- * "running", whether or not it has a CPU at this moment. */
+ * "running", whether or not it has a CPU at this moment.  Another: on a busy machine a
+ * thread that could run may get no CPU for longer.  Going to wait moves the counters,
+ * so one that could run when they last moved is asked about for as long as they stand
+ * still. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,6 +31,7 @@ struct sd_pulse {
     int schedstat, syscall; /* kept open, or -1 */
     bool is_kept;           /* descriptors stay open between looks */
     bool has_begun;         /* the counters below are of a look */
+    bool would_run;         /* when last asked about, it could run */
     uint64_t run_ns, n_runs;
     uint64_t moved_ns; /* CLOCK_MONOTONIC of the look that last saw them change */
     uint64_t futex;    /* address it waits at, where that is known; else 0 */
