@@ -13,6 +13,9 @@
 /* Longer than a tick of any kernel (CONFIG_HZ of 100), so that a thread that ran all
  * the time would have been counted. */
 #define TICKS_NS 25000000u
+/* A thread that could run is taken to do so for this long without asking again: at
+ * rates above 4 kHz asking would cost as much as reading the stack. */
+#define FRESH_NS 250000u
 
 void sd_pulse_init(struct sd_pulse *p, pid_t pid, pid_t tid, bool is_kept)
 {
@@ -87,6 +90,9 @@ enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns, uint64_t 
     bool has_moved;
 
     *ran_ns = 0;
+    if (p->would_run && now_ns - p->asked_ns < FRESH_NS)
+        return SD_PULSE_RUNS;
+    p->asked_ns = now_ns;
     if (read_file(p, &p->schedstat, "schedstat", text, sizeof text) <= 0)
         return SD_PULSE_GONE;
     number(number(number(text, &run_ns), &waited_ns), &n_runs);

@@ -33,6 +33,7 @@ struct sd_pulse {
     bool has_begun;         /* the counters below are of a look */
     bool would_run;         /* when last asked about, it could run */
     uint64_t run_ns, n_runs;
+    uint64_t asked_ns; /* CLOCK_MONOTONIC of the look that read the counters */
     uint64_t moved_ns; /* CLOCK_MONOTONIC of the look that last saw them change */
     uint64_t futex;    /* address it waits at, where that is known; else 0 */
 };
@@ -40,8 +41,9 @@ struct sd_pulse {
 void sd_pulse_init(struct sd_pulse *p, pid_t pid, pid_t tid, bool is_kept);
 void sd_pulse_close(struct sd_pulse *p);
 
-/* hot: one or two small reads.  *ran_ns becomes the CPU time since the last look, 0 at
- * the first. */
+/* hot: one or two small reads, or none when asked again within a quarter of a
+ * millisecond of a thread that could run.  *ran_ns becomes the CPU time since the last
+ * look that read it, 0 at the first. */
 enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns,
                                   uint64_t *ran_ns);
 #endif
