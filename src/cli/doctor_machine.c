@@ -147,6 +147,8 @@ static void look_at_libraries(struct sd_findings *f)
     };
 
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
+        /* Stays open: what it allocated while loading would be lost, and we end soon.
+         */
         void *library = dlopen(libraries[i].file, RTLD_LAZY | RTLD_LOCAL);
 
         if (library)
@@ -155,8 +157,6 @@ static void look_at_libraries(struct sd_findings *f)
         else
             sd_findings_add(f, SD_FINDING_LACK, libraries[i].name, libraries[i].remedy,
                             "not installed: no %s", libraries[i].use);
-        if (library)
-            dlclose(library);
     }
 #ifdef HAVE_NCURSES
     sd_findings_add(f, SD_FINDING_GOOD, "built in", "", "zstd, ncurses");
