@@ -107,7 +107,10 @@ static void make_label(struct drawing *d, const struct sd_flame_box *box)
         sd_text_escape(&d->label, box->where, strlen(box->where));
         sd_buf_text(&d->label, ")");
     }
-    d->out->pending.bad |= d->label.bad;
+    if (d->label.bad) { /* said by the flush */
+        d->out->pending.bad = true;
+        d->name_n = 0;
+    }
 }
 
 /* How long JavaScript says it is. */
@@ -129,7 +132,7 @@ static size_t utf16_length(const char *s, size_t n)
 static void put_fitted(struct drawing *d, double pixels)
 {
     const char *label = sd_buf_string(&d->label);
-    size_t n = strlen(label), name_n = d->name_n < n ? d->name_n : n, fits;
+    size_t n = strlen(label), name_n = d->name_n, fits;
     size_t columns = pixels > 2 * TEXT_X ? (size_t)((pixels - 2 * TEXT_X) / COLUMN) : 0;
 
     if (columns < 2)
