@@ -175,6 +175,9 @@ static void draw(struct screen *s)
         draw_help();
     else
         draw_table(s);
+    /* Whole rows, not the differences between two screens: who records a terminal, or
+     * has it read aloud, gets names together with their figures. */
+    redrawwin(stdscr);
     refresh();
     s->is_dirty = false;
 }
