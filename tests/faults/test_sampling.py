@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""`sonde` sampling when things break: kills, a full disk, a program hidden in a namespace or gone from the disk.
+
+With the newest interpreter; what depends on the version is in test_sampler.py.
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, SONDE, clean_env, contains, equal, need, run, run_tests, sonde, text, wait_for, write  # noqa: E402
+from sampled import Samples, look, sampler  # noqa: E402
+
+BUSY = """
+import os, sys, time
+def busy(end):
+    while time.monotonic() < end:
+        pass
+sys.stdout.write("%d\\n" % os.getpid()); sys.stdout.flush()
+busy(time.monotonic() + float(sys.argv[1]))
+sys.stdout.write("done\\n"); sys.stdout.flush()
+"""
+
+
+def real_python():
+    return os.path.realpath(PYTHON)
+
+
+def start(folder, *words, **how):
+    """sonde run --with sample -o x.sonde busy.py SECONDS; gives the process and the pid of the program."""
+    program = write(folder, "busy.py", BUSY)
+    command = [SONDE, "run", "--with", "sample", "--sample-rate", "1000", "-o", os.path.join(folder, "x.sonde"), "--python", PYTHON]
+    p = subprocess.Popen(command + list(words) + [program, how.pop("seconds", "3")], env=clean_env(), cwd=folder, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+    return p, int(p.stdout.readline())
+
+
+def state(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return "gone"
+
+
+def busy_time(samples):
+    """First and last moment of a sample in busy, in seconds, and how many there are."""
+    times = [s.time / 1e9 for s in samples if s.frames[0].name == "busy"]
+    assert times, "no sample in busy"
+    return times[0], times[-1], len(times)
+
+
+def test_kill_sonde(folder):
+    """The program goes on undisturbed and the capture holds what was told until then."""
+    for mode in ("auto", "pause"):
+        p, pid = start(folder, "--force", "--sample-consistency", mode, seconds="1.6")
+        time.sleep(0.8)
+        p.kill()
+        p.wait()
+        wait_for(lambda: state(pid) in "RS", "the program to run on", 2)
+        contains(text(p.stdout.read()), "done", "output of the program after sonde's death")
+        samples = Samples(os.path.join(folder, "x.sonde"))
+        first, last, n = busy_time(samples)
+        assert n > 150, "%d samples kept" % n
+        # No gap at the end: the last samples are of the moment of the kill.
+        assert last - first > 0.5, "samples over %.3f s of 0.8" % (last - first)
+        assert not samples.health["ended"] or not samples.health["whole"], samples.health
+        p.stdout.close()
+        p.stderr.close()
+
+
+def test_kill_the_program(folder):
+    p, pid = start(folder, seconds="20")
+    time.sleep(0.5)
+    os.kill(pid, signal.SIGKILL)
+    _, err = p.communicate(timeout=20)
+    equal(p.returncode, -signal.SIGKILL, "status of sonde (%r)" % text(err))
+    samples = Samples(os.path.join(folder, "x.sonde"))
+    samples.adds_up()
+    assert busy_time(samples)[2] > 100
+
+
+def test_kill_both(folder):
+    p, pid = start(folder, seconds="20")
+    time.sleep(0.5)
+    os.kill(pid, signal.SIGKILL)
+    p.kill()
+    p.communicate(timeout=20)
+    wait_for(lambda: state(pid) in ("Z", "X", "gone"), "the program's end")
+    assert busy_time(Samples(os.path.join(folder, "x.sonde")))[2] > 100
+
+
+def test_full_disk(folder):
+    """The program ends as it would; what could not be written is counted and said."""
+    need(os.geteuid() == 0, "mounting needs root")
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    need(run(["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", disk]).status == 0, "no tmpfs can be mounted")
+    try:
+        program = write(folder, "many.py", """
+import time
+space = {}
+for i in range(3000):
+    exec("def f_%d(n):\\n    end = time.perf_counter() + n\\n    while time.perf_counter() < end: pass" % i, globals(), space)
+for f in space.values():
+    f(0.0007)
+print("done")
+""")
+        result = sonde("run", "--with", "sample", "--sample-rate", "20000", "-o", os.path.join(disk, "x.sonde"), "--python", PYTHON, program)
+        equal((result.status, result.out), (0, "done\n"), "status and output of the program (%r)" % result.err[-500:])
+        if os.path.exists(os.path.join(disk, "x.sonde")):
+            shutil.copy(os.path.join(disk, "x.sonde"), folder)
+    finally:
+        run(["umount", "-l", disk])
+    samples = Samples(os.path.join(folder, "x.sonde"))
+    assert len(samples) > 100, "%d samples kept" % len(samples)
+
+
+def watch(folder, command, seconds=0.6, rate=300, **how):
+    """Starts a program by `command` and samples it; it must be seen in busy."""
+    sampler(folder)
+    program = how.pop("program", None) or write(folder, "busy.py", BUSY)
+    p = subprocess.Popen(command + [program, "20"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+    try:
+        line = p.stdout.readline()
+        assert line, "the target did not start: %r" % text(p.stderr.read())
+        pid = how_pid(p, line)
+        told = look(folder, pid, seconds, rate)
+        assert sum(s.n for s in told if s.frames[0].name == "busy") > 30, (told.counts, told.refusals)
+        return told
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def how_pid(p, line):
+    """The pid as we count it: the process itself, or the child of unshare --fork."""
+    inner = int(line)
+    if inner == p.pid:
+        return inner
+    with open("/proc/%d/task/%d/children" % (p.pid, p.pid)) as f:
+        children = f.read().split()
+    return int(children[0]) if children else p.pid
+
+
+def copy_of_python(folder, name="python-copy"):
+    """A copy of the interpreter that finds its library by PYTHONHOME."""
+    path = os.path.join(folder, name)
+    shutil.copy(real_python(), path)
+    env = dict(clean_env(), PYTHONHOME=sys.base_prefix)
+    return path, env
+
+
+def test_another_pid_and_mount_namespace(folder):
+    need(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    watch(folder, ["unshare", "--pid", "--mount", "--fork", "--kill-child", PYTHON])
+
+
+def test_a_root_of_its_own(folder):
+    """A path that means another file, or none, on our side: read through /proc/PID/root."""
+    need(os.geteuid() == 0 and shutil.which("unshare"), "needs root and unshare")
+    path, env = copy_of_python(folder, "python3")
+    hidden = os.path.join(folder, "hidden")
+    os.mkdir(hidden)
+    script = 'mount -t tmpfs tmpfs "$1" && cp "$2" "$1/python3" && shift 2 && exec "$@"'
+    watch(folder, ["unshare", "--mount", "sh", "-c", script, "sh", hidden, path, os.path.join(hidden, "python3")], env=env)
+    assert not os.listdir(hidden), "it is not hidden"
+
+
+def test_a_binary_that_was_deleted_or_replaced(folder):
+    for then in ("delete", "replace"):
+        path, env = copy_of_python(folder)
+        program = write(folder, "%s.py" % then, BUSY.replace("sys.stdout.write(\"%d", "os.unlink(sys.executable)\n%s\nsys.stdout.write(\"%%d" % (
+            "" if then == "delete" else "open(sys.executable, 'w').write('not a program')")))
+        watch(folder, [path], env=env, program=program)
+
+
+def test_a_stripped_binary(folder):
+    need(shutil.which("strip"), "no strip")
+    path, env = copy_of_python(folder)
+    equal(run(["strip", "--strip-all", path]).status, 0, "status of strip")
+    watch(folder, [path], env=env)
+
+
+def test_a_binary_with_another_name(folder):
+    """As a program made by PyInstaller has."""
+    path, env = copy_of_python(folder, "my-app")
+    program = write(folder, "busy.py", BUSY)
+    p = subprocess.Popen([path, program, "20"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        pid = int(p.stdout.readline())
+        result = sonde("dump", "--pid", pid)
+        equal(result.status, 0, "status of dump (%r)" % result.err)
+        contains(result.out, "busy", "dump")
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def test_somebody_elses_program(folder):
+    need(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+    program = write(folder, "busy.py", BUSY)
+    p = subprocess.Popen([PYTHON, program, "20"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        pid = int(p.stdout.readline())
+        binary = os.path.join("/tmp", "sonde-test-%d" % os.getpid())
+        shutil.copy(SONDE, binary)
+        os.chmod(binary, 0o755)
+        try:
+            result = run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", binary, "dump", "--pid", str(pid)], cwd="/")
+        finally:
+            os.unlink(binary)
+        equal(result.status, 1, "status (%r)" % result.err)
+        contains(result.err, "belongs to", "what is said")
+        assert len(result.err.strip().splitlines()) == 1, "one sentence, not %r" % result.err
+    finally:
+        p.kill()
+        p.communicate()
+
+
+run_tests(globals())
