@@ -52,3 +52,17 @@ TEST(pace_counts_the_rounds_it_was_too_late_for_and_makes_the_last)
     missed = sd_pace_step(&p, 1000000);
     CHECK(missed == 0 && p.next_ns >= 1000000);
 }
+
+/* A machine that slept for a day at 100 kHz: nobody draws 8.6 billion intervals. */
+TEST(pace_counts_a_long_sleep_at_once)
+{
+    const uint64_t day_ns = (uint64_t)86400 * 1000000000u;
+    struct sd_pace p;
+    uint64_t missed;
+
+    sd_pace_init(&p, 10000, 0, 99);
+    missed = sd_pace_step(&p, day_ns);
+    CHECK(missed > day_ns / 10000 - 1000 && missed < day_ns / 10000 + 1000);
+    CHECK(p.next_ns < day_ns && p.after_ns >= day_ns);
+    CHECK(sd_pace_step(&p, day_ns) == 0 && p.after_ns < day_ns + 1000000);
+}

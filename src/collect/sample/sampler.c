@@ -128,8 +128,10 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
         struct sd_target *t = target_of(s, i);
         uint32_t serial = t ? t->serial : 0;
 
-        if (!t)
+        if (!t) {
+            n_left += !s->tree.members[i].is_gone; /* no memory: next time */
             continue;
+        }
         round.now_ns = sd_clock_ns();
         sd_target_round(t, &round);
         if (t->serial != serial)

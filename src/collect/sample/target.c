@@ -148,12 +148,14 @@ static int note_interpreters(struct sd_target *t)
     for (i = 0; rc == 0 && i < t->list.n; i++)
         if (!sd_target_interpreter(t, t->list.items[i].interpreter))
             rc = add_interpreter(t, t->list.items[i].interpreter);
+    if (rc < 0)
+        return rc;
     for (i = 0; i < t->n_interpreters; i++)
         t->interpreters[i].first_thread = 0;
     for (i = t->list.n; i-- > 0;) /* the first of each comes last */
         sd_target_interpreter(t, t->list.items[i].interpreter)->first_thread =
             t->list.items[i].state;
-    return rc;
+    return 0;
 }
 
 static void read_names(struct sd_target *t, uint64_t now_ns)

@@ -563,7 +563,10 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
         return;
     rc = sd_target_keep_up(t, round);
     if (rc < 0) {
-        sd_target_forget(t, round->listener);
+        if (sd_remote_is_alive(&t->remote))
+            sd_target_forget(t, round->listener);
+        else
+            sd_target_end(t, round->listener);
         return;
     }
     for (i = 0; i < t->n_threads; i++)
