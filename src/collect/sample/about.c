@@ -58,7 +58,7 @@ const struct sd_collector_about sd_about_sample = {
     .summary = "looks many times a second at what every Python thread is doing, from "
                "outside, without stopping it",
     .cost =
-        "nothing inside the program; outside 20 to 40 us of a CPU per round, of "
+        "nothing inside the program; outside 20 to 70 us of a CPU per round, of "
         "which most is the waking up.  Where stacks change too fast to be read from "
         "another CPU, that time is taken on the CPU of the program",
     .blind_to = "what happens between two looks; C functions, unless native asks for "

@@ -42,7 +42,7 @@ static void end(pid_t pid)
 static pid_t start(void)
 {
     struct sd_sampler_options o = { 0 };
-    struct sd_sampler *s;
+    struct sd_sampler *s = NULL;
     int ready[2], rc;
     pid_t pid;
     char x;
