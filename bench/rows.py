@@ -76,6 +76,7 @@ SAMPLING = (
                {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
     + sampling("own share of a core, 1 kHz", "own", "own1000",
                {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
+    + sampling("own share of a core, 200 Hz, --native", "own", "native", {"pyspy": NONE}, unit="%", has_ratio=True)
     + sampling("dump, exec to end, wall", "own", "dump",
                {"austin3": NONE, "austin4": NONE, "pyspy": ("≤ 3 ms", {"most": 3e6}), TACHYON: NONE})
 )

@@ -34,6 +34,7 @@ class Sampler:
     """Durations are whole seconds, because most of them know no others.  name: in measurements, before the first "-".  python: what runs the targets it watches.  settle_s: from its start
     to its first sample, amply."""
     settle_s = 0.5
+    has_native = False                  # can show C functions, too
     counts_rounds = False               # what it counts is rounds, each a look at every thread
     ends_by_signal = False              # must be interrupted, because its --duration counts samples, not seconds
 
@@ -53,9 +54,10 @@ class Sampler:
 
 class Sonde(Sampler):
     title = "sonde"
+    has_native = True
 
-    def record(self, pid, rate, seconds, out, all_threads=False):
-        idle = ["--idle"] if all_threads else []
+    def record(self, pid, rate, seconds, out, all_threads=False, native=False):
+        idle = ["--idle"] * all_threads + ["--native"] * native
         return self.command + ["record", "--force", "-o", out + ".sonde", "-r", str(rate), "-d", str(seconds), "--pid", str(pid)] + idle
 
     def n_samples(self, text):
@@ -76,11 +78,12 @@ class Sonde(Sampler):
 
 class PySpy(Sampler):
     title = "py-spy"
+    has_native = True
     ends_by_signal = True
     more = []
 
-    def record(self, pid, rate, seconds, out, all_threads=False):
-        idle = ["--idle"] if all_threads else []
+    def record(self, pid, rate, seconds, out, all_threads=False, native=False):
+        idle = ["--idle"] * all_threads + ["--native"] * native
         return self.command + ["record", "-f", "raw", "-o", out, "-r", str(rate), "-d", str(seconds + 60), "--pid", str(pid)] + idle + self.more
 
     def n_samples(self, text):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""How much of a core a sampler itself uses at 100 Hz and at 1 kHz, in per cent; and what `dump` takes.
+"""How much of a core a sampler itself uses at 100 Hz, at 1 kHz, and with C functions at 200 Hz, in per
+cent; and what `dump` takes.
 
     sampling_own.py ROUNDS
 
@@ -21,9 +22,9 @@ WINDOW_S = 1.0
 DUMPS = 5
 
 
-def own_share(sampler, pid, rate, folder):
+def own_share(sampler, pid, rate, folder, **how):
     """Per cent of a core, or None."""
-    watch = Watch(sampler, pid, rate, round(2 * sampler.settle_s + WINDOW_S), folder)
+    watch = Watch(sampler, pid, rate, round(2 * sampler.settle_s + WINDOW_S), folder, **how)
     time.sleep(sampler.settle_s)
     first, start = watch.cpu_ns(), time.monotonic_ns()
     time.sleep(WINDOW_S)
@@ -62,6 +63,8 @@ def main():
             with Target(sampler.python, "chain.py", 60, 10) as target:
                 for rate in (100, 1000):
                     add("%s-own%d" % (sampler.name, rate), own_share(sampler, target.pid, rate, folder))
+                if sampler.has_native:
+                    add(sampler.name + "-native", own_share(sampler, target.pid, 200, folder, native=True))
                 add(sampler.name + "-dump", dump_ns(sampler, target.pid))
     tell(rows, versions(samplers))
 

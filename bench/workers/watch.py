@@ -46,7 +46,7 @@ class Target:
 class Watch:
     """A sampler on its way; end() waits for it, or interrupts it when the time is over."""
 
-    def __init__(self, sampler, pid, rate, seconds, folder, all_threads=False, away=False):
+    def __init__(self, sampler, pid, rate, seconds, folder, away=False, **how):
         self.out = os.path.join(folder, "watched." + sampler.name)
         for old in (self.out, self.out + ".sonde"):
             if os.path.exists(old):
@@ -54,7 +54,7 @@ class Watch:
         self.said = tempfile.TemporaryFile()
         self.started = time.monotonic()
         self.interrupt_at = self.started + seconds if sampler.ends_by_signal else None
-        self.process = subprocess.Popen(sampler.record(pid, rate, seconds, self.out, all_threads), stdin=subprocess.DEVNULL, stdout=self.said,
+        self.process = subprocess.Popen(sampler.record(pid, rate, seconds, self.out, **how), stdin=subprocess.DEVNULL, stdout=self.said,
                                         stderr=self.said, preexec_fn=pin(CPUS[0]) if away else None)
 
     def cpu_ns(self):
