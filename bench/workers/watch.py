@@ -30,7 +30,7 @@ class Target:
     def __init__(self, command, script, *words):
         path = script if os.path.isabs(script) else os.path.join(TARGETS, script)
         self.process = subprocess.Popen(command + [path] + [str(w) for w in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, preexec_fn=pin(CPUS[-1]))
+                                        stderr=subprocess.DEVNULL, preexec_fn=pin(CPUS[-1]), start_new_session=True)
         self.process.stdout.readline()
         self.pid = self.process.pid
 
@@ -38,7 +38,7 @@ class Target:
         return self
 
     def __exit__(self, *ignored):
-        self.process.kill()
+        os.killpg(self.pid, signal.SIGKILL)         # some profilers start the program as a child
         self.process.wait()
         self.process.stdout.close()
 
