@@ -32,6 +32,7 @@ int sd_dw_open(struct sd_dw *d)
         missing = #name;
     SD_DW_FUNCTIONS(FIND)
 #undef FIND
+    find(d->library, "dwfl_frame_reg", &d->frame_register, sizeof d->frame_register);
     /* Not that of the library: what was allocated may be by a malloc in front of libc.
      */
     if (!find(RTLD_DEFAULT, "free", &d->drop, sizeof d->drop))

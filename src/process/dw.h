@@ -41,6 +41,8 @@ struct sd_dw {
 #define SD_DW_MEMBER(name) __typeof__(name) *name;
     SD_DW_FUNCTIONS(SD_DW_MEMBER)
 #undef SD_DW_MEMBER
+    /* elfutils 0.188 and later, else NULL: a register in a frame. */
+    int (*frame_register)(Dwfl_Frame *state, unsigned number, Dwarf_Word *value);
     /* Of libstdc++, or NULL. */
     char *(*demangle)(const char *mangled, char *to, size_t *n, int *status);
     /* libc's own: some results of these libraries are the caller's to free. */

@@ -68,15 +68,15 @@ static bool set_registers(Dwfl_Thread *thread, void *of)
 
 /* --- The walk */
 
-static bool add_frame(struct sd_unwinder *u, const struct sd_symbol *s)
+static bool add_frame(struct sd_unwinder *u, const struct sd_symbol *s, uint64_t sp)
 {
-    const struct sd_symbol **frames =
+    struct sd_unwound *frames =
         sd_grow_array(u->frames, &u->cap_frames, u->n_frames + 1, sizeof *frames);
 
     if (!frames)
         return false;
     u->frames = frames;
-    frames[u->n_frames++] = s;
+    frames[u->n_frames++] = (struct sd_unwound){ s, sp };
     return true;
 }
 
@@ -87,13 +87,16 @@ static int take_frame(Dwfl_Frame *state, void *of)
     struct sd_unwinder *u = of;
     const struct sd_symbol *s;
     Dwarf_Addr pc;
+    Dwarf_Word sp = 0;
     bool is_exact;
 
     if (!u->dw.dwfl_frame_pc(state, &pc, &is_exact))
         return DWARF_CB_ABORT;
+    if (!u->dw.frame_register || u->dw.frame_register(state, SD_UNWIND_SP, &sp) != 0)
+        sp = 0;
     s = sd_unwind_symbol(u, is_exact ? pc : pc - 1);
     u->is_stopped =
-        !s || u->n_frames == SD_UNWIND_MAX || !add_frame(u, s) || !s->can_go_on;
+        !s || u->n_frames == SD_UNWIND_MAX || !add_frame(u, s, sp) || !s->can_go_on;
     return u->is_stopped ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
@@ -114,7 +117,7 @@ static enum sd_unwind_end walk(struct sd_unwinder *u, const struct sd_stack_copy
 
 enum sd_unwind_end sd_unwinder_run(struct sd_unwinder *u,
                                    const struct sd_stack_copy *copy, uint64_t now_ns,
-                                   const struct sd_symbol *const **frames, size_t *n,
+                                   const struct sd_unwound **frames, size_t *n,
                                    uint64_t *top)
 {
     enum sd_unwind_end end = SD_UNWIND_STOPPED;
@@ -214,7 +217,7 @@ void sd_unwinder_free(struct sd_unwinder *u) { (void)u; }
 
 enum sd_unwind_end sd_unwinder_run(struct sd_unwinder *u,
                                    const struct sd_stack_copy *copy, uint64_t now_ns,
-                                   const struct sd_symbol *const **frames, size_t *n,
+                                   const struct sd_unwound **frames, size_t *n,
                                    uint64_t *top)
 {
     (void)u, (void)now_ns;

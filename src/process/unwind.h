@@ -54,7 +54,14 @@ struct sd_symbol {
     uint32_t first_line;
     uint32_t function; /* a number that no other function of this unwinder has; not 0 */
     unsigned role;     /* what the judge said of the name */
+    bool is_nameless;  /* it has no symbol */
     bool can_go_on;    /* there is an unwind table for it */
+};
+
+struct sd_unwound { /* one call of a function */
+    const struct sd_symbol *symbol;
+    uint64_t sp; /* where its part of the stack begins, up to that of its caller; 0: not
+                    known */
 };
 
 /* Says something of a function, once; 0: nothing.  So the room above can mark the names
@@ -81,6 +88,6 @@ void sd_unwinder_free(struct sd_unwinder *u); /* free(NULL) is fine */
  * *top becomes the end of the stack that was needed. */
 enum sd_unwind_end sd_unwinder_run(struct sd_unwinder *u,
                                    const struct sd_stack_copy *copy, uint64_t now_ns,
-                                   const struct sd_symbol *const **frames, size_t *n,
+                                   const struct sd_unwound **frames, size_t *n,
                                    uint64_t *top);
 #endif

@@ -51,7 +51,7 @@ struct sd_unwinder {
     uint32_t n_functions;
     /* Of the run in progress: */
     const struct sd_stack_copy *copy;
-    const struct sd_symbol **frames; /* owned */
+    struct sd_unwound *frames; /* owned */
     size_t n_frames, cap_frames;
     uint64_t top;           /* end of what was read of the stack */
     bool ran_out;           /* something beyond the copy was asked for */

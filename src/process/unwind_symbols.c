@@ -332,6 +332,7 @@ static struct sd_symbol *new_function(struct sd_unwinder *u, struct sd_unwind_mo
         n = snprintf(text, sizeof text, "%.200s+0x%llx", base_name(m->path),
                      (unsigned long long)s->offset);
         s->name = text_of(u, text, (size_t)n);
+        s->is_nameless = true;
     }
     file = m->dwfl && name ? source_of(m, start, &s->first_line) : NULL;
     s->file = file ? text_of(u, file, strlen(file)) : m->path;

@@ -76,7 +76,7 @@ struct looked { /* at a child */
     struct sd_unwinder *unwinder;
     struct sd_stack_copy copy;
     uint8_t *bytes;
-    const struct sd_symbol *const *frames;
+    const struct sd_unwound *frames;
     size_t n;
     enum sd_unwind_end end;
 };
@@ -138,10 +138,10 @@ static const struct sd_symbol *frame(const struct looked *l, size_t i)
 {
     size_t leaf = 0;
 
-    while (leaf < l->n && strcmp(l->frames[leaf]->name, "unwound_leaf") != 0)
+    while (leaf < l->n && strcmp(l->frames[leaf].symbol->name, "unwound_leaf") != 0)
         leaf++;
     CHECK(leaf + i < l->n);
-    return l->frames[leaf + i];
+    return l->frames[leaf + i].symbol;
 }
 
 static bool is(const struct looked *l, size_t i, const char *name)
@@ -167,9 +167,11 @@ TEST(unwind_tells_the_calls_of_a_stopped_process)
     for (i = 1; i <= 4; i++)
         CHECK(is(&l, i, "unwound_deep"));
     CHECK(is(&l, 5, "unwound_root"));
-    CHECK(strcmp(l.frames[l.n - 1]->name, "_start") == 0);
+    CHECK(strcmp(l.frames[l.n - 1].symbol->name, "_start") == 0);
     CHECK(ends_with(frame(&l, 0)->module, "/unit") && frame(&l, 0)->offset);
     CHECK(frame(&l, 1)->function == frame(&l, 2)->function);
+    for (i = 1; i < l.n && l.frames[0].sp; i++) /* outer calls lie above inner ones */
+        CHECK(l.frames[i].sp > l.frames[i - 1].sp || l.frames[i].sp == 0);
     CHECK(frame(&l, 0)->function != frame(&l, 1)->function);
     if (frame(&l, 0)->line) /* only where the build has debug information */
         CHECK(ends_with(frame(&l, 0)->file, "unwind_test.c"));
@@ -201,7 +203,7 @@ TEST(unwind_of_nonsense_ends)
     look(&l, pid, 256 << 10);
     l.copy.registers[SD_UNWIND_PC] = 0x1234; /* no code there */
     l.end = sd_unwinder_run(l.unwinder, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
-    CHECK(l.end == SD_UNWIND_STOPPED && l.n == 1 && !l.frames[0]->can_go_on);
+    CHECK(l.end == SD_UNWIND_STOPPED && l.n == 1 && !l.frames[0].symbol->can_go_on);
     l.copy.registers[SD_UNWIND_PC] = (uint64_t)(uintptr_t)unwound_deep + 30;
     for (i = 0; i < l.copy.n; i++)
         l.bytes[i] = (uint8_t)(i * 2654435761u >> 7);

@@ -180,7 +180,7 @@ bool sd_native_finish(struct sd_native *n, struct sd_native_stack *s,
                       const struct sd_remote *r, const struct sd_shot *shot,
                       bool is_inner, uint64_t now_ns, bool is_last)
 {
-    const struct sd_symbol *const *frames;
+    const struct sd_unwound *frames;
     enum sd_unwind_end end;
     uint64_t top;
     size_t n_frames;

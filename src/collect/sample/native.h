@@ -11,7 +11,9 @@
  *
  * Merging goes by CPython's evaluator: each call of it on the C stack stands for the
  * Python functions it runs.  Up to 3.10 that is one; later ones stay in it when Python
- * calls Python, and mark the frames that C has called (sd_shot_frame.is_entry).
+ * calls Python, and mark the frames that C has called (sd_shot_frame.is_entry).  From
+ * 3.12 on the mark lies in the evaluator's own part of the C stack and so tells which
+ * call it is, also where a stripped file has lost its name.  Before, its name tells.
  *
  * Nothing here fails a sample.  What could not be unwound or placed shows as a frame of
  * its own, inside of which all functions are certain, and outside of which only Python
@@ -85,7 +87,7 @@ void sd_native_give_up(struct sd_native_stack *s, const struct sd_shot *shot);
 
 unsigned sd_native_judge(const char *name);
 /* Innermost first, all of them.  -1 without memory. */
-int sd_native_merge(struct sd_native_stack *s, const struct sd_symbol *const *natives,
+int sd_native_merge(struct sd_native_stack *s, const struct sd_unwound *natives,
                     size_t n_natives, enum sd_unwind_end end,
                     const struct sd_shot_frame *python, size_t n_python, bool is_cut,
                     bool is_inner);

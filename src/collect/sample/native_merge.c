@@ -43,7 +43,7 @@ unsigned sd_native_judge(const char *name)
 
 struct merge {
     struct sd_native_stack *to;
-    const struct sd_symbol *const *natives;
+    const struct sd_unwound *natives;
     size_t n_natives, at_native;
     const struct sd_shot_frame *python;
     size_t n_python, at_python;
@@ -99,7 +99,7 @@ static size_t count_natives(const struct merge *m, size_t from, unsigned role)
     size_t i, n = 0;
 
     for (i = from; i < m->n_natives; i++)
-        n += m->natives[i]->role == role;
+        n += m->natives[i].symbol->role == role;
     return n;
 }
 
@@ -112,16 +112,35 @@ static size_t count_entries(const struct merge *m)
     return n;
 }
 
+static bool has_names(const struct merge *m)
+{
+    size_t i;
+
+    for (i = m->at_native; i < m->n_natives; i++)
+        if (m->natives[i].symbol->role == SD_NATIVE_PLAIN &&
+            !m->natives[i].symbol->is_nameless)
+            return true;
+    return false;
+}
+
+/* Whether all that is left is how the interpreter itself was started, or nothing that
+ * would tell anybody anything. */
+static bool is_at_start(const struct merge *m, bool is_inner)
+{
+    return m->n_python && m->at_python == m->n_python &&
+           (is_inner || count_natives(m, m->at_native, SD_NATIVE_START) ||
+            !has_names(m));
+}
+
 /* Each evaluator is replaced by what it runs.  The innermost n_empty of them run
  * nothing: such a one has just been called, or is about to return. */
 static void interleave(struct merge *m, size_t n_empty, bool is_inner)
 {
     for (; m->at_native < m->n_natives; m->at_native++) {
-        const struct sd_symbol *s = m->natives[m->at_native];
+        const struct sd_symbol *s = m->natives[m->at_native].symbol;
 
-        if (m->n_python && m->at_python == m->n_python &&
-            (is_inner || count_natives(m, m->at_native, SD_NATIVE_START)))
-            return; /* how the interpreter itself was started */
+        if (is_at_start(m, is_inner))
+            return;
         if (s->role == SD_NATIVE_PLAIN)
             put_native(m, s);
         if (s->role != SD_NATIVE_EVALUATOR)
@@ -133,21 +152,66 @@ static void interleave(struct merge *m, size_t n_empty, bool is_inner)
     }
 }
 
+/* Whether everything that C has called tells by a mark where that was. */
+static bool has_marks(const struct merge *m)
+{
+    size_t i;
+
+    for (i = 0; i < m->n_python; i++)
+        if (m->python[i].is_entry && !m->python[i].mark)
+            return false;
+    for (i = 0; i < m->n_natives; i++)
+        if (!m->natives[i].sp)
+            return false;
+    return m->n_python && m->n_natives;
+}
+
+/* Whether the next group's mark lies in the part of the stack that is this call's.  Of
+ * the last call it is not known how far that goes. */
+static bool owns_next(const struct merge *m)
+{
+    const struct sd_unwound *x = &m->natives[m->at_native];
+    size_t i = m->at_python;
+
+    while (i < m->n_python && !m->python[i].is_entry)
+        i++;
+    return i < m->n_python && m->at_native + 1 < m->n_natives &&
+           m->python[i].mark >= x[0].sp && m->python[i].mark < x[1].sp;
+}
+
+/* The same by marks instead of names.  False when some are not where they should be:
+ * nothing is put then. */
+static bool interleave_by_marks(struct merge *m, bool is_whole, bool is_inner)
+{
+    for (; m->at_native < m->n_natives && !is_at_start(m, is_inner); m->at_native++) {
+        const struct sd_symbol *s = m->natives[m->at_native].symbol;
+
+        if (owns_next(m))
+            put_group(m);
+        else if (s->role == SD_NATIVE_PLAIN)
+            put_native(m, s);
+    }
+    if (!is_whole || m->at_python == m->n_python)
+        return true;
+    m->at_native = m->at_python = m->to->n = 0;
+    return false;
+}
+
 /* Only what the innermost Python function has called is certain: the functions inside
  * of the first that belongs to CPython itself. */
 static void put_innermost(struct merge *m)
 {
     size_t i;
 
-    for (i = 0; i < m->n_natives && m->natives[i]->role == SD_NATIVE_PLAIN; i++)
+    for (i = 0; i < m->n_natives && m->natives[i].symbol->role == SD_NATIVE_PLAIN; i++)
         ;
     if (i == m->n_natives)
         return;
-    for (i = 0; m->natives[i]->role == SD_NATIVE_PLAIN; i++)
-        put_native(m, m->natives[i]);
+    for (i = 0; m->natives[i].symbol->role == SD_NATIVE_PLAIN; i++)
+        put_native(m, m->natives[i].symbol);
 }
 
-int sd_native_merge(struct sd_native_stack *s, const struct sd_symbol *const *natives,
+int sd_native_merge(struct sd_native_stack *s, const struct sd_unwound *natives,
                     size_t n_natives, enum sd_unwind_end end,
                     const struct sd_shot_frame *python, size_t n_python, bool is_cut,
                     bool is_inner)
@@ -163,8 +227,11 @@ int sd_native_merge(struct sd_native_stack *s, const struct sd_symbol *const *na
 
     s->n = 0;
     s->is_marked = false;
-    if (is_whole &&
-        (n_evaluators < n_entries || (n_evaluators > n_entries + 1 && !is_inner))) {
+    if (has_marks(&m) && interleave_by_marks(&m, is_whole, is_inner)) {
+        if (!is_whole)
+            put_mark(&m, &sd_native_stopped);
+    } else if (is_whole && (n_evaluators < n_entries ||
+                            (n_evaluators > n_entries + 1 && !is_inner))) {
         put_innermost(&m);
         put_mark(&m, &sd_native_unplaced);
     } else {

@@ -9,6 +9,7 @@
 
 /* Stacks are written innermost first, a word for each function: P a Python function, Q
  * one that C has called, e the evaluator, s the start of the interpreter, - plumbing,
+ * a digit a function without a name that holds the mark of this Python function,
  * anything else a native function of that name. */
 struct told {
     struct sd_native_stack stack;
@@ -32,21 +33,26 @@ static void merge(struct told *t, const char *natives, enum sd_unwind_end end,
 {
     static const struct sd_code code = { .name = "P" };
     struct sd_symbol symbols[32];
-    const struct sd_symbol *pointers[32];
+    struct sd_unwound calls[32] = { 0 };
     struct sd_shot_frame frames[32] = { 0 };
     size_t i, n = strlen(natives), m = strlen(python);
 
     for (i = 0; i < n; i++) {
         symbols[i] = symbol_of(natives[i]);
-        pointers[i] = &symbols[i];
+        calls[i] = (struct sd_unwound){ &symbols[i], 0 };
     }
     for (i = 0; i < m; i++) {
         frames[i].code = &code;
         frames[i].instr = i;
         frames[i].is_entry = python[i] == 'Q';
     }
-    CHECK(sd_native_merge(&t->stack, pointers, n, end, frames, m, false, is_inner) ==
-          0);
+    if (strpbrk(natives, "0123456789")) /* the stack grows down, 16 bytes a call */
+        for (i = 0; i < n; i++) {
+            calls[i].sp = 1000 + 16 * i;
+            if (natives[i] >= '0' && natives[i] <= '9')
+                frames[natives[i] - '0'].mark = calls[i].sp + 8;
+        }
+    CHECK(sd_native_merge(&t->stack, calls, n, end, frames, m, false, is_inner) == 0);
     t->text[0] = 0;
     for (i = 0; i < t->stack.n; i++) {
         const struct sd_shot_frame *f = &t->stack.frames[i];
@@ -111,6 +117,16 @@ TEST(native_functions_without_named_evaluators_are_not_placed_by_guess)
            " a [native frames not placed] Q0");
 }
 
+TEST(native_functions_are_placed_by_marks_where_names_are_lost)
+{
+    MERGES("ab1-c-3s", SD_UNWIND_DONE, "PQPQ", false, false, " a b P0 Q1 c P2 Q3");
+    /* A call of the evaluator that has made no mark yet takes nothing. */
+    MERGES("e-a1-s", SD_UNWIND_DONE, "PQ", false, false, " a P0 Q1");
+    MERGES("a0b", SD_UNWIND_STOPPED, "Q", false, true, " a Q0 b [unwinding stopped]");
+    MERGES("a0", SD_UNWIND_STOPPED, "Q", false, true, " a ? [unwinding stopped] Q0");
+    MERGES("a0b2s", SD_UNWIND_DONE, "QPQ", false, false, " a Q0 b P1 Q2");
+}
+
 TEST(native_functions_outside_of_a_second_interpreter_are_the_first_ones)
 {
     MERGES("aebecs", SD_UNWIND_DONE, "Q", true, false, " a Q0");
@@ -129,7 +145,7 @@ TEST(native_names_of_cpython_are_known)
 TEST(native_merge_without_memory_says_so_and_leaks_nothing)
 {
     static const struct sd_symbol a = { .name = "a" };
-    const struct sd_symbol *one = &a;
+    const struct sd_unwound one = { &a, 0 };
     struct sd_native_stack s = { 0 };
 
     sd_mem_fail_at(1, true);

@@ -48,6 +48,7 @@ struct sd_shot_frame {
         const struct sd_symbol *native; /* where code is NULL: see native.h */
     };
     uint64_t address; /* of the frame in the process; 0: a native function */
+    uint64_t mark;    /* where C has left a mark on its stack when it called it; or 0 */
     bool is_entry;    /* C has called it: not the function that stands outside of it */
 };
 

@@ -196,8 +196,10 @@ static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk
  * lives, so it is believed for a while when a stack stands on it as before. */
 static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
 {
-    if (w->s->n_frames)
+    if (w->s->n_frames) {
         w->s->frames[w->s->n_frames - 1].is_entry = true;
+        w->s->frames[w->s->n_frames - 1].mark = at;
+    }
     if (!w->is_in_chunk)
         w->s->seen.items[w->s->seen.n - 1].is_mark = true;
     if (previous || !w->upper)
@@ -261,8 +263,11 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
             return rc;
         at = previous;
     }
-    if (w->s->n_frames) /* its mark may not have been read */
+    if (w->s->n_frames) { /* its mark may not have been read */
         w->s->frames[w->s->n_frames - 1].is_entry = true;
+        if (at && at == w->s->root_mark)
+            w->s->frames[w->s->n_frames - 1].mark = at;
+    }
     return 0;
 }
 
