@@ -20,6 +20,7 @@ from samplers import VENVS, output_of, present, versions
 from watch import Target, Watch, complain
 
 WINDOW_S = 0.5
+SETTLED_S = 1.5                         # after its first work a program in a profiler is still being set up
 RATES = (200, 1000)
 
 
@@ -69,7 +70,7 @@ def inside(command, folder):
             deadline = time.monotonic() + 20
             while counter.read() == 0 and time.monotonic() < deadline:
                 time.sleep(0.05)
-            time.sleep(0.2)
+            time.sleep(SETTLED_S)
             speeds.append(counter.speed())
     return slower(speeds[1], speeds[0], speeds[2])
 
