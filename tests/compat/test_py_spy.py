@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all in CI
+# alone
 # limit: 240
 """py-spy's own tests, run against sonde called `py-spy`; and what its other tests expect of its scripts.
 
@@ -21,7 +22,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PYTHON, SONDE, Skip, between, clean_env, equal, run, run_tests, wait_for
+from helpers import PYTHON, SONDE, Skip, between, clean_env, equal, need, run, run_tests, wait_for
 
 VERSION = "0.4.3"
 SHA256 = "65ac4319f8c20dcd1e2ea219935c6b4fd98179b0b7faf59181eae2680a85fad4"
@@ -94,8 +95,23 @@ def integration(folder, name):
     assert "Ran 1 test" in done.err, done.err[-300:]
 
 
+def start_takes_s():
+    """Wall seconds that the interpreter needs to start and end, the median of five."""
+    took = []
+    for _ in range(5):
+        before = time.monotonic()
+        run([PYTHON, "-c", ""])
+        took.append(time.monotonic() - before)
+    return sorted(took)[2]
+
+
 def test_integration_longsleep(folder):
-    integration(folder, "test_longsleep")
+    """It allows ten samples with the GIL, 0.1 s, for the start of the interpreter; on a busy machine that takes longer."""
+    try:
+        integration(folder, "test_longsleep")
+    except AssertionError:
+        need(start_takes_s() < 0.06, "the machine is too busy: Python takes longer to start than py-spy's test allows")
+        raise
 
 
 def test_integration_busyloop(folder):
