@@ -479,6 +479,16 @@ void sd_pool_leave(struct sd_pool *p)
         sd_pool_forget(p);
 }
 
+struct sd_live_head *sd_pool_detach_head(struct sd_pool *p)
+{
+    struct sd_live_head *head = p->first ? p->first->head : NULL;
+
+    if (!head || p->is_written)
+        return NULL;
+    p->first->head = NULL;
+    return head;
+}
+
 void sd_pool_forget(struct sd_pool *p)
 {
     while (p->logs) {

@@ -62,6 +62,9 @@ struct sd_log *sd_pool_take(struct sd_pool *p);
 void sd_pool_give_back(struct sd_pool *p, struct sd_log *l);
 /* Nobody may write from now on; frees the pool unless threads still have logs. */
 void sd_pool_leave(struct sd_pool *p);
+/* In a child of fork, before it forgets: the page of the parent's figures, to be given
+ * to sd_pool_unmap_head; NULL where it is not shared. */
+struct sd_live_head *sd_pool_detach_head(struct sd_pool *p);
 /* In a child of fork: forgets everything, touching nothing that is shared. */
 void sd_pool_forget(struct sd_pool *p);
 

@@ -17,7 +17,10 @@ struct sd_writer {
     _Atomic(struct sd_pool *) pool; /* NULL once left, or not yet made after fork */
     char *dir;                      /* to join again after fork; owned */
     bool is_pending;                /* a forked child that has not written yet */
-    pthread_key_t key;      /* each thread's log; its destructor gives it back */
+    pthread_key_t key; /* each thread's log; its destructor gives it back */
+    /* Of a forked child that has no file of its own yet, or could make none: events
+     * that it loses are counted with its parent's. */
+    struct sd_live_head *parents;
     struct sd_writer *next; /* among the retired */
 };
 
@@ -104,6 +107,12 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out)
     return 0;
 }
 
+static void forget_parents(struct sd_writer *w)
+{
+    sd_pool_unmap_head(w->parents);
+    w->parents = NULL;
+}
+
 /* The pool, made now if this is a forked child's first need of it; or NULL.  A failure
  * is not tried again: a guest does not knock twice. */
 static struct sd_pool *pool_of(struct sd_writer *w)
@@ -112,8 +121,10 @@ static struct sd_pool *pool_of(struct sd_writer *w)
 
     if (!p && w->is_pending) {
         w->is_pending = false;
-        if (sd_pool_new(w->dir, &p) == 0)
+        if (sd_pool_new(w->dir, &p) == 0) {
             atomic_store(&w->pool, p);
+            forget_parents(w);
+        }
     }
     return p;
 }
@@ -133,6 +144,8 @@ static struct sd_log *take_log(struct sd_writer *w)
     p = pool_of(w);
     if (p)
         l = sd_pool_take(p);
+    else if (w->parents)
+        atomic_fetch_add(&w->parents->lost, 1);
     pthread_mutex_unlock(&w->lock);
     if (!l)
         return NULL;
@@ -181,8 +194,11 @@ int sd_writer_after_fork(struct sd_writer *w)
     cached = NULL;
     pthread_setspecific(w->key, NULL);
     atomic_store(&w->pool, NULL);
-    if (p)
+    if (p) {
+        forget_parents(w);
+        w->parents = sd_pool_detach_head(p);
         sd_pool_forget(p);
+    }
     w->is_pending = w->dir != NULL;
     atomic_store(w->is_here, 1);
     return 0;
@@ -257,6 +273,7 @@ void sd_writer_leave(struct sd_writer *w)
     atomic_store(&w->pool, NULL);
     w->is_pending = false;
     sd_free(w->dir);
+    forget_parents(w);
     w->dir = NULL;
     pthread_mutex_unlock(&w->lock);
     if (p)

@@ -341,6 +341,34 @@ TEST(forked_child_is_silent_until_told)
     CHECK(seen.events == 3 && seen.sum == 6 && !seen.complaint[0]);
 }
 
+/* A server that forks and then gives up its rights cannot make a file in our folder. */
+TEST(forked_child_without_rights_has_its_losses_counted)
+{
+    struct sd_scratch s;
+    struct sd_seen seen;
+    pid_t pid;
+
+    if (geteuid() != 0)
+        skip();
+    begin(&s);
+    CHECK(sd_scratch_event(sd_writer_log(s.writer), 1));
+    pid = fork();
+    if (pid == 0) {
+        bool is_written = false;
+
+        if (setresuid(65534, 65534, 65534) < 0)
+            _exit(2);
+        sd_writer_after_fork(s.writer);
+        for (uint64_t i = 2; i <= 6; i++)
+            is_written |= sd_scratch_event(sd_writer_log(s.writer), i);
+        _exit(is_written ? 1 : 0);
+    }
+    CHECK(reap(pid) == 0);
+    end(&s, &seen);
+    CHECK(seen.events == 1 && seen.health.lost_events == 5);
+    CHECK(strstr(seen.complaint, "5 events were dropped"));
+}
+
 TEST(log_in_hand_gives_no_room_in_a_forked_child)
 {
     struct sd_scratch s;
