@@ -99,34 +99,29 @@ static char *name_beside(const char *path)
     return name;
 }
 
+static int make_beside(const char *path, char **beside, int *fd)
+{
+    *beside = name_beside(path);
+    if (!*beside)
+        return sd_no_memory();
+    *fd = mkostemp(*beside, O_CLOEXEC); /* O_EXCL, 0600 */
+    if (*fd >= 0)
+        return 0;
+    sd_free(*beside);
+    *beside = NULL;
+    return fail_to_create(errno, path);
+}
+
 /* The new file is made under another name and renamed over the old one.  Either the
  * rename succeeds or the old file stands untouched: removing it first would lose it
  * whenever the new one then cannot be made (no space, no right to the directory),
  * and truncating it would follow links and write into what others have open. */
-static int create_over(const char *path, int *fd)
-{
-    char *name = name_beside(path);
-    int rc = 0;
-
-    if (!name)
-        return sd_no_memory();
-    *fd = mkostemp(name, O_CLOEXEC); /* O_EXCL, 0600 */
-    if (*fd < 0) {
-        rc = fail_to_create(errno, path);
-    } else if (rename(name, path) < 0) {
-        rc = sd_fail_errno(errno, "cannot replace %s", path);
-        unlink(name);
-        close(*fd);
-        *fd = -1;
-    }
-    sd_free(name);
-    return rc;
-}
-
-int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
+int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **beside,
+                          int *fd)
 {
     struct stat st;
 
+    *beside = NULL;
     *fd = -1;
     if (!(flags & SD_CREATE_OVER) || lstat(path, &st) < 0)
         return create_new(path, fd);
@@ -135,7 +130,31 @@ int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
                        "%s is not a regular file and is not replaced; choose "
                        "another name",
                        path);
-    return create_over(path, fd);
+    return make_beside(path, beside, fd);
+}
+
+int sd_file_replace(const char *path, const char *beside)
+{
+    if (beside && rename(beside, path) < 0)
+        return sd_fail_errno(errno, "cannot replace %s", path);
+    return 0;
+}
+
+int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
+{
+    char *beside;
+    int rc = sd_file_create_beside(path, flags, &beside, fd);
+
+    if (rc < 0)
+        return rc;
+    rc = sd_file_replace(path, beside);
+    if (rc < 0) {
+        unlink(beside);
+        close(*fd);
+        *fd = -1;
+    }
+    sd_free(beside);
+    return rc;
 }
 
 /* Waits where someone set the descriptor non-blocking: a terminal is shared with

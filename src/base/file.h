@@ -20,6 +20,14 @@ void sd_map_release(struct sd_map *m);
  * Flags: with SD_CREATE_OVER an existing regular file is replaced. */
 enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1 };
 int sd_file_create(const char *path, enum sd_create_flags flags, int *fd);
+/* The same, but the existing file stays until sd_file_replace.  The new one has the
+ * name *beside until then, which the caller frees; NULL: there is none to be replaced.
+ */
+int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **beside,
+                          int *fd);
+/* Gives the new file its name; `beside` may be NULL.  After a failure both are there.
+ */
+int sd_file_replace(const char *path, const char *beside);
 
 /* Writes all of it, through EINTR and short writes.  On failure errno is its own. */
 int sd_write_all(int fd, const void *p, size_t n);

@@ -18,7 +18,8 @@ struct part {
 };
 
 struct sd_merged {
-    char *path; /* owned */
+    char *path;   /* owned */
+    char *beside; /* owned; what is written instead, and takes its name at the end */
     int fd;
     uint64_t n_bytes;
     struct part *parts; /* owned */
@@ -32,6 +33,7 @@ static void free_merged(struct sd_merged *m)
         close(m->fd);
     sd_squeezer_release(&m->squeezer);
     sd_free(m->parts);
+    sd_free(m->beside);
     sd_free(m->path);
     sd_free(m);
 }
@@ -47,7 +49,8 @@ int sd_merged_create(const char *path, enum sd_create_flags create,
         return sd_no_memory();
     m->fd = -1;
     m->path = sd_strdup(path);
-    rc = m->path ? sd_file_create(path, create, &m->fd) : sd_no_memory();
+    rc = m->path ? sd_file_create_beside(path, create, &m->beside, &m->fd)
+                 : sd_no_memory();
     if (rc < 0) {
         free_merged(m);
         return rc;
@@ -181,18 +184,28 @@ static int write_preambles(struct sd_merged *m)
     return 0;
 }
 
-int sd_merged_finish(struct sd_merged *m)
+/* Only now is a file of that name replaced: it may be one of those that were merged,
+ * and it stays when one of them cannot be read. */
+static int close_file(struct sd_merged *m)
 {
-    int rc = write_preambles(m), fd = m->fd;
+    int fd = m->fd;
 
-    if (rc < 0) {
-        sd_merged_abandon(m);
-        return rc;
-    }
     m->fd = -1;
     if (close(fd) < 0)
-        rc = sd_fail_errno(errno, "cannot write %s", m->path);
-    free_merged(m);
+        return sd_fail_errno(errno, "cannot write %s", m->path);
+    return sd_file_replace(m->path, m->beside);
+}
+
+int sd_merged_finish(struct sd_merged *m)
+{
+    int rc = write_preambles(m);
+
+    if (rc == 0)
+        rc = close_file(m);
+    if (rc < 0)
+        sd_merged_abandon(m);
+    else
+        free_merged(m);
     return rc;
 }
 
@@ -200,6 +213,6 @@ void sd_merged_abandon(struct sd_merged *m)
 {
     if (!m)
         return;
-    unlink(m->path);
+    unlink(m->beside ? m->beside : m->path);
     free_merged(m);
 }

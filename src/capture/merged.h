@@ -21,8 +21,9 @@ int sd_merged_create(const char *path, enum sd_create_flags create,
 /* Adds what the reader has (one capture; its file may hold more).  *is_new is false
  * when that one is there already. */
 int sd_merged_add(struct sd_merged *m, struct sd_reader *r, bool *is_new);
-/* Completes the file.  After a failure of any of these it is to be abandoned. */
+/* Completes the file, or removes it and says why.  Frees m. */
 int sd_merged_finish(struct sd_merged *m);
-/* Removes the file.  Both free m. */
+/* Removes what was written, after sd_merged_add has failed; a file that was to be
+ * overwritten stays.  Frees m. */
 void sd_merged_abandon(struct sd_merged *m);
 #endif
