@@ -33,7 +33,7 @@ int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
     char **envp = target->environment ? target->environment : environ;
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
-    sigset_t none;
+    sigset_t none, ignored;
     int err;
 
     *c = (struct sd_top_child){ .output = has_screen ? open_output() : -1 };
@@ -47,9 +47,12 @@ int sd_top_child_start(struct sd_top_child *c, const struct sd_target *target,
         posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
     }
     sigemptyset(&none);
+    sigemptyset(&ignored);
+    sigaddset(&ignored, SIGPIPE); /* by us alone; an exec would hand it on */
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigdefault(&how, &ignored);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     err = posix_spawn(&c->pid, target->path, &files, &how, target->argv, envp);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
