@@ -91,8 +91,10 @@ static int open_in_browser(struct sd_arena *a, const char *file)
                        "no browser was found (BROWSER, xdg-open); the picture is %s",
                        file);
     put_command(&line, command, file);
-    if (line.bad)
+    if (line.bad) {
+        sd_buf_release(&line);
         return sd_no_memory();
+    }
     pid = fork();
     if (pid == 0) {
         execl("/bin/sh", "sh", "-c", sd_buf_string(&line), (char *)NULL);
