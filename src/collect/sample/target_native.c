@@ -69,7 +69,7 @@ enum sd_shot_result sd_target_take_native(struct sd_target *t,
                                        x->shares_tid, round->now_ns, i == N_TAKES);
         else if (!waits)
             break;
-        waits = waits && is_good(result) && !t->native.of.has_only_sp;
+        waits = false; /* sp and pc did not suffice, or it has moved: it is stopped */
     }
     x->shot.n_calls = n_calls;
     return result;
