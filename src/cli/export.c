@@ -73,8 +73,8 @@ int sd_export_open(struct sd_export_file *f, const char *path,
 
     *f = (struct sd_export_file){ .path = path, .fd = STDOUT_FILENO };
     if (strcmp(path, "-") != 0) {
-        rc = sd_file_create(path, create, &f->fd);
-        if (rc == SD_EEXISTS)
+        rc = sd_file_create_beside(path, create, &f->beside, &f->fd);
+        if (rc == SD_EEXISTS && create == SD_CREATE_NEW)
             return sd_fail(rc,
                            "%s is there already; choose another name, or --force "
                            "to overwrite it",
@@ -97,8 +97,11 @@ int sd_export_close(struct sd_export_file *f, int rc)
         return rc;
     if (close(f->fd) < 0 && rc == 0)
         rc = sd_fail_errno(errno, "cannot write %s", f->path);
+    if (rc == 0)
+        rc = sd_file_replace(f->path, f->beside);
     if (rc < 0)
-        unlink(f->path);
+        unlink(f->beside ? f->beside : f->path);
+    sd_free(f->beside);
     return rc;
 }
 

@@ -25,9 +25,11 @@ int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create);
 
 /* A file to write to, or stdout for "-"; closed and, after a failure, removed by
- * sd_export_close, which returns `rc` or the failure of the last write. */
+ * sd_export_close, which returns `rc` or the failure of the last write.  A file that is
+ * to be overwritten stays until the new one is whole. */
 struct sd_export_file {
     const char *path;
+    char *beside; /* owned; what is written meanwhile, or NULL */
     int fd;
     struct sd_out out;
 };
