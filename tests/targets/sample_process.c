@@ -3,8 +3,9 @@
  *
  *     sample_process PID SECONDS RATE [word ...]
  *
- * Words: cpu gil follow pause none native noidle alone (no children).  It ends after SECONDS
- * or with the process, and prints one line for each different (thread, flags, stack):
+ * Words: cpu gil follow pause none native noidle alone (no children).  It ends after
+ * SECONDS or with the process, and prints one line for each different (thread, flags,
+ * stack):
  *
  *     row TAB pid TAB tid TAB interpreter TAB flags TAB is_cut TAB samples TAB wall_ns
  * TAB cpu_ns TAB name of the thread TAB stack
