@@ -87,7 +87,8 @@ struct sd_target {
     uint64_t next_stop_ns; /* when to ask again whether it is stopped */
     bool is_stopped;       /* by job control or a debugger, as a whole */
     uint64_t last_round_ns;
-    char *refusal; /* owned; why it cannot be sampled, once that is known */
+    uint64_t alive_ns; /* when it was last seen to be the same process */
+    char *refusal;     /* owned; why it cannot be sampled, once that is known */
     bool has_new_refusal;
 };
 
