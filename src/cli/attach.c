@@ -3,17 +3,19 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "profile/profile.h"
 
 #define BEGINS_WITHIN_NS 500000000u /* a new process: its Python is waited for */
 #define YOUNG_NS 2000000000u        /* how old it may be for that */
-enum { NAP_NS = 500000 };
+enum { NAP_NS = 500000, COMMAND_MAX = 1 << 20 };
 
 int sd_attach_pid(const char *typed, pid_t *pid)
 {
@@ -83,6 +85,22 @@ int sd_attach_open(struct sd_sampler **out, pid_t pid,
             return rc;
         nanosleep(&nap, NULL);
     }
+}
+
+char *sd_attach_command(pid_t pid)
+{
+    char path[64], *text;
+    size_t n;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    if (sd_read_file(path, COMMAND_MAX, &text, &n) < 0)
+        return NULL;
+    while (n && !text[n - 1])
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (!text[i])
+            text[i] = ' ';
+    return text;
 }
 
 const char *sd_attach_file(const char *file, bool is_full)

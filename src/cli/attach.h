@@ -30,4 +30,7 @@ int sd_attach_open(struct sd_sampler **out, pid_t pid,
 /* The file as a person knows it, unless `is_full`: the part below site-packages or the
  * library, else its last part.  Borrowed from `file`. */
 const char *sd_attach_file(const char *file, bool is_full);
+/* The words it was started with, in one line; NULL: cannot be told.  The caller frees
+ * them. */
+char *sd_attach_command(pid_t pid);
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "capture/record.h"
@@ -12,7 +11,7 @@
 #include "cli/dump.h"
 #include "cli/say.h"
 
-enum { RULE = 80, COMMAND_MAX = 1 << 20 };
+enum { RULE = 80 };
 
 struct printing {
     struct sd_out *out;
@@ -47,18 +46,10 @@ static void put_number(struct printing *p, const char *colour, long long n)
 
 static void put_command(struct printing *p, pid_t pid)
 {
-    char path[64], *text;
-    size_t n;
+    char *text = sd_attach_command(pid);
 
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    if (sd_read_file(path, COMMAND_MAX, &text, &n) < 0)
-        return;
-    while (n && !text[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (!text[i])
-            text[i] = ' ';
-    put(p, "0", text);
+    if (text)
+        put(p, "0", text);
     sd_free(text);
 }
 

@@ -161,22 +161,6 @@ static int read_words(const struct sd_command *c, struct asked *a)
 
 /* --- What it is called in the header */
 
-static char *command_of(pid_t pid)
-{
-    char path[64], *text;
-    size_t n;
-
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    if (sd_read_file(path, 1 << 20, &text, &n) < 0)
-        return NULL;
-    while (n && !text[n - 1])
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (!text[i])
-            text[i] = ' ';
-    return text;
-}
-
 static char *title_of(const struct sd_target *target)
 {
     struct sd_buf text = { 0 };
@@ -276,7 +260,7 @@ static int watch_program(struct sd_top *t, struct asked *a)
 
 static int watch_pid(struct sd_top *t, struct asked *a)
 {
-    char *title = command_of(a->pid);
+    char *title = sd_attach_command(a->pid);
     int rc;
 
     t->shown.title = title;
