@@ -5,12 +5,14 @@ Samples are read through `sonde convert` to JSON, as anybody else would; `look` 
 itself, without a capture between (tests/targets/sample_process.c).
 """
 import collections
+import contextlib
 import json
 import math
 import os
 import shutil
+import subprocess
 
-from helpers import SRC, TARGETS, equal, need, run, sonde, sonde_run
+from helpers import PYTHON, SRC, TARGETS, clean_env, equal, need, run, sonde, sonde_run, write
 
 BUILD = os.environ.get("SONDE_BUILD") or os.path.join(SRC, "build")
 IDLE, GIL, PARTIAL, STOPPED, NATIVE, WAITS_GIL = 1, 2, 4, 8, 16, 32
@@ -107,6 +109,39 @@ def in_function(*names):
 
 def leaf_is(*names):
     return lambda s: s.frames[0].name in names
+
+
+# ---- a program to point at
+
+# heavy does three times the work of light; both are called by wörk alone.
+BUSY = """import sys, threading, time
+def heavy():
+    for i in range(30000): pass
+def light():
+    for i in range(10000): pass
+def wörk():
+    heavy()
+    light()
+def wait():
+    time.sleep(1000)
+threading.Thread(target=wait, name="waiter", daemon=True).start()
+print('ready', flush=True)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    wörk()
+"""
+
+
+@contextlib.contextmanager
+def busy(folder, seconds=1000):
+    p = subprocess.Popen([PYTHON, write(folder, "prog.py", BUSY), str(seconds)], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        p.stdout.readline()
+        yield p.pid
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
 
 
 # ---- the sampler itself

@@ -17,36 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from helpers import LIMIT_S, PYTHON, SONDE, between, clean_env, contains, equal, is_alive, run_tests, sonde, wait_for, write
-
-# heavy does three times the work of light; both are called by wörk alone.
-BUSY = """import sys, threading, time
-def heavy():
-    for i in range(30000): pass
-def light():
-    for i in range(10000): pass
-def wörk():
-    heavy()
-    light()
-def wait():
-    time.sleep(1000)
-threading.Thread(target=wait, name="waiter", daemon=True).start()
-print('ready', flush=True)
-end = time.monotonic() + float(sys.argv[1])
-while time.monotonic() < end:
-    wörk()
-"""
-
-
-@contextlib.contextmanager
-def busy(folder, seconds=1000):
-    p = subprocess.Popen([PYTHON, write(folder, "prog.py", BUSY), str(seconds)], stdout=subprocess.PIPE, env=clean_env())
-    try:
-        p.stdout.readline()
-        yield p.pid
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
+from sampled import BUSY, busy
 
 
 class Terminal:
