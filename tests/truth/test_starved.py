@@ -9,20 +9,19 @@ may fall where it is rightly elsewhere; nine in ten must not be idle.
 import os
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from helpers import PYTHON, between, clean_env, equal, need, run_tests, sonde
 from sampled import IDLE, Samples
 
-BUSY = "while True: pass"
+BUSY = "print(flush=True)\nwhile True: pass"
 
 
 def start_on(cpu, command, policy):
     def prepare():
         os.sched_setaffinity(0, {cpu})
         os.sched_setscheduler(0, policy, os.sched_param(0))
-    return subprocess.Popen(command, preexec_fn=prepare, env=clean_env(), stdin=subprocess.DEVNULL)
+    return subprocess.Popen(command, preexec_fn=prepare, env=clean_env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
 
 def cpu_ns(pid):
@@ -35,10 +34,10 @@ def test_a_thread_that_gets_no_cpu_is_not_idle(folder):
     starved = start_on(cpu, [PYTHON, "-c", BUSY], os.SCHED_OTHER)
     first = None
     try:
-        time.sleep(0.5)                 # it has started, and runs its loop
+        starved.stdout.readline()       # it has started, and runs its loop
         os.sched_setscheduler(starved.pid, os.SCHED_IDLE, os.sched_param(0))
         first = start_on(cpu, [PYTHON, "-c", BUSY], os.SCHED_OTHER)
-        time.sleep(0.3)
+        first.stdout.readline()
         before, path = cpu_ns(starved.pid), os.path.join(folder, "x.sonde")
         result = sonde("record", "-o", path, "-r", "200", "-d", "2", "--idle", "--pid", starved.pid)
         equal(result.status, 0, "status (%s)" % result.err.strip())
@@ -49,6 +48,7 @@ def test_a_thread_that_gets_no_cpu_is_not_idle(folder):
             if process:
                 process.kill()
                 process.wait()
+                process.stdout.close()
     samples = Samples(path)
     n = sum(s.n for s in samples)
     between(n, 20, 10**6, "samples")
