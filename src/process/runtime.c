@@ -205,12 +205,22 @@ static bool search(struct found *f, const struct sd_remote *r,
     return false;
 }
 
+/* Of one this old only the name of its file tells, which has no third number. */
+static int say_too_old(pid_t pid, const char *name, uint32_t version)
+{
+    char text[SD_VERSION_TEXT] = "before 3.7";
+
+    if (version)
+        snprintf(text, sizeof text, "%u.%u", version >> 24, version >> 16 & 255);
+    return sd_fail(SD_EFORMAT,
+                   "process %d (%s) runs CPython %s, which is too old: sonde reads %s",
+                   (int)pid, name, text, sd_layout_supported());
+}
+
 static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
                       const struct found *old, const char *only)
 {
     struct sd_process_stat st;
-    char text[SD_VERSION_TEXT];
-    uint32_t v = old->in ? version_of_name(old->in->path) : 0;
     size_t i;
 
     if (sd_process_stat(r->pid, &st) < 0)
@@ -221,11 +231,7 @@ static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
                            "process %d (%s) runs PyPy; sonde reads CPython %s",
                            (int)r->pid, st.name, sd_layout_supported());
     if (old->in)
-        return sd_fail(
-            SD_EFORMAT,
-            "process %d (%s) runs CPython %s, which is too old: sonde reads %s",
-            (int)r->pid, st.name, v ? sd_version_text(text, v, false) : "before 3.7",
-            sd_layout_supported());
+        return say_too_old(r->pid, st.name, version_of_name(old->in->path));
     if (only)
         return sd_fail(SD_EABSENT, "process %d (%s) has no CPython in %s", (int)r->pid,
                        st.name, only);
@@ -240,12 +246,18 @@ static int say_absent(const struct sd_remote *r, const struct sd_maps *maps,
 
 static int refuse(const struct sd_remote *r, uint32_t version)
 {
+    struct sd_process_stat st;
     char text[SD_VERSION_TEXT];
 
+    if (sd_process_stat(r->pid, &st) < 0)
+        return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
+    if (version < sd_layout_next(NULL)->version)
+        return say_too_old(r->pid, st.name, version);
     return sd_fail(
         SD_EFORMAT,
-        "process %d runs CPython %s, which this sonde does not know: it reads %s",
-        (int)r->pid, sd_version_text(text, version, false), sd_layout_supported());
+        "process %d (%s) runs CPython %s, which this sonde does not know: it reads %s",
+        (int)r->pid, st.name, sd_version_text(text, version, false),
+        sd_layout_supported());
 }
 
 static int try_layout(struct sd_runtime *rt, const struct sd_remote *r,
