@@ -271,11 +271,11 @@ int sd_diagnosis_fail(const struct sd_diagnosis *d)
     case SD_HINDRANCE_ZOMBIE:
         code = SD_EGONE;
         break;
-    case SD_HINDRANCE_KERNEL_THREAD:
     case SD_HINDRANCE_THREAD:
     case SD_HINDRANCE_OURSELVES:
         code = SD_EUSAGE;
         break;
+    case SD_HINDRANCE_KERNEL_THREAD:
     case SD_HINDRANCE_HIDDEN:
     case SD_HINDRANCE_OTHER_USER:
     case SD_HINDRANCE_SCOPE_CHILDREN:

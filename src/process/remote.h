@@ -29,7 +29,7 @@ enum { SD_REMOTE_RANGES = 1024 }; /* most ranges of one readv, the kernel's own 
 
 /* Takes hold of a process and reads one byte of it as a proof.  SD_EGONE: no such
  * process, or it has ended (a zombie); SD_EACCESS: we may not, with the cause and the
- * way out in the sentence (diagnose.h); SD_EUSAGE: a kernel thread, or ourselves. */
+ * way out in the sentence (diagnose.h); SD_EUSAGE: a thread, or ourselves. */
 int sd_remote_open(struct sd_remote *r, pid_t pid);
 void sd_remote_close(struct sd_remote *r); /* closed equals SD_REMOTE_NONE */
 

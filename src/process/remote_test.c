@@ -285,5 +285,5 @@ TEST(diagnosis_of_a_thread_of_the_kernel)
     if (strcmp(d.name, "kthreadd") != 0)
         return; /* a container sees none */
     CHECK(d.what == SD_HINDRANCE_KERNEL_THREAD);
-    CHECK(sd_diagnosis_fail(&d) == SD_EUSAGE);
+    CHECK(sd_diagnosis_fail(&d) == SD_EACCESS);
 }
