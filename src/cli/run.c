@@ -148,13 +148,15 @@ static void say_absence(struct run *r)
                "or -S, or without its PYTHONPATH");
 }
 
-/* A program without Python has no samples either, and nobody is surprised. */
+/* Under --quiet only what surprises: that a shell has no Python does not. */
 static void say_unsampled(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
     bool is_awaited = r->target.is_python || rec->chosen.is_named;
 
-    if (sd_summary_refusals(p) || rec->sampled.counts.samples || !is_awaited)
+    if (sd_summary_refusals(p) || rec->sampled.counts.samples)
+        return;
+    if (!is_awaited && sd_loudness_of(rec->command) == SD_QUIET)
         return;
     if (rec->sampled.counts.processes)
         sd_say("no samples: the program ended before the first one");
