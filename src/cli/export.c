@@ -222,6 +222,9 @@ static int write_as(const struct sd_profile *p, const char *capture,
         return write_flame(p, wish->style, out);
     if (wish->output->what == SD_OUTPUT_TABLE)
         return write_tables(p, capture, out);
+    if (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->n_series == 0)
+        return sd_fail(SD_EABSENT, "there are no samples for a flame graph in it, and "
+                                   "no readings over time for a plot");
     return sd_export_plot(p, &plot, to, out);
 }
 

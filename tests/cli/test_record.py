@@ -195,7 +195,7 @@ def test_refusals(folder):
         sleep.wait()
         zombie.wait()
     need(os.getuid() == 0 and os.path.exists("/proc/2/stat"), "no kernel threads to see")
-    refused(["--pid", "2"], 2, "kernel")
+    refused(["--pid", "2"], 1, "kernel")
 
 
 def test_another_users_process(folder):
@@ -217,6 +217,13 @@ def test_nothing_to_see(folder):
     equal((result.status, samples_of(result.err)), (1, 0), "status and samples (%s)" % result.err)
     contains(result.err, "no Python was seen")
     Capture(os.path.join(folder, "x.sonde"))
+
+
+def test_no_flame_graph_of_nothing(folder):
+    """It is samples that are missing, not readings."""
+    result = sonde("record", "-o", "x.svg", "--", "true", cwd=folder)
+    equal((result.status, os.listdir(folder)), (1, ["x.svg.sonde"]), "status and files (%s)" % result.err)
+    contains(result.err, "no samples for a flame graph")
 
 
 def test_existing_files(folder):
