@@ -50,7 +50,9 @@ static int run(const struct sd_command *c)
     if (strcmp(c->words[1], "-") == 0 && !format)
         return sd_say_failure(sd_fail(
             SD_EUSAGE, "which format? sonde convert %s - --format csv", c->words[0]));
-    rc = sd_export(c->words[0], c->words[1], format, NULL, create);
+    rc = sd_export_check_spares(c->words[1], c->words, 1);
+    if (rc == 0)
+        rc = sd_export(c->words[0], c->words[1], format, NULL, create);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyse/analyse.h"
@@ -64,6 +65,22 @@ int sd_export_check(const char *path, const char *also)
                  also, sd_buf_string(&known));
     sd_buf_release(&known);
     return rc;
+}
+
+int sd_export_check_spares(const char *to, char **files, size_t n)
+{
+    struct stat written, read;
+
+    if (strcmp(to, "-") == 0 || stat(to, &written) < 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(files[i], "-") != 0 && stat(files[i], &read) == 0 &&
+            read.st_dev == written.st_dev && read.st_ino == written.st_ino)
+            return sd_fail(SD_EUSAGE,
+                           "%s is what is read here and would be lost; choose another "
+                           "name to write to",
+                           to);
+    return 0;
 }
 
 int sd_export_open(struct sd_export_file *f, const char *path,

@@ -17,6 +17,10 @@ int sd_export_check(const char *path, const char *also);
  * SD_EUSAGE with a sentence that lists them. */
 int sd_export_check_format(const char *word);
 
+/* Is `to` none of the `n` files that are read?  SD_EUSAGE: overwriting a recording with
+ * what was made of it would lose it, whatever --force says. */
+int sd_export_check_spares(const char *to, char **files, size_t n);
+
 /* Writes it: an .svg of a capture with samples is their flame graph.  `format` is such
  * a word, or NULL to go by the suffix of `to`; "-" is stdout.  `style` says which
  * stacks are written and how, NULL: as the format does without being told.  A file that

@@ -79,9 +79,12 @@ static int put_tables(const struct sd_command *c, const struct sd_profile *p)
 
 static int write_tables(const struct sd_command *c)
 {
+    size_t n = (size_t)c->n_words;
     struct sd_profile *p = NULL;
-    int rc = sd_load(c, (size_t)c->n_words, c->words, NULL, &p);
+    int rc = sd_export_check_spares(c->values[OPT_OUTPUT].text, c->words, n);
 
+    if (rc == 0)
+        rc = sd_load(c, n, c->words, NULL, &p);
     if (rc == 0)
         rc = put_tables(c, p);
     sd_profile_free(p);

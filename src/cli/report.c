@@ -193,6 +193,8 @@ static int choose_form(const struct sd_option_value *v, enum form *form)
             : v[OPT_FLAME].number ? FORM_FLAME
             : v[OPT_PLOT].number  ? FORM_PLOT
                                   : FORM_TEXT;
+    if (to && sd_path_has_suffix(to, ".sonde")) /* with --json, too */
+        return form_of_suffix(to, form);
     if (*form == FORM_FLAME || *form == FORM_PLOT)
         return picture_form(to, form);
     return to && *form == FORM_TEXT ? form_of_suffix(to, form) : 0;
@@ -413,6 +415,8 @@ static int run(const struct sd_command *c)
     struct asked a;
     int rc = read_asked(c, &a);
 
+    if (rc == 0 && a.v[OPT_OUTPUT].text)
+        rc = sd_export_check_spares(a.v[OPT_OUTPUT].text, a.words, (size_t)a.n_words);
     if (rc == 0)
         rc = sd_load(c, (size_t)a.n_words, a.words, &a.filter, &p);
     if (rc == 0)
