@@ -86,17 +86,22 @@ static bool is_preamble_at(struct sd_reader *r, uint64_t at)
 static uint64_t find_preamble(struct sd_reader *r)
 {
     enum { STEP = 4096 };
-    const uint8_t *p;
+    uint64_t at = 1;
 
-    for (uint64_t at = 1; at < r->file.n; at += STEP) {
+    while (at < r->file.n) {
         size_t n = r->file.n - at < STEP + 8 ? (size_t)(r->file.n - at) : STEP + 8;
-        const uint8_t *found;
+        const uint8_t *p = sd_source_at(&r->file, at, n);
+        const uint8_t *found = p ? memmem(p, n, SD_PREAMBLE_MAGIC, 8) : NULL;
 
-        p = sd_source_at(&r->file, at, n);
-        found = p ? memmem(p, n, SD_PREAMBLE_MAGIC, 8) : NULL;
+        if (!found) {
+            at += STEP;
+            continue;
+        }
         /* Asking for it may move the window: only the offset is kept. */
-        if (found && is_preamble_at(r, at + (uint64_t)(found - p)))
-            return at + (uint64_t)(found - p);
+        at += (uint64_t)(found - p);
+        if (is_preamble_at(r, at))
+            return at;
+        at++; /* a damaged one: a whole one may stand close behind it */
     }
     return 0;
 }

@@ -75,16 +75,13 @@ TEST(golden_capture_of_version_1_0_is_read)
     sd_reader_free(r);
 }
 
-/* Two of it in one file, as docs/format.md lays that out. */
-TEST(golden_merged_file_is_read_part_by_part)
+/* Some of it in one file, as docs/format.md lays that out. */
+enum { N = sizeof version_1_0 };
+static void put_parts(uint8_t *file, uint32_t n)
 {
-    enum { N = sizeof version_1_0 };
-    uint8_t file[2 * N];
-    struct sd_reader *r;
-
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const uint64_t part_bytes = N;
-        const uint32_t n_after = 1 - i;
+        const uint32_t n_after = n - 1 - i;
         uint32_t crc;
 
         memcpy(file + i * N, version_1_0, N);
@@ -93,6 +90,14 @@ TEST(golden_merged_file_is_read_part_by_part)
         crc = sd_crc32c(0, file + i * N, 60);
         memcpy(file + i * N + 60, &crc, sizeof crc);
     }
+}
+
+TEST(golden_merged_file_is_read_part_by_part)
+{
+    uint8_t file[2 * N];
+    struct sd_reader *r;
+
+    put_parts(file, 2);
     CHECK(sd_reader_open_bytes(file, sizeof file, &r) == 0);
     CHECK(sd_reader_complaint(r) == NULL && sd_reader_health(r)->chunks == 2);
     CHECK(sd_reader_next_at(r) == N);
@@ -102,5 +107,18 @@ TEST(golden_merged_file_is_read_part_by_part)
     sd_reader_free(r);
     CHECK(sd_reader_open_bytes(file, N, &r) == 0); /* cut between the two */
     CHECK(strstr(sd_reader_complaint(r), "1 of the captures that were merged"));
+    sd_reader_free(r);
+}
+
+TEST(golden_merged_file_with_two_damaged_preambles_is_read_from_the_next_whole_one)
+{
+    uint8_t file[3 * N];
+    struct sd_reader *r;
+
+    put_parts(file, 3);
+    file[60] ^= 1;
+    file[N + 60] ^= 1;
+    CHECK(sd_reader_open_bytes(file, sizeof file, &r) == 0);
+    CHECK(sd_reader_next_at(r) == 2 * N);
     sd_reader_free(r);
 }
