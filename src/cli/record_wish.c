@@ -272,5 +272,10 @@ int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
                        "the capture is what is written: -o %s",
                        v[SD_RECORD_CAPTURE].text);
     out->capture = v[SD_RECORD_CAPTURE].text;
+    if (strcmp(out->capture, out->export) == 0)
+        return sd_fail(SD_EUSAGE,
+                       "--capture and -o name the same file, %s: one would overwrite "
+                       "the other",
+                       out->capture);
     return check_free(out->capture, create);
 }

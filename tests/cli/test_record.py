@@ -190,6 +190,7 @@ def test_refusals(folder):
         refused(["--pid", str(os.getpid()), "--blocking", "--nonblocking"], 2, "--blocking")
         refused(["--pid", str(os.getpid()), "--with", "sections"], 2, "sonde run --with sections")
         refused(["--pid", str(os.getpid()), "-o", "no/such/folder/x.sonde"], 1, "no/such/folder")
+        refused(["--pid", str(os.getpid()), "-o", "x.svg", "--capture", "x.svg", "--force"], 2, "the same file, x.svg")
     finally:
         sleep.kill()
         sleep.wait()
