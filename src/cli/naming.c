@@ -55,6 +55,25 @@ static bool has_suffix_at_all(const char *path)
     return dot && dot != sd_path_base(path);
 }
 
+int sd_naming_check_free(const char *path, enum sd_create_flags create)
+{
+    if (sd_path_is_dir(path))
+        return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", path);
+    if (!sd_path_exists(path))
+        return 0;
+    if (create == SD_CREATE_NEW)
+        return sd_fail(SD_EEXISTS,
+                       "%s is there already; choose another name, or --force to "
+                       "overwrite it",
+                       path);
+    if (!sd_path_is_regular(path))
+        return sd_fail(SD_EEXISTS,
+                       "%s is not a regular file and is not replaced; choose another "
+                       "name",
+                       path);
+    return 0;
+}
+
 int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
                      enum sd_create_flags create, struct sd_naming *out)
 {
@@ -65,13 +84,9 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
         return sd_naming_next(a, name, out);
     if (!*output)
         return sd_fail(SD_EUSAGE, "-o wants the name of a file");
-    if (sd_path_is_dir(output))
-        return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", output);
-    if (create == SD_CREATE_NEW && sd_path_exists(output))
-        return sd_fail(SD_EEXISTS,
-                       "%s is there already; choose another name, or --force to "
-                       "overwrite it",
-                       output);
+    rc = sd_naming_check_free(output, create);
+    if (rc < 0)
+        return rc;
     out->capture = output;
     if (sd_path_has_suffix(output, ".sonde") || !has_suffix_at_all(output))
         return 0;

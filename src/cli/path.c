@@ -28,6 +28,13 @@ bool sd_path_is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool sd_path_is_regular(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 bool sd_path_is_program(const char *path)
 {
     struct stat st;

@@ -10,6 +10,7 @@
 const char *sd_path_base(const char *path);
 bool sd_path_exists(const char *path); /* also a link to nowhere */
 bool sd_path_is_dir(const char *path);
+bool sd_path_is_regular(const char *path); /* a link is not */
 bool sd_path_is_program(const char *path); /* a file that may be executed */
 bool sd_path_is_script(const char *path);  /* begins with "#!" */
 bool sd_path_has_suffix(const char *path, const char *suffix);

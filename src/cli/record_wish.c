@@ -233,18 +233,6 @@ static int name_export(struct sd_arena *a, const struct sd_command *c,
     return out->capture ? 0 : sd_no_memory();
 }
 
-static int check_free(const char *path, enum sd_create_flags create)
-{
-    if (sd_path_is_dir(path))
-        return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", path);
-    if (create == SD_CREATE_NEW && sd_path_exists(path))
-        return sd_fail(SD_EEXISTS,
-                       "%s is there already; choose another name, or --force to "
-                       "overwrite it",
-                       path);
-    return 0;
-}
-
 int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
                          const struct sd_record_wish *wish, const char *name,
                          enum sd_create_flags create, struct sd_naming *out)
@@ -257,10 +245,10 @@ int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
     if (wish->format && !is_capture(wish->format)) {
         rc = name_export(a, c, wish->format, name, out);
         if (rc == 0)
-            rc = check_free(out->export, create);
+            rc = sd_naming_check_free(out->export, create);
     } else if (wish->format && output) {
         out->capture = output;
-        rc = check_free(output, create);
+        rc = sd_naming_check_free(output, create);
     } else {
         rc = sd_naming_choose(a, output, name, create, out);
     }
@@ -277,5 +265,5 @@ int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
                        "--capture and -o name the same file, %s: one would overwrite "
                        "the other",
                        out->capture);
-    return check_free(out->capture, create);
+    return sd_naming_check_free(out->capture, create);
 }

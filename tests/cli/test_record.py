@@ -227,6 +227,14 @@ def test_no_flame_graph_of_nothing(folder):
     contains(result.err, "no samples for a flame graph")
 
 
+def test_what_is_no_file_is_not_replaced(folder):
+    """Said before anything is recorded."""
+    os.symlink("target.txt", os.path.join(folder, "link.txt"))
+    result = sonde("record", "-f", "raw", "-o", "link.txt", "--force", "--", "true", cwd=folder)
+    equal((result.status, os.listdir(folder)), (1, ["link.txt"]), "status and files (%s)" % result.err)
+    contains(result.err, "not a regular file")
+
+
 def test_existing_files(folder):
     write(folder, "x.svg", "mine")
     result = sonde("record", "-f", "raw", "-o", "x.svg", "--", "true", cwd=folder)
