@@ -68,6 +68,7 @@ int sd_analyse_threads(const struct sd_profile *p, struct sd_view *v);
 /* The figures of run's one-line summary. */
 struct sd_summary {
     uint64_t wall_ns, cpu_ns;
+    bool has_cpu;       /* CPU time was read at all */
     int64_t peak_bytes; /* -1: not known */
     uint32_t n_processes, n_threads;
     uint64_t n_points, n_spans;

@@ -70,6 +70,7 @@ static void add_process(const struct sd_profile *p, sd_track_id process,
 
     out->n_processes++;
     out->n_threads += threads_of(p, process, found);
+    out->has_cpu |= cpu != NULL;
     if (cpu && cpu->sum.total > 0)
         out->cpu_ns += (uint64_t)cpu->sum.total;
     if (peak > out->peak_bytes)
@@ -143,8 +144,10 @@ int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
     rc = add_processes(p, out);
     if (rc == 0)
         rc = raise_peak(p, out);
-    if (!p->window.is_set && meta_number(p, "run.cpu_ns", &n) &&
-        (uint64_t)n > out->cpu_ns)
-        out->cpu_ns = (uint64_t)n;
+    if (!p->window.is_set && meta_number(p, "run.cpu_ns", &n)) {
+        out->has_cpu = true;
+        if ((uint64_t)n > out->cpu_ns)
+            out->cpu_ns = (uint64_t)n;
+    }
     return rc;
 }

@@ -257,7 +257,11 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     sd_json_string(&j, p->complaint);
     put_health_json(&j, &p->health);
     put_number(&j, "wall_ns", f.wall_ns);
-    put_number(&j, "cpu_ns", f.cpu_ns);
+    sd_json_key(&j, "cpu_ns");
+    if (f.has_cpu)
+        sd_json_uint(&j, f.cpu_ns);
+    else
+        sd_json_null(&j);
     sd_json_key(&j, "meta");
     sd_json_object(&j);
     for (size_t i = 0; i < p->n_metas; i++) {

@@ -302,7 +302,10 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
     sd_json_key(j, "wall_ns");
     sd_json_uint(j, f.wall_ns);
     sd_json_key(j, "cpu_ns");
-    sd_json_uint(j, f.cpu_ns);
+    if (f.has_cpu)
+        sd_json_uint(j, f.cpu_ns);
+    else
+        sd_json_null(j);
     sd_json_key(j, "peak_rss_bytes");
     if (f.peak_bytes < 0)
         sd_json_null(j);
@@ -415,8 +418,9 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
         to->bad = true;
         return;
     }
-    sd_buf_printf(to, "%s wall, %s CPU", in_seconds(wall, f.wall_ns),
-                  in_seconds(cpu, f.cpu_ns));
+    sd_buf_printf(to, "%s wall", in_seconds(wall, f.wall_ns));
+    if (f.has_cpu)
+        sd_buf_printf(to, ", %s CPU", in_seconds(cpu, f.cpu_ns));
     if (f.peak_bytes >= 0)
         sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
     put_samples(to, p, &f);
