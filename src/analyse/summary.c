@@ -51,13 +51,14 @@ struct sd_process *sd_survey_processes(const struct sd_profile *p)
     return found;
 }
 
-/* As the system counted them, or else those that recorded something. */
+/* As many as were seen: those that recorded something, or as many as the system counted
+ * at one time, which knows those that are no Python's, but none that came and went. */
 static uint32_t threads_of(const struct sd_profile *p, sd_track_id process,
                            const struct sd_process *found)
 {
     const struct sd_series *s = sd_profile_series(p, process, "threads");
 
-    if (s && s->sum.max > 0 && s->sum.max < INT32_MAX)
+    if (s && s->sum.max > found->n_threads && s->sum.max < INT32_MAX)
         return (uint32_t)s->sum.max;
     return found->n_threads;
 }
