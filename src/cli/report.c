@@ -318,13 +318,22 @@ static struct sd_filter read_filter(const struct sd_option_value *v)
     };
 }
 
+static int check_times(const struct sd_option_value *v)
+{
+    if (v[OPT_TO].is_given && v[OPT_TO].number <= v[OPT_FROM].number)
+        return sd_fail(SD_EUSAGE, "--to must be later than --from");
+    return 0;
+}
+
 static int read_asked(const struct sd_command *c, struct asked *a)
 {
     int rc;
 
     *a = (struct asked){ .v = c->values, .words = c->words, .n_words = c->n_words };
     a->filter = read_filter(a->v);
-    rc = choose_form(a->v, &a->form);
+    rc = check_times(a->v);
+    if (rc == 0)
+        rc = choose_form(a->v, &a->form);
     if (rc == 0)
         rc = read_pictures(a);
     return rc < 0 ? rc : read_tables(a);
