@@ -311,14 +311,16 @@ struct unit {
     uint64_t factor;
 };
 
-/* Reads "12" or "1.5" in exact arithmetic, as whole units and as billionths of one;
- * returns what follows, or NULL.  Digits beyond the ninth after the point are below
- * a nanosecond or a byte and are dropped. */
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* Reads "12", "1.5" or ".5" in exact arithmetic, as whole units and as billionths of
+ * one; returns what follows, or NULL.  Digits beyond the ninth after the point are
+ * below a nanosecond or a byte and are dropped. */
 static const char *read_decimal(const char *s, uint64_t *whole, uint64_t *billionths)
 {
     uint64_t place = 100000000;
 
-    if (*s < '0' || *s > '9')
+    if (!is_digit(s[0]) && !(s[0] == '.' && is_digit(s[1])))
         return NULL;
     *whole = *billionths = 0;
     for (; *s >= '0' && *s <= '9'; s++) {

@@ -247,6 +247,7 @@ TEST(durations_are_read_with_their_unit)
     CHECK(duration_is("2 min", 120000000000));
     CHECK(duration_is("10", 10000000000)); /* seconds */
     CHECK(duration_is("0.01", 10000000));
+    CHECK(duration_is(".4", 400000000));
     CHECK(duration_is("250us", 250000));
     CHECK(duration_is("250\xC2\xB5s", 250000));
     CHECK(duration_is("7ns", 7));
@@ -265,7 +266,7 @@ TEST(what_is_no_duration_is_refused)
                                        "-1s",
                                        "+1s",
                                        "1.s",
-                                       ".5s",
+                                       ".s",
                                        "1..5",
                                        "1e3",
                                        "0x10",
