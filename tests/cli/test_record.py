@@ -227,6 +227,25 @@ def test_no_flame_graph_of_nothing(folder):
     contains(result.err, "no samples for a flame graph")
 
 
+def test_code_that_comes_and_goes(folder):
+    """What exec compiles gets the address of what was freed: it is known anew at the first look."""
+    write(folder, "many.py", """
+import time
+def make(k):
+    exec("def made%d():\\n  end = time.time() + 0.15\\n  while time.time() < end: pass\\nmade%d()" % (k, k), {"time": time})
+for i in range(8):
+    make(i)
+""")
+    result = sonde("record", "-r", "300", "-f", "raw", "-o", "x.txt", "--python", PYTHON, "many.py", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    with open(os.path.join(folder, "x.txt")) as f:
+        stacks = [line.rsplit(" ", 1) for line in f if "make (" in line]
+    seen = {name for name in ("made%d" % i for i in range(8)) if any(name + " (" in stack for stack, n in stacks)}
+    equal(len(seen), 8, "functions that were seen, of %r" % stacks)
+    partial = sum(int(n) for stack, n in stacks if "[partial]" in stack)
+    assert partial * 10 < sum(int(n) for stack, n in stacks), stacks
+
+
 def test_what_is_no_file_is_not_replaced(folder):
     """Said before anything is recorded."""
     os.symlink("target.txt", os.path.join(folder, "link.txt"))

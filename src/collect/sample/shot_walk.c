@@ -166,6 +166,31 @@ static bool is_entry_of(const struct sd_layout *l, const uint8_t *p)
     return l->frame_is_entry != SD_NO_OFFSET && p[l->frame_is_entry];
 }
 
+static bool is_likely(const struct sd_shot_walk *w, uint64_t at, size_t upper_chunk,
+                      const struct sd_code *code, uint64_t instr)
+{
+    return sd_code_has_instr(code, w->l, instr) &&
+           (!w->is_in_chunk || fits_below(w, at, code, upper_chunk));
+}
+
+/* A frame that does not fit its code object is torn, or another code object has the
+ * address by now, as happens all the time to what exec() compiles.  Looked at once a
+ * round: without that every stack of the new function would be cut. */
+static const struct sd_code *code_again(struct sd_shot_walk *w,
+                                        const struct sd_code *code)
+{
+    struct sd_codes *codes = w->of->codes;
+    size_t n_retired = 0;
+
+    if (code->checked_ns >= codes->now_ns)
+        return code;
+    w->s->n_calls++;
+    if (sd_codes_verify(codes, w->of->remote, w->of->rt, &code, 1, &n_retired) < 0 ||
+        n_retired == 0)
+        return code;
+    return code_at(w, code->address);
+}
+
 static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk)
 {
     struct sd_shot *s = w->s;
@@ -176,6 +201,8 @@ static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk
     bool at_same_instr, is_sound = agrees(w, s->n_frames == 0, &at_same_instr);
     bool is_late = w->a == w->late && !w->of->is_still;
 
+    if (code && !is_likely(w, at, upper_chunk, code, instr))
+        code = code_again(w, code);
     if (code && w->is_in_chunk && !fits_below(w, at, code, upper_chunk))
         w->n_cut = s->n_frames; /* this one may be right: those above it are not */
     if (!code || !is_sound || is_late || !sd_code_has_instr(code, w->l, instr))
