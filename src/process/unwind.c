@@ -153,7 +153,7 @@ int sd_unwind_check(void)
 }
 
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    sd_symbol_judge judge)
+                    struct sd_unwind_lines *lines, sd_symbol_judge judge)
 {
     struct sd_unwinder *u = sd_zalloc(sizeof *u);
     int rc;
@@ -167,6 +167,7 @@ int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
         return rc;
     }
     u->remote = r;
+    u->lines = lines;
     u->judge = judge;
     u->texts.arena = &u->arena;
     u->callbacks =
@@ -206,9 +207,9 @@ int sd_unwind_check(void)
 }
 
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    sd_symbol_judge judge)
+                    struct sd_unwind_lines *lines, sd_symbol_judge judge)
 {
-    (void)r, (void)judge;
+    (void)r, (void)lines, (void)judge;
     *out = NULL;
     return sd_unwind_check();
 }

@@ -76,12 +76,18 @@ enum sd_unwind_end {
 
 struct sd_unwinder;
 
+/* Source files and lines, read once for the unwinders of several processes. */
+struct sd_unwind_lines;
+int sd_unwind_lines_new(struct sd_unwind_lines **out); /* SD_ELACKS, SD_ENOMEM */
+void sd_unwind_lines_free(struct sd_unwind_lines *l);  /* free(NULL) is fine */
+
 /* Whether native stacks can be unwound here at all: SD_ELACKS with a sentence. */
 int sd_unwind_check(void);
 
-/* On success *out is the caller's; `r` must live longer. */
+/* On success *out is the caller's; `r` must live longer, and `lines`, which may be
+ * NULL: then there are none. */
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    sd_symbol_judge judge);
+                    struct sd_unwind_lines *lines, sd_symbol_judge judge);
 void sd_unwinder_free(struct sd_unwinder *u); /* free(NULL) is fine */
 
 /* The functions of a copy, innermost first, in *frames: borrowed until the next call.

@@ -180,6 +180,8 @@ static int add_module(struct sd_unwinder *u, const struct group *g)
     m->dev = g->first->dev;
     m->inode = g->first->inode;
     m->path = u->texts.items[path].p;
+    m->first = *g->first;
+    m->first.path = m->path;
     rc = is_of_memory(g->first) ? read_image(m, u->remote)
                                 : read_file(m, u->remote, g->first);
     if (rc == 0)

@@ -23,7 +23,8 @@ struct sd_unwind_module { /* a mapped file with code */
     uint64_t start, end;
     uint64_t dev, inode;
     uint64_t bias;
-    const char *path; /* in the unwinder's arena */
+    const char *path;        /* in the unwinder's arena */
+    struct sd_mapping first; /* of its mappings */
     struct sd_elf elf;
     void *image; /* owned; a file that is in memory alone (vdso), else NULL */
     size_t n_image;
@@ -36,6 +37,7 @@ struct sd_unwind_module { /* a mapped file with code */
 struct sd_unwinder {
     struct sd_dw dw;
     const struct sd_remote *remote; /* borrowed */
+    struct sd_unwind_lines *lines;  /* borrowed; or NULL */
     sd_symbol_judge judge;
     Dwfl *dwfl; /* NULL: before the first look at the mapped files */
     Dwfl_Callbacks callbacks;
@@ -72,5 +74,9 @@ struct sd_unwind_module *sd_unwind_module_at(struct sd_unwinder *u, uint64_t add
 /* Never NULL but without memory.  `address` is inside the instruction. */
 const struct sd_symbol *sd_unwind_symbol(struct sd_unwinder *u, uint64_t address);
 void sd_unwind_names_release(struct sd_unwind_module *m);
+/* The source file and line of an address; NULL: not known.  Borrowed until `l` ends. */
+const char *sd_unwind_lines_at(struct sd_unwind_lines *l,
+                               const struct sd_unwind_module *m, uint64_t address,
+                               uint32_t *line);
 #endif
 #endif

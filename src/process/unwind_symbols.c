@@ -300,20 +300,6 @@ static bool has_table(const struct sd_unwind_module *m, uint64_t address)
     return is_found;
 }
 
-/* Of an address: the source file and line, where debug information has them. */
-static const char *source_of(const struct sd_unwind_module *m, uint64_t address,
-                             uint32_t *line)
-{
-    const struct sd_dw *dw = &m->of->dw;
-    Dwfl_Line *found = dw->dwfl_module_getsrc(m->dwfl, address);
-    int number = 0;
-    const char *file =
-        found ? dw->dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
-
-    *line = number > 0 ? (uint32_t)number : 0;
-    return file;
-}
-
 static struct sd_symbol *new_function(struct sd_unwinder *u, struct sd_unwind_module *m,
                                       const struct sd_unwind_name *name, uint64_t start)
 {
@@ -334,7 +320,8 @@ static struct sd_symbol *new_function(struct sd_unwinder *u, struct sd_unwind_mo
         s->name = text_of(u, text, (size_t)n);
         s->is_nameless = true;
     }
-    file = m->dwfl && name ? source_of(m, start, &s->first_line) : NULL;
+    file =
+        m->dwfl && name ? sd_unwind_lines_at(u->lines, m, start, &s->first_line) : NULL;
     s->file = file ? text_of(u, file, strlen(file)) : m->path;
     if (!s->name || !s->file)
         return NULL;
@@ -365,7 +352,8 @@ static uint32_t line_at(const struct sd_unwind_module *m, const struct sd_symbol
                         uint64_t address)
 {
     uint32_t line;
-    const char *file = s->first_line ? source_of(m, address, &line) : NULL;
+    const char *file =
+        s->first_line ? sd_unwind_lines_at(m->of->lines, m, address, &line) : NULL;
 
     return file && strncmp(file, s->file, N_NAME_MAX) == 0 ? line : 0;
 }

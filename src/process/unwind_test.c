@@ -73,6 +73,7 @@ static pid_t start(int n)
 
 struct looked { /* at a child */
     struct sd_remote remote;
+    struct sd_unwind_lines *lines;
     struct sd_unwinder *unwinder;
     struct sd_stack_copy copy;
     uint8_t *bytes;
@@ -108,7 +109,8 @@ static void look(struct looked *l, pid_t pid, size_t n_bytes)
 
     *l = (struct looked){ .remote = SD_REMOTE_NONE };
     CHECK(sd_remote_open(&l->remote, pid) == 0);
-    CHECK(sd_unwinder_new(&l->unwinder, &l->remote, NULL) == 0);
+    CHECK(sd_unwind_lines_new(&l->lines) == 0);
+    CHECK(sd_unwinder_new(&l->unwinder, &l->remote, l->lines, NULL) == 0);
     copy_registers(&l->copy, pid);
     l->bytes = sd_alloc(n_bytes);
     l->copy.from = l->copy.registers[SD_UNWIND_SP] - 128;
@@ -129,6 +131,7 @@ static void finish(struct looked *l, pid_t pid)
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     sd_unwinder_free(l->unwinder);
+    sd_unwind_lines_free(l->lines);
     sd_remote_close(&l->remote);
     sd_free(l->bytes);
 }
@@ -221,13 +224,16 @@ TEST(unwind_without_memory_ends_and_leaks_nothing)
 
     look(&l, pid, 256 << 10);
     for (k = 1; k < 400; k += 7) {
+        struct sd_unwind_lines *lines = NULL;
         struct sd_unwinder *u = NULL;
 
         sd_mem_fail_at(k, true);
-        if (sd_unwinder_new(&u, &l.remote, NULL) == 0)
+        sd_unwind_lines_new(&lines);
+        if (sd_unwinder_new(&u, &l.remote, lines, NULL) == 0)
             sd_unwinder_run(u, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
         sd_mem_fail_at(0, false);
         sd_unwinder_free(u);
+        sd_unwind_lines_free(lines);
     }
     finish(&l, pid);
 }

@@ -50,8 +50,9 @@ struct sd_native {                /* of one process; all zero is a fresh one */
     struct sd_unwinder *unwinder; /* owned; NULL before the first use */
     uint8_t *copy;                /* owned */
     size_t cap;
-    struct sd_stack_copy of; /* what is in it */
-    bool cannot;             /* there is no unwinder: every stack is marked */
+    struct sd_stack_copy of;       /* what is in it */
+    struct sd_unwind_lines *lines; /* borrowed; or NULL */
+    bool cannot;                   /* there is no unwinder: every stack is marked */
 };
 void sd_native_release(struct sd_native *n);
 

@@ -17,6 +17,7 @@ struct sd_sampler {
     struct sd_tree tree; /* each member's of_user is a struct sd_target */
     struct sd_follow follow;
     struct sd_sample_counts counts;
+    struct sd_unwind_lines *lines; /* owned; options.native, else NULL */
     uint64_t next_look_ns;
     uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
     struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
@@ -30,6 +31,7 @@ static struct sd_round round_of(struct sd_sampler *s,
                               .counts = &s->counts,
                               .listener = listener,
                               .now_ns = sd_clock_ns(),
+                              .lines = s->lines,
                               .to = s->to,
                               .from = s->from };
 }
@@ -63,7 +65,7 @@ int sd_sampler_open(struct sd_sampler **out, pid_t root,
         return sd_no_memory();
     s->options = *options;
     sd_follow_init(&s->follow);
-    rc = options->native ? sd_unwind_check() : 0;
+    rc = options->native ? sd_unwind_lines_new(&s->lines) : 0;
     if (rc == 0)
         rc = sd_tree_init(&s->tree, root);
     if (rc == 0 && (flags & SD_SAMPLER_NEEDS_PYTHON))
@@ -84,6 +86,7 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
         return;
     for (i = 0; i < s->tree.n; i++)
         sd_target_free(s->tree.members[i].of_user, listener);
+    sd_unwind_lines_free(s->lines);
     sd_follow_end(&s->follow);
     sd_tree_release(&s->tree);
     sd_free(s);

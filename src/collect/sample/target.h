@@ -99,7 +99,8 @@ struct sd_round {
     struct sd_sample_counts *counts;
     const struct sd_listener *listener;
     uint64_t now_ns;
-    struct iovec *to, *from; /* SD_REMOTE_RANGES each */
+    struct iovec *to, *from;       /* SD_REMOTE_RANGES each */
+    struct sd_unwind_lines *lines; /* options.native */
 };
 
 struct sd_target *sd_target_new(pid_t pid, size_t member); /* NULL: no memory */
