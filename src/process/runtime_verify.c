@@ -276,6 +276,7 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
     const struct timespec pause = { 0, PAUSE_NS };
     struct sd_python_threads t = { 0 };
     struct look seen = { 0 };
+    uint64_t first;
     int rc = 0, tries;
 
     for (tries = 0; tries < N_TRIES; tries++) {
@@ -292,6 +293,10 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
     }
     if (rc == 0)
         check_gil(rt, r, &t);
+    /* A child of vfork has its parent's Python until its exec, which may come while we
+     * look: then nothing is where it was, and that is no fault of the layout. */
+    if (rc == SD_EFORMAT && sd_remote_u64(r, rt->address, &first) < 0)
+        rc = sd_fail(SD_EABSENT, "process %d has become another program", (int)r->pid);
     sd_python_threads_release(&t);
     return rc;
 }
