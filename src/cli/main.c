@@ -52,6 +52,24 @@ static int print_version(bool as_pyspy)
     return sd_finish_stdout(&out, 0);
 }
 
+/* As py-spy does: help that nobody asked for goes to stderr, with status 2. */
+static int print_pyspy_overview(bool is_asked_for)
+{
+    static const char *const verbs[] = { "record", "top", "dump", "completions" };
+    struct sd_verb verb;
+    struct sd_out out;
+
+    sd_out_to_fd(&out, is_asked_for ? STDOUT_FILENO : STDERR_FILENO);
+    sd_out_text(&out, "Usage: py-spy <COMMAND>\n\nCommands:\n");
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (sd_verb_find(verbs[i], &verb) == 0)
+            sd_out_printf(&out, "  %-12s %s\n", verb.name, verb.summary);
+    sd_out_text(&out,
+                "\n`py-spy COMMAND --help` tells more. This is sonde " SONDE_VERSION
+                " under the name of py-spy.\n");
+    return sd_finish_stdout(&out, is_asked_for ? 0 : 2);
+}
+
 static size_t count_values(const struct sd_option_table *tables, size_t n)
 {
     size_t count = 0;
@@ -132,6 +150,8 @@ int main(int argc, char **argv)
         return say_misread(rc, "");
     if (values[SD_COMMON_VERBOSE + 1].number)
         return print_version(as_pyspy);
+    if (n_words == 0 && as_pyspy)
+        return print_pyspy_overview(values[SD_COMMON_HELP].number != 0);
     if (n_words == 0)
         return sd_print_overview();
     rc = sd_verb_find(argv[1], &verb);

@@ -279,6 +279,9 @@ def test_called_as_py_spy(folder):
     names = [n for n in os.listdir(folder) if re.fullmatch(r"python[\d.]*-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[+-]\d{4}\.svg", n)]
     equal(len(names), 1, "flame graphs with py-spy's name, of %r" % os.listdir(folder))
     contains(run([link, "--version"]).out, "py-spy 0.")
+    contains(run([link, "--help"]).out, "Usage: py-spy <COMMAND>")
+    result = run([link])
+    equal((result.status, result.out, result.err.split("\n")[0]), (2, "", "Usage: py-spy <COMMAND>"), "of no command")
     contains(run([link, "completions", "bash"]).out, "complete")
 
 
