@@ -235,11 +235,16 @@ static int read_list(struct sd_target *t, struct sd_round *round)
     return rc;
 }
 
-/* New threads are put at the head of the list. */
+/* New threads are put at the head of the list, and so are new interpreters. */
 static bool has_new_head(struct sd_target *t)
 {
+    uint64_t newest = 0;
     size_t i;
 
+    if (sd_remote_u64(&t->remote, t->rt.address + t->rt.layout.runtime_interpreters,
+                      &newest) == 0 &&
+        newest && !sd_target_interpreter(t, newest))
+        return true;
     for (i = 0; i < t->n_interpreters; i++) {
         struct sd_target_interpreter *x = &t->interpreters[i];
         uint64_t head;
