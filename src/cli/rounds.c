@@ -24,13 +24,21 @@ static void thread_ends(void *of, void *of_thread)
 
 /* --- The thread.  It holds the lock but where it waits. */
 
+/* The sampler goes on counting: it numbers processes by it. */
+static void count(struct sd_rounds *r, const struct sd_sample_counts *all)
+{
+#define COUNT(name, meaning) r->counts.name = all->name - r->before.name;
+#include "collect/sample/counts.def"
+#undef COUNT
+}
+
 static void note(struct sd_rounds *r, struct sd_sampler *s, uint64_t n_missed)
 {
     const struct sd_tree *tree = sd_sampler_tree(s);
     const char *version = sd_sampler_version(s, 0);
 
     sd_sampler_counts(s)->missed += n_missed;
-    r->counts = *sd_sampler_counts(s);
+    count(r, sd_sampler_counts(s));
     r->n_processes = tree->n - tree->n_gone;
     for (size_t i = 1; i < tree->n && !*version; i++)
         version = sd_sampler_version(s, i);
@@ -187,6 +195,10 @@ void sd_rounds_reset(struct sd_rounds *r)
 {
     pthread_mutex_lock(&r->lock);
     sd_tally_reset(&r->tally);
+#define COUNT(name, meaning) r->before.name += r->counts.name;
+#include "collect/sample/counts.def"
+#undef COUNT
+    r->counts = (struct sd_sample_counts){ 0 };
     r->sampled_ns = 0;
     r->turned_ns = sd_clock_ns();
     pthread_mutex_unlock(&r->lock);

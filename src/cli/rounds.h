@@ -21,7 +21,8 @@ struct sd_rounds {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;
     struct sd_tally tally;
-    struct sd_sample_counts counts;
+    struct sd_sample_counts counts; /* since the last reset, */
+    struct sd_sample_counts before; /* and up to it */
     uint64_t period_ns;
     bool is_paused, must_stop;
     bool has_opened, has_ended; /* the sampler was tried; no process is left */

@@ -228,7 +228,8 @@ static int watch(struct sd_top *t, struct asked *a, pid_t pid,
         return rc;
     t->rounds = &rounds;
     rc = show(t, a);
-    if (rc == 0 && t->shown.has_ended && t->shown.counts.samples == 0)
+    if (rc == 0 && t->shown.has_ended && t->shown.counts.samples == 0 &&
+        rounds.before.samples == 0)
         rc = sd_fail(SD_EGONE, "it ended before a Python thread was seen in it");
     sd_top_release(&t->shown);
     sd_rounds_stop(&rounds);
