@@ -259,16 +259,13 @@ static int draw(struct maker *m)
 
 /* --- What was recorded */
 
-/* Of captures that were merged the sum; UINT64_MAX: not said. */
+/* UINT64_MAX: not said. */
 static uint64_t said(const struct sd_profile *p, const char *key)
 {
-    uint64_t sum = UINT64_MAX, n;
+    const char *text = sd_profile_meta(p, key);
+    uint64_t n;
 
-    for (size_t i = 0; i < p->n_metas; i++)
-        if (strcmp(p->metas[i].key, key) == 0 &&
-            sd_text_parse_number(p->metas[i].value, &n))
-            sum = sum == UINT64_MAX ? n : sum + n;
-    return sum;
+    return text && sd_text_parse_number(text, &n) ? n : UINT64_MAX;
 }
 
 static void put_count(struct sd_buf *to, const char *before, uint64_t n,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/define.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 /* The first strings of every profile. */
 enum { STRING_LOST, STRING_TOO_MANY, STRING_PARTIAL };
@@ -619,6 +622,38 @@ static bool has_meta(const struct sd_profile *p, const char *key, const char *va
     return false;
 }
 
+/* Counts of the sampler: those of several captures are one sum.  What was asked for and
+ * the longest of something are no counts. */
+static bool is_count(const char *key)
+{
+    return strncmp(key, "sample.", 7) == 0 && strcmp(key, "sample.asked_per_s") != 0 &&
+           strcmp(key, "sample.still_most_ns") != 0;
+}
+
+/* 1 when there is a count of this key, which has grown by `value`. */
+static int add_count(struct sd_profile *p, const char *key, const char *value)
+{
+    uint64_t before, more;
+    char text[32];
+    uint32_t sum;
+
+    if (!is_count(key) || !sd_text_parse_number(value, &more))
+        return 0;
+    for (size_t i = 0; i < p->n_metas; i++) {
+        int n, rc;
+
+        if (p->metas[i].key != key || !sd_text_parse_number(p->metas[i].value, &before))
+            continue;
+        n = snprintf(text, sizeof text, "%" PRIu64, before + more);
+        rc = sd_define_string(p, text, (size_t)n, &sum);
+        if (rc < 0)
+            return rc;
+        p->metas[i].value = text_of(p, sum);
+        return 1;
+    }
+    return 0;
+}
+
 int sd_profile_add_meta(struct sd_profile *p, const char *key, size_t key_n,
                         const char *value, size_t value_n)
 {
@@ -632,6 +667,9 @@ int sd_profile_add_meta(struct sd_profile *p, const char *key, size_t key_n,
     rc = sd_define_string(p, value, value_n, &v);
     if (rc < 0)
         return rc;
+    rc = add_count(p, text_of(p, k), text_of(p, v));
+    if (rc != 0)
+        return rc < 0 ? rc : 0;
     if (p->n_metas >= SD_METAS_MAX || has_meta(p, text_of(p, k), text_of(p, v)))
         return 0; /* interned, so the same text is the same pointer */
     metas = sd_grow_array(p->metas, &p->cap_metas, p->n_metas + 1, sizeof *metas);

@@ -338,6 +338,31 @@ TEST(profile_refuses_filters_that_name_nothing)
     sd_made_release(&m);
 }
 
+/* Also where two captures say the same number, which any other fact would do once. */
+TEST(profile_adds_the_counts_of_samplers)
+{
+    struct sd_made m;
+    struct sd_profile *one, *other;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    sd_made_meta(&m, "sample.missed", "116");
+    sd_made_meta(&m, "sample.asked_per_s", "200");
+    sd_made_meta(&m, "sample.python", "3.11.7");
+    sd_made_end(&m, 0);
+    one = sd_made_load(&m, NULL);
+    other = sd_made_load(&m, NULL);
+    CHECK(strcmp(sd_profile_meta(one, "sample.missed"), "116") == 0);
+    CHECK(sd_profile_merge(one, other) == 0);
+    CHECK(strcmp(sd_profile_meta(one, "sample.missed"), "232") == 0);
+    CHECK(strcmp(sd_profile_meta(one, "sample.asked_per_s"), "200") == 0);
+    CHECK(strcmp(sd_profile_meta(one, "sample.python"), "3.11.7") == 0);
+    CHECK(one->n_metas == 3);
+    sd_profile_free(other);
+    sd_profile_free(one);
+    sd_made_release(&m);
+}
+
 TEST(profile_keeps_facts_and_notes)
 {
     struct sd_made m;
