@@ -76,4 +76,18 @@ struct sd_summary {
 };
 /* 0 or SD_ENOMEM: then the figures are not to be shown. */
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out);
+
+/* What became of the samples of a recording. */
+struct sd_sample_account {
+    uint64_t samples;       /* in the file */
+    uint64_t missed;        /* rounds that came too late */
+    uint64_t lost;          /* not read, or taken and not in the file */
+    uint64_t partial, idle; /* of the samples */
+};
+/* As the capture says; false when it says nothing, as one that is still written. */
+bool sd_account_of(const struct sd_profile *p, struct sd_sample_account *out);
+/* `a->samples` are those that were taken.  What is missing of them in the file was lost
+ * on the way there, and only the file knows how many: a full disk is noticed after the
+ * sampler has let go of a sample. */
+void sd_account_settle(struct sd_sample_account *a, const struct sd_profile *p);
 #endif

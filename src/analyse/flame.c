@@ -292,18 +292,23 @@ static void put_rate(struct sd_buf *to, const struct sd_profile *p)
 
 static void put_losses(struct sd_buf *to, const struct sd_profile *p)
 {
-    static const char *const keys[][2] = { { "sample.missed", " missed" },
-                                           { "sample.lost", " lost" },
-                                           { "sample.partial", " partial" },
-                                           { "sample.idle", " idle" } };
+    struct sd_sample_account a;
+    bool is_settled = sd_account_of(p, &a);
+    const struct {
+        const char *key, *word;
+        uint64_t n;
+    } all[] = { { "sample.missed", " missed", a.missed },
+                { "sample.lost", " lost", a.lost },
+                { "sample.partial", " partial", a.partial },
+                { "sample.idle", " idle", a.idle } };
     const char *before = p->window.is_set ? "; in the whole run " : "; ";
 
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        uint64_t n = said(p, keys[i][0]);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        uint64_t n = said(p, all[i].key);
 
         if (n == UINT64_MAX)
             continue;
-        put_count(to, before, n, keys[i][1]);
+        put_count(to, before, is_settled ? all[i].n : n, all[i].word);
         before = ", ";
     }
 }

@@ -108,14 +108,49 @@ static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
     return 0;
 }
 
-static uint64_t count_samples(const struct sd_profile *p)
+/* Those that have all of these marks. */
+static uint64_t count_marked(const struct sd_profile *p, uint32_t flags)
 {
     uint32_t column = sd_profile_sample_metric(p, "samples");
     int64_t n = 0;
 
     for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++)
-        n = sd_amount_add(n, p->sample_values[column][i]);
+        if ((p->samples[i].flags & flags) == flags)
+            n = sd_amount_add(n, p->sample_values[column][i]);
     return (uint64_t)n;
+}
+
+static uint64_t count_samples(const struct sd_profile *p) { return count_marked(p, 0); }
+
+void sd_account_settle(struct sd_sample_account *a, const struct sd_profile *p)
+{
+    uint64_t n = count_samples(p);
+
+    if (n >= a->samples)
+        return;
+    a->lost += a->samples - n;
+    a->samples = n;
+    a->partial = count_marked(p, SD_SAMPLE_PARTIAL);
+    a->idle = count_marked(p, SD_SAMPLE_IDLE);
+}
+
+bool sd_account_of(const struct sd_profile *p, struct sd_sample_account *out)
+{
+    int64_t n;
+
+    *out = (struct sd_sample_account){ 0 };
+    if (!meta_number(p, "sample.samples", &n))
+        return false;
+    out->samples = (uint64_t)n;
+    out->missed = meta_number(p, "sample.missed", &n) ? (uint64_t)n : 0;
+    out->lost = meta_number(p, "sample.lost", &n) ? (uint64_t)n : 0;
+    out->partial = meta_number(p, "sample.partial", &n) ? (uint64_t)n : 0;
+    out->idle = meta_number(p, "sample.idle", &n) ? (uint64_t)n : 0;
+    if (!p->is_part)
+        sd_account_settle(out, p);
+    else if (meta_number(p, "sample.unwritten", &n))
+        out->lost += (uint64_t)n;
+    return true;
 }
 
 uint64_t sd_run_wall_ns(const struct sd_profile *p)

@@ -307,6 +307,18 @@ static void say_why_none(const struct record *r)
             r->target.argv[0] ? r->target.argv[0] : r->target.name);
 }
 
+/* The file is read back only where it can hold less than was taken. */
+static void settle(const struct record *r, struct sd_sample_account *out)
+{
+    const struct sd_recording *rec = &r->recording;
+    struct sd_profile *p = NULL;
+
+    if (rec->has_lost)
+        sd_load_one(&r->command, rec->naming.capture, NULL, &p);
+    sd_summary_account(rec, p, out);
+    sd_profile_free(p);
+}
+
 static int export(const struct record *r)
 {
     const struct sd_naming *names = &r->recording.naming;
@@ -327,8 +339,10 @@ static int show(const struct record *r)
     const struct sd_recording *rec = &r->recording;
     bool is_quiet = sd_loudness_of(&r->command) == SD_QUIET;
     bool has_none = rec->sampled.counts.samples == 0;
+    struct sd_sample_account account;
     int rc = 0;
 
+    settle(r, &account); /* before the capture goes */
     if (has_none)
         say_why_none(r);
     if (rec->naming.export)
@@ -340,7 +354,7 @@ static int show(const struct record *r)
             sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
     }
     if (!is_quiet)
-        sd_summary_account(&rec->sampled);
+        sd_summary_say_account(&account);
     /* py-spy is content when threads were seen and none did what was asked for: with
      * --gil a sleeping program has no samples. */
     if (r->command.is_pyspy && rec->sampled.counts.processes)

@@ -120,6 +120,7 @@ void sd_recording_finish(struct sd_recording *r, int32_t status)
     r->n_joined = sd_capture_n_joined(r->capture);
     rc = sd_capture_finish(r->capture, status, &counts);
     r->capture = NULL;
+    r->has_lost = rc < 0 || counts.lost || counts.write_error || r->sampled.unwritten;
     say_losses(r, rc, &counts);
 }
 

@@ -26,6 +26,7 @@ struct sd_recording { /* all zero, then command, chosen, create and naming are s
     struct sd_writer *writer;        /* our own way into the capture, or NULL */
     struct sd_sample_result sampled; /* once stopped */
     bool has_sampled;                /* `sample` was one of the collectors */
+    bool has_lost;                   /* events, on their way into the file */
     int n_joined;                    /* processes that recorded from inside */
 };
 

@@ -72,11 +72,12 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
 
 void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p)
 {
-    const struct sd_sample_counts *n = &r->sampled.counts;
+    struct sd_sample_account account;
     struct sd_buf words = { 0 };
 
-    if (n->lost || n->partial || r->sampled.unwritten)
-        sd_summary_account(&r->sampled);
+    sd_summary_account(r, p, &account);
+    if (account.lost || account.partial)
+        sd_summary_say_account(&account);
     sd_summary_words(&words, p);
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
@@ -86,18 +87,32 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p)
     put_sections(r->command, p);
 }
 
-void sd_summary_account(const struct sd_sample_result *s)
+void sd_summary_account(const struct sd_recording *r, const struct sd_profile *p,
+                        struct sd_sample_account *out)
 {
-    const struct sd_sample_counts *n = &s->counts;
+    const struct sd_sample_counts *n = &r->sampled.counts;
+    uint64_t unwritten = p ? 0 : r->sampled.unwritten;
+
+    *out = (struct sd_sample_account){ .samples = n->samples - unwritten,
+                                       .missed = n->missed,
+                                       .lost = n->lost + unwritten,
+                                       .partial = n->partial,
+                                       .idle = n->idle };
+    if (p)
+        sd_account_settle(out, p);
+}
+
+void sd_summary_say_account(const struct sd_sample_account *a)
+{
     char samples[SD_TEXT_MAX], missed[SD_TEXT_MAX], lost[SD_TEXT_MAX];
     char partial[SD_TEXT_MAX], idle[SD_TEXT_MAX];
 
     sd_say("%s samples (%s missed, %s lost, %s partial, %s idle)",
-           sd_text_count(samples, (int64_t)n->samples),
-           sd_text_count(missed, (int64_t)n->missed),
-           sd_text_count(lost, (int64_t)(n->lost + s->unwritten)),
-           sd_text_count(partial, (int64_t)n->partial),
-           sd_text_count(idle, (int64_t)n->idle));
+           sd_text_count(samples, (int64_t)a->samples),
+           sd_text_count(missed, (int64_t)a->missed),
+           sd_text_count(lost, (int64_t)a->lost),
+           sd_text_count(partial, (int64_t)a->partial),
+           sd_text_count(idle, (int64_t)a->idle));
 }
 
 size_t sd_summary_refusals(const struct sd_profile *p)

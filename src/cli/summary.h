@@ -3,6 +3,7 @@
 #define SD_CLI_SUMMARY_H
 /* summary: the few lines on stderr after a run: what it took, where it went, and what
  * to type next. */
+#include "analyse/analyse.h"
 #include "cli/recording.h"
 #include "cli/say.h"
 #include "profile/profile.h"
@@ -10,7 +11,11 @@
 void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p);
 /* "1,239 samples (0 missed, 0 lost, 2 partial, 310 idle)": what became of every look at
  * a thread. */
-void sd_summary_account(const struct sd_sample_result *s);
+void sd_summary_say_account(const struct sd_sample_account *a);
+/* Of a recording that ended; `p` is what is in its file, NULL where that is not known.
+ */
+void sd_summary_account(const struct sd_recording *r, const struct sd_profile *p,
+                        struct sd_sample_account *out);
 /* Says which processes could not be sampled, and why; returns how many there are. */
 size_t sd_summary_refusals(const struct sd_profile *p);
 /* "wrote train.sonde — look at it: sonde view train.sonde", or what other verb has more

@@ -388,16 +388,19 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 static void put_samples(struct sd_buf *to, const struct sd_profile *p,
                         const struct sd_summary *f)
 {
-    const char *missed = p->window.is_set ? NULL : sd_profile_meta(p, "sample.missed");
     char number[SD_TEXT_MAX];
+    struct sd_sample_account a;
 
     if (f->n_samples == 0)
         return;
     sd_buf_printf(to, ", %s %s", sd_text_count(number, (int64_t)f->n_samples),
                   plural(f->n_samples, "sample", "samples"));
-    if (missed)
-        sd_buf_printf(to, " (%s missed)",
-                      sd_text_count(number, strtoll(missed, NULL, 10)));
+    if (p->window.is_set || !sd_account_of(p, &a))
+        return;
+    sd_buf_printf(to, " (%s missed", sd_text_count(number, (int64_t)a.missed));
+    if (a.lost)
+        sd_buf_printf(to, ", %s lost", sd_text_count(number, (int64_t)a.lost));
+    sd_buf_text(to, ")");
 }
 
 /* In one unit as long as that reads well: the two stand side by side to be compared. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a capture holds so far, added up as if it had just been sampled. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyse/analyse.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/record.h"
@@ -14,13 +14,6 @@ static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
     uint32_t at = sd_profile_sample_metric(p, metric);
 
     return at == UINT32_MAX ? 0 : p->sample_values[at][i];
-}
-
-static uint64_t meta_number(const struct sd_profile *p, const char *key)
-{
-    const char *text = sd_profile_meta(p, key);
-
-    return text ? strtoull(text, NULL, 10) : 0;
 }
 
 static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
@@ -155,6 +148,7 @@ int sd_top_take_file(struct sd_top *t)
 {
     struct sd_top_shown *s = &t->shown;
     struct sd_profile *p = NULL;
+    struct sd_sample_account account;
     const char *version;
     int rc = sd_load_one(t->command, t->file, NULL, &p);
 
@@ -166,8 +160,10 @@ int sd_top_take_file(struct sd_top *t)
         add_total(t, p, i);
     s->of_file.elapsed_ns = p->end_ns;
     make_shares(&s->of_file);
-    s->counts.missed = meta_number(p, "sample.missed");
-    s->counts.lost = meta_number(p, "sample.lost");
+    if (sd_account_of(p, &account)) {
+        s->counts.missed = account.missed;
+        s->counts.lost = account.lost;
+    }
     s->n_processes = count_processes(p);
     s->is_file = true;
     s->has_ended = p->health.is_ended || !p->health.is_running;

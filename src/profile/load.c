@@ -279,6 +279,11 @@ static int load(struct loader *l, struct sd_reader *r)
 
 static uint64_t bounded(uint64_t ns) { return ns < SD_TIME_MAX ? ns : SD_TIME_MAX; }
 
+static bool is_choosy(const struct sd_filter *f)
+{
+    return f && (f->from_ns || f->to_ns || f->track || f->section || f->match);
+}
+
 int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
                            struct sd_profile **out)
 {
@@ -295,6 +300,7 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
         goto out;
     }
     l.p->n_captures = 1;
+    l.p->is_part = is_choosy(filter);
     l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
     l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
     sd_reader_rewind(r);

@@ -402,6 +402,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->n_point_events += from->n_point_events;
         into->n_sample_events += from->n_sample_events;
         into->n_captures += from->n_captures;
+        into->is_part |= from->is_part;
         merge_health(&into->health, &from->health);
     }
     sd_profile_settle(into);

@@ -184,6 +184,7 @@ struct sd_profile {
     uint64_t n_span_events, n_point_events,
         n_sample_events; /* that passed the filter */
     uint32_t n_captures; /* that it was made of */
+    bool is_part;        /* a filter was given: not all of the file */
     struct sd_health health;
     const char *complaint;          /* what is missing, or NULL */
     struct sd_profile_index *index; /* define.h */

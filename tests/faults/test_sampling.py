@@ -3,7 +3,9 @@
 
 With the newest interpreter; what depends on the version is in test_sampler.py.
 """
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,6 +119,29 @@ print("done")
         run(["umount", "-l", disk])
     samples = Samples(os.path.join(folder, "x.sonde"))
     assert len(samples) > 100, "%d samples kept" % len(samples)
+
+
+def test_what_found_no_room_is_lost(folder):
+    """The last line, the report and the picture tell the samples that are in the file; the others are lost."""
+    need(os.geteuid() == 0, "mounting needs root")
+    disk = os.path.join(folder, "tiny")
+    os.mkdir(disk)
+    need(run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]).status == 0, "no tmpfs can be mounted")
+    try:
+        capture, picture = os.path.join(disk, "x.sonde"), os.path.join(folder, "x.svg")
+        done = sonde("record", "-r", "2000", "-o", capture, "--", PYTHON, write(folder, "busy.py", "import time\nwhile time.process_time() < 1.5: pass\n"))
+        report = sonde("report", capture)
+        meta = json.loads(sonde("info", "--json", capture).out)["meta"]
+        equal(sonde("report", "--flame", "-o", picture, capture).status, 0, "status of the picture")
+    finally:
+        run(["umount", "-l", disk])
+    words = re.search(r"([0-9,]+) samples \(([0-9,]+) missed, ([0-9,]+) lost", done.err.splitlines()[-1]).groups()
+    kept, _, lost = (int(w.replace(",", "")) for w in words)
+    taken = int(meta["sample.samples"]) + int(meta["sample.lost"])
+    assert lost > 0 and kept + lost == taken, (done.err, taken)
+    assert "%s samples (%s missed, %s lost)" % words in report.out, report.out[:300]
+    with open(picture) as f:
+        assert "%s missed, %s lost" % words[1:] in f.read()
 
 
 def watch(folder, command, seconds=0.6, rate=300, **how):
