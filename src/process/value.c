@@ -21,6 +21,9 @@ enum type_bits {
 };
 
 enum { N_TYPE_NAME = 64, N_BYTES_MAX = 4096 };
+/* Of an int: bits of one of its digits; so many digits are always written out, and at
+ * most so many, which is 4,300 decimals, where int() itself refuses. */
+enum { DIGIT = 0x3fffffff, SMALL = 3, N_DIGITS_MAX = 477 };
 
 struct writing {
     struct sd_buf *to;
@@ -39,13 +42,53 @@ static size_t room(const struct writing *w)
     return is_full(w) ? 0 : w->end - w->to->n;
 }
 
+/* Digits of 30 bits, the lowest first, become digits of nine decimals: as repr() says
+ * it, by the long division of school.  `digits` is used up. */
+static void put_decimal(struct sd_buf *to, uint32_t *digits, size_t n)
+{
+    uint32_t nines[N_DIGITS_MAX * 30 / 29 + 2];
+    size_t n_nines = 0;
+
+    while (n > 0) {
+        uint64_t rest = 0;
+
+        for (size_t i = n; i-- > 0;) {
+            rest = rest << 30 | digits[i];
+            digits[i] = (uint32_t)(rest / 1000000000u);
+            rest %= 1000000000u;
+        }
+        nines[n_nines++] = (uint32_t)rest;
+        while (n > 0 && digits[n - 1] == 0)
+            n--;
+    }
+    sd_buf_printf(to, "%" PRIu32, n_nines ? nines[n_nines - 1] : 0);
+    while (n_nines > 1)
+        sd_buf_printf(to, "%09" PRIu32, nines[--n_nines - 1]);
+}
+
+/* Larger than what there is room for: part of a number would be another number. */
+static int put_huge(struct writing *w, uint64_t digits_at, uint64_t n)
+{
+    uint32_t highest;
+    int rc = sd_remote_read(w->r, digits_at + (n - 1) * sizeof highest, &highest,
+                            sizeof highest);
+    int n_bits = 0;
+
+    for (highest &= DIGIT; rc == 0 && highest; highest >>= 1)
+        n_bits++;
+    if (rc == 0)
+        sd_buf_printf(w->to, "<int of %" PRIu64 " bits>",
+                      (n - 1) * 30 + (uint64_t)n_bits);
+    return rc;
+}
+
 static int put_int(struct writing *w, uint64_t at)
 {
     const struct sd_layout *l = w->l;
-    uint32_t digits[3];
-    uint64_t tag, n, v = 0;
+    uint32_t digits[N_DIGITS_MAX];
+    uint64_t tag, n;
     bool is_negative;
-    int rc = sd_remote_u64(w->r, at + l->long_tag, &tag), i;
+    int rc = sd_remote_u64(w->r, at + l->long_tag, &tag);
 
     if (rc < 0)
         return rc;
@@ -56,16 +99,15 @@ static int put_int(struct writing *w, uint64_t at)
         is_negative = (int64_t)tag < 0;
         n = is_negative ? -tag : tag;
     }
-    if (n > 2) { /* more than 60 bits: a text of its own would need long division */
-        sd_buf_printf(w->to, "%s<int of %" PRIu64 " bits>", is_negative ? "-" : "",
-                      n * 30);
-        return 0;
-    }
+    if (n > SMALL && (n > N_DIGITS_MAX || n * 9 > room(w)))
+        return put_huge(w, at + l->long_digits, n);
     rc = sd_remote_read(w->r, at + l->long_digits, digits, n * sizeof *digits);
-    for (i = (int)n - 1; rc == 0 && i >= 0; i--)
-        v = v << 30 | (digits[i] & 0x3fffffff);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        digits[i] &= DIGIT;
+    if (rc == 0 && is_negative)
+        sd_buf_u8(w->to, '-');
     if (rc == 0)
-        sd_buf_printf(w->to, "%s%" PRIu64, is_negative ? "-" : "", v);
+        put_decimal(w->to, digits, n);
     return rc;
 }
 

@@ -256,10 +256,10 @@ def test_local_variables(folder):
         "none": "None", "yes": "True", "no": "False", "zero": "0", "small": "42", "minus": "-7", "large": "-1152921504606846975",
         "real": "0.1", "minus_real": "-2.5e-07", "text": "'plain'", "quoted": '"it\'s"', "lines": "'a\\nb\\tc\\x01'", "wide": "'näme 名前 🐍'",
         "raw": "b'\\x00\\xffab'", "empty": "()", "one": "(1,)", "many": "[1, [2, 'x'], (3.5, None)]", "table": "{'a': 1, 2: [3], (4, 5): {}}",
-        "nothing": "{}", "blank": "''"}
+        "nothing": "{}", "blank": "''", "beyond": str(10**30), "below": str(-2**64 - 5), "gap": str(2**90), "full": str(2**600 - 1), "zeros": str(10**150)}
     source = STAY + "def with_values(a, b=2, *, c=3):\n    shared = 'in a cell'\n"
     source += "".join("    %s = %s\n" % item for item in values.items())
-    source += "    table['deleted'] = 1; del table['deleted']\n    long = 'x' * 1000; deep = [[[[[[1]]]]]]; other = threading\n    unset = 1; del unset\n"
+    source += "    table['deleted'] = 1; del table['deleted']\n    long = 'x' * 1000; huge = 1 << 5000; minus_huge = -3 << 100000; deep = [[[[[[1]]]]]]; other = threading\n    unset = 1; del unset\n"
     source += "    def inner(): return shared\n    stay()\nwith_values('first')\n"
     with Target(folder, source) as target:
         pid, _, _ = target.truth()
@@ -270,6 +270,7 @@ def test_local_variables(folder):
     equal((found["a"], found["b"], found["c"]), ((True, "'first'"), (True, "2"), (False, "3")), "arguments")
     assert found["long"][1].endswith("...") and 200 < len(found["long"][1]) < 300, found["long"]
     equal(found["deep"][1], "[[[[[...]]]]]", "a list in lists")
+    equal((found["huge"][1], found["minus_huge"][1]), ("<int of 5001 bits>", "<int of 100002 bits>"), "ints that are too long")
     assert found["other"][1].startswith("<module at 0x"), found["other"]
     assert "unset" not in found
     if HAS_QUALNAME:  # before 3.11 such variables stand apart
