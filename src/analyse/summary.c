@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/analyse.h"
 #include "analyse/moments.h"
 #include "analyse/processes.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "profile/series.h"
 
 static bool meta_number(const struct sd_profile *p, const char *key, int64_t *n)
@@ -153,11 +155,16 @@ bool sd_account_of(const struct sd_profile *p, struct sd_sample_account *out)
     return true;
 }
 
+/* Of several captures the longest, whichever came first. */
 uint64_t sd_run_wall_ns(const struct sd_profile *p)
 {
-    int64_t n;
+    uint64_t longest = 0, n;
 
-    return meta_number(p, "run.wall_ns", &n) ? (uint64_t)n : p->run_end_ns;
+    for (size_t i = 0; i < p->n_metas; i++)
+        if (strcmp(p->metas[i].key, "run.wall_ns") == 0 &&
+            sd_text_parse_number(p->metas[i].value, &n) && n > longest)
+            longest = n;
+    return longest ? longest : p->run_end_ns;
 }
 
 static uint64_t window_ns(const struct sd_window *w)
