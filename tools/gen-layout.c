@@ -175,6 +175,7 @@ static void thread(void)
     AT("thread_ident", PyThreadState, thread_id);
 #if AT_LEAST(11)
     AT("thread_native", PyThreadState, native_thread_id);
+    NO("thread_serial");
     AT("thread_chunk", PyThreadState, datastack_chunk);
     AT("thread_top", PyThreadState, datastack_top);
     AT("chunk_previous", _PyStackChunk, previous);
@@ -183,6 +184,7 @@ static void thread(void)
     AT("chunk_data", _PyStackChunk, data);
 #else
     NO("thread_native");
+    AT("thread_serial", PyThreadState, id);
     NO("thread_chunk");
     NO("thread_top");
     NO("chunk_previous");

@@ -112,6 +112,37 @@ static int add(struct sd_python_threads *t, const struct sd_python_thread *threa
     return 0;
 }
 
+/* A word of the thread state that is 0 until the thread has its first frame. */
+static uint32_t first_use(const struct sd_layout *l)
+{
+    return l->frames_style == SD_FRAMES_OBJECTS ? l->thread_frame : l->thread_chunk;
+}
+
+/* A thread without frames may run C and have an ident of its own.  Only one that names
+ * an older thread, or none, is not there yet. */
+static bool is_claimed(const struct sd_python_threads *t, size_t i)
+{
+    const struct sd_python_thread *x = &t->items[i];
+    size_t k;
+
+    if (!x->ident)
+        return true;
+    for (k = i + 1; k < t->n; k++) /* newest first: these are older */
+        if (t->items[k].interpreter == x->interpreter && x->tid &&
+            t->items[k].tid == x->tid)
+            return true;
+    return false;
+}
+
+static void note_begun(struct sd_python_threads *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->n; i++)
+        if (!t->items[i].has_begun)
+            t->items[i].has_begun = !is_claimed(t, i);
+}
+
 /* A thread state that says it belongs elsewhere was freed while we came to it. */
 static int read_threads(struct sd_python_threads *t, const struct sd_remote *r,
                         const struct sd_runtime *rt, uint64_t interpreter, uint64_t id,
@@ -120,20 +151,26 @@ static int read_threads(struct sd_python_threads *t, const struct sd_remote *r,
     const struct sd_layout *l = &rt->layout;
 
     while (at && t->n < SD_PYTHON_THREADS_MAX) {
-        uint64_t next, owner, ident, native;
-        const struct field fields[] = { { l->thread_next, &next },
+        struct sd_python_thread thread = { .state = at,
+                                           .interpreter = interpreter,
+                                           .interpreter_id = (int64_t)id };
+        uint64_t next, owner, native, used;
+        /* In this order: once there were frames, the ident is the thread's own. */
+        const struct field fields[] = { { first_use(l), &used },
+                                        { l->thread_next, &next },
                                         { l->thread_interp, &owner },
-                                        { l->thread_ident, &ident },
-                                        { l->thread_native, &native } };
-        struct sd_python_thread thread = { at, interpreter, (int64_t)id, 0, 0 };
-        int rc = read_fields(r, at, fields, 4);
+                                        { l->thread_ident, &thread.ident },
+                                        { l->thread_native, &thread.native },
+                                        { l->thread_serial, &thread.serial } };
+        int rc = read_fields(r, at, fields, sizeof fields / sizeof fields[0]);
 
         if (rc < 0)
             return rc;
         if (owner != interpreter || next == at)
             return SD_ETORN;
-        thread.ident = ident;
-        if (inner_tid(r, rt, ident, &native) == 0)
+        thread.has_begun = used != 0;
+        native = thread.native;
+        if (inner_tid(r, rt, thread.ident, &native) == 0)
             thread.tid = outer_tid(t, r->pid, native, has_looked);
         rc = add(t, &thread);
         if (rc < 0)
@@ -183,6 +220,7 @@ int sd_python_threads_read(struct sd_python_threads *t, const struct sd_remote *
         rc = read_all(t, r, rt, &has_looked);
     if (rc < 0)
         t->n = 0;
+    note_begun(t);
     return rc;
 }
 

@@ -9,8 +9,14 @@
  * tids we know.  In a container CPython counts tids in its own pid namespace; they are
  * translated.
  *
+ * A thread state is made by the thread that starts another.  Until the new one runs, it
+ * carries its maker's ident and tid (to 3.11) or none.  So one that has no frames and
+ * claims the tid of an older one of its interpreter has not begun.  Who keeps an entry
+ * compares its ident, native and serial again when he reads the thread's stack.
+ *
  * The list is linked and changes while it is read: each walk is bounded, and a torn one
  * is tried again a few times.  Native threads without a thread state are not in it. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -31,6 +37,10 @@ struct sd_python_thread {
     int64_t interpreter_id;
     uint64_t ident; /* threading.get_ident() */
     pid_t tid;      /* outside; 0 when it could not be told */
+    bool has_begun; /* else `ident` and `tid` are not its own yet: see below */
+    /* Words of the thread state that change when another thread has it: */
+    uint64_t native; /* the tid as the process counts it; 0 before 3.11 */
+    uint64_t serial; /* of the thread state, before 3.11; else 0 */
 };
 
 struct sd_python_threads {          /* all zero is a fresh one */

@@ -12,9 +12,12 @@
 #define RANGE_NS 1000u     /* for each range; and 1 for each byte */
 #define DOUBT_NS 10000000u /* what is known of a code object is believed this long */
 
-void sd_shot_init(struct sd_shot *s, uint64_t thread)
+void sd_shot_init(struct sd_shot *s, const struct sd_python_thread *who)
 {
-    *s = (struct sd_shot){ .thread = thread };
+    *s = (struct sd_shot){ .thread = who->state,
+                           .ident = who->ident,
+                           .native = who->native,
+                           .serial = who->serial };
 }
 
 void sd_shot_release(struct sd_shot *s)
@@ -27,10 +30,25 @@ void sd_shot_release(struct sd_shot *s)
     sd_free(s->copy);
     sd_free(s->order);
     sd_free(s->doubts);
-    sd_shot_init(s, 0);
+    *s = (struct sd_shot){ 0 };
 }
 
 /* --- Judging */
+
+static bool says(const struct sd_shot *s, const struct sd_layout *l, uint32_t offset,
+                 uint64_t word)
+{
+    return offset == SD_NO_OFFSET || sd_shot_thread_word(s, l, offset) == word;
+}
+
+/* A new thread has its maker's ident at first; an ended one leaves its thread state,
+ * its ident or both to the next. */
+static bool is_same_thread(const struct sd_shot *s, const struct sd_layout *l)
+{
+    return says(s, l, l->thread_ident, s->ident) &&
+           says(s, l, l->thread_native, s->native) &&
+           says(s, l, l->thread_serial, s->serial);
+}
 
 /* Whether the chunks are still those that were asked for. */
 static bool has_these_chunks(const struct sd_shot *s, const struct sd_layout *l,
@@ -207,6 +225,8 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
 
     if (!s->was_quick && !of->is_still && !of->is_blind)
         return SD_SHOT_TORN;
+    if (!is_same_thread(s, l))
+        return SD_SHOT_GONE;
     if (sd_shot_has_chunks(l)) {
         chunk = sd_shot_thread_word(s, l, l->thread_chunk);
         w.top = sd_shot_thread_word(s, l, l->thread_top);

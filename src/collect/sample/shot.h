@@ -12,6 +12,9 @@
  * and what it had called them from cannot have changed either: a lock that the writer
  * need not know of.
  *
+ * The same words say whose thread state it is.  When that has changed since the list of
+ * threads was read, the stack is another thread's: the shot is GONE.
+ *
  * A frame names its code by an address.  What was known of a code object is compared
  * with it again when that is 10 ms old, after the frames were read: what is still there
  * then was there before, because the frame held it.
@@ -25,6 +28,7 @@
 #include <sys/uio.h>
 
 #include "process/code.h"
+#include "process/python_threads.h"
 #include "process/remote.h"
 #include "process/runtime.h"
 
@@ -58,7 +62,7 @@ enum sd_shot_result {
     SD_SHOT_EMPTY,   /* the thread runs no Python */
     SD_SHOT_STALE,   /* the guess was wrong and is corrected: again */
     SD_SHOT_TORN,    /* it changed while it was read: again, or lost */
-    SD_SHOT_GONE,    /* the process, or the memory of the thread */
+    SD_SHOT_GONE,    /* the process, the memory of the thread, or another has it now */
 };
 
 struct sd_shot_chunk {
@@ -79,7 +83,8 @@ struct sd_shot_spots {
 };
 
 struct sd_shot {
-    uint64_t thread; /* address of the thread state */
+    uint64_t thread;                /* address of the thread state */
+    uint64_t ident, native, serial; /* what it says while it is this thread's */
     /* The result: */
     struct sd_shot_frame *frames; /* owned; innermost first */
     size_t n_frames, cap_frames;
@@ -110,7 +115,7 @@ struct sd_shot {
     size_t cap_doubts;
 };
 
-void sd_shot_init(struct sd_shot *s, uint64_t thread);
+void sd_shot_init(struct sd_shot *s, const struct sd_python_thread *who);
 void sd_shot_release(struct sd_shot *s);
 
 /* Takes it, with `n_retries` more tries after a torn one; the last may be PARTIAL.

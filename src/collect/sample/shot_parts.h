@@ -41,22 +41,29 @@ static inline bool sd_shot_has_chunks(const struct sd_layout *l)
     return l->frames_style != SD_FRAMES_OBJECTS;
 }
 
+static inline void sd_shot_widen(uint32_t *from, uint32_t *to, uint32_t offset)
+{
+    if (offset == SD_NO_OFFSET)
+        return;
+    if (offset < *from)
+        *from = offset;
+    if (offset + 8 > *to)
+        *to = offset + 8;
+}
+
 /* The bytes of the thread state from the first to the last word that is needed. */
 static inline void sd_shot_slice(const struct sd_layout *l, uint32_t *from,
                                  uint32_t *to)
 {
     *from = l->thread_frame;
     *to = l->thread_frame + 8;
+    sd_shot_widen(from, to, l->thread_ident);
+    sd_shot_widen(from, to, l->thread_native);
+    sd_shot_widen(from, to, l->thread_serial);
     if (!sd_shot_has_chunks(l))
         return;
-    if (l->thread_chunk < *from)
-        *from = l->thread_chunk;
-    if (l->thread_chunk + 8 > *to)
-        *to = l->thread_chunk + 8;
-    if (l->thread_top < *from)
-        *from = l->thread_top;
-    if (l->thread_top + 8 > *to)
-        *to = l->thread_top + 8;
+    sd_shot_widen(from, to, l->thread_chunk);
+    sd_shot_widen(from, to, l->thread_top);
 }
 
 static inline uint64_t sd_shot_thread_word(const struct sd_shot *s,

@@ -124,7 +124,7 @@ static void set_up(struct setting *s, uint32_t version)
     }
     CHECK(sd_remote_open(&s->remote, pid) == 0);
     s->of = (struct sd_shot_of){ &s->remote, &s->runtime, &s->codes, false, false };
-    sd_shot_init(&s->shot, at(s->m->thread));
+    sd_shot_init(&s->shot, &(struct sd_python_thread){ .state = at(s->m->thread) });
 }
 
 static void tear_down(struct setting *s)
@@ -564,6 +564,37 @@ TEST(shot_of_garbage_is_never_good)
             set_up(&s, versions[v]);
         }
         tear_down(&s);
+    }
+}
+
+/* A word of the thread state is another's from now on: is the stack still told? */
+static void check_owner_word(uint32_t version, uint32_t offset, size_t at_byte)
+{
+    struct setting s;
+
+    set_up(&s, version);
+    put_word(s.m->thread, offset, 7);
+    CHECK(take(&s) == SD_SHOT_GONE);
+    put_word(&s.shot, (uint32_t)at_byte, 7);
+    CHECK(take(&s) == SD_SHOT_EMPTY);
+    put_word(s.m->thread, offset, 8);
+    CHECK(take(&s) == SD_SHOT_GONE);
+    tear_down(&s);
+}
+
+TEST(shot_of_a_thread_state_that_another_thread_has_is_gone)
+{
+    EACH_VERSION(v)
+    {
+        const struct sd_layout *l = sd_layout_of_version(versions[v]);
+
+        check_owner_word(versions[v], l->thread_ident, offsetof(struct sd_shot, ident));
+        if (l->thread_native != SD_NO_OFFSET)
+            check_owner_word(versions[v], l->thread_native,
+                             offsetof(struct sd_shot, native));
+        else
+            check_owner_word(versions[v], l->thread_serial,
+                             offsetof(struct sd_shot, serial));
     }
 }
 

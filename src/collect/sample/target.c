@@ -10,11 +10,14 @@
 enum {
     N_KEPT = 300, /* threads whose /proc files stay open; 3 each */
 };
-#define LIST_NS 1000000000u       /* between two readings of the list of threads */
-#define HEAD_NS 10000000u         /* between two looks at its head */
-#define NAMES_FIRST_NS 5000000u   /* a thread without a name: asked again after this */
-#define NAMES_LAST_NS 2000000000u /* at the latest */
-#define TRY_FIRST_NS 1000000u     /* a process without Python, the same */
+#define LIST_NS 1000000000u /* between two readings of the list of threads */
+#define HEAD_NS 10000000u   /* between two looks at its head */
+#define UNBEGUN_FIRST_NS                                                               \
+    500000u /* a thread that has not begun: asked again after this */
+#define UNBEGUN_LAST_NS 100000000u /* at the latest: some never do */
+#define NAMES_FIRST_NS 5000000u    /* a thread without a name: asked again after this */
+#define NAMES_LAST_NS 2000000000u  /* at the latest */
+#define TRY_FIRST_NS 1000000u      /* a process without Python, the same */
 #define TRY_LAST_NS 250000000u
 
 /* --- Threads */
@@ -29,7 +32,7 @@ thread_new(struct sd_target *t, const struct sd_python_thread *who, uint64_t now
         return NULL;
     x->who = *who;
     x->is_scattered = t->rt.layout.frames_style == SD_FRAMES_OBJECTS;
-    sd_shot_init(&x->shot, who->state);
+    sd_shot_init(&x->shot, who);
     sd_pulse_init(&x->pulse, t->pid, who->tid, t->n_threads < N_KEPT);
     sd_followed_init(&x->followed);
     x->told_ns = t->last_round_ns ? t->last_round_ns : now_ns;
@@ -53,17 +56,21 @@ static void thread_free(struct sd_target_thread *x, const struct sd_listener *li
     sd_free(x);
 }
 
+static bool is_same(const struct sd_python_thread *a, const struct sd_python_thread *b)
+{
+    return a->state == b->state && a->tid == b->tid && a->ident == b->ident &&
+           a->native == b->native && a->serial == b->serial;
+}
+
 static struct sd_target_thread *
 find_thread(struct sd_target *t, const struct sd_python_thread *who, size_t hint)
 {
     size_t i;
 
-    if (hint < t->n_threads && t->threads[hint]->who.state == who->state &&
-        t->threads[hint]->who.tid == who->tid)
+    if (hint < t->n_threads && is_same(&t->threads[hint]->who, who))
         return t->threads[hint];
     for (i = 0; i < t->n_threads; i++)
-        if (t->threads[i]->who.state == who->state &&
-            t->threads[i]->who.tid == who->tid)
+        if (is_same(&t->threads[i]->who, who))
             return t->threads[i];
     return NULL;
 }
@@ -202,6 +209,18 @@ static void note_shared(struct sd_target *t)
                 t->threads[i]->shares_tid = t->threads[k]->shares_tid = true;
 }
 
+/* When the list must be read again because not every thread in it has begun. */
+static void await_unbegun(struct sd_target *t, uint64_t now_ns)
+{
+    if (!t->n_unbegun) {
+        t->unbegun_wait_ns = UNBEGUN_FIRST_NS;
+        return;
+    }
+    t->next_list_ns = now_ns + t->unbegun_wait_ns;
+    if (t->unbegun_wait_ns < UNBEGUN_LAST_NS)
+        t->unbegun_wait_ns *= 2;
+}
+
 static int read_list(struct sd_target *t, struct sd_round *round)
 {
     size_t i;
@@ -216,9 +235,14 @@ static int read_list(struct sd_target *t, struct sd_round *round)
         rc = note_interpreters(t);
     for (i = 0; i < t->n_threads; i++)
         t->threads[i]->is_listed = false;
+    t->n_unbegun = 0;
     for (i = 0; rc == 0 && i < t->list.n; i++) {
         struct sd_target_thread *x = find_thread(t, &t->list.items[i], i);
 
+        if (!t->list.items[i].has_begun) {
+            t->n_unbegun++;
+            continue;
+        }
         if (x) {
             x->is_listed = true;
             continue;
@@ -232,6 +256,7 @@ static int read_list(struct sd_target *t, struct sd_round *round)
         drop_unlisted(t, round->listener);
         note_shared(t);
     }
+    await_unbegun(t, round->now_ns);
     return rc;
 }
 
@@ -269,6 +294,7 @@ struct sd_target *sd_target_new(pid_t pid, size_t member)
     t->member = member;
     t->remote = SD_REMOTE_NONE;
     t->wait_ns = TRY_FIRST_NS;
+    t->unbegun_wait_ns = UNBEGUN_FIRST_NS;
     return t;
 }
 
@@ -279,7 +305,7 @@ void sd_target_forget(struct sd_target *t, const struct sd_listener *listener)
 
     for (i = 0; i < t->n_threads; i++)
         thread_free(t->threads[i], listener);
-    t->n_threads = 0;
+    t->n_threads = t->n_unbegun = 0;
     t->n_interpreters = 0;
     sd_codes_release(&t->codes);
     sd_native_release(&t->native);
@@ -396,8 +422,10 @@ int sd_target_keep_up(struct sd_target *t, struct sd_round *round)
     if (round->now_ns >= t->next_head_ns) {
         t->next_head_ns = round->now_ns + HEAD_NS;
         rc = sd_runtime_check(&t->rt, &t->remote);
-        if (rc == 0 && has_new_head(t))
+        if (rc == 0 && has_new_head(t)) {
             t->next_list_ns = 0;
+            t->unbegun_wait_ns = UNBEGUN_FIRST_NS;
+        }
     }
     if (rc == 0 && round->now_ns >= t->next_list_ns)
         rc = read_list(t, round);

@@ -78,6 +78,8 @@ struct sd_target {
     struct sd_thread_names names;
     struct sd_target_thread **threads; /* owned, and what they point to */
     size_t n_threads, cap_threads;
+    size_t n_unbegun; /* thread states that no thread has yet */
+    uint64_t unbegun_wait_ns;
     struct sd_target_interpreter *interpreters; /* owned */
     size_t n_interpreters, cap_interpreters;
     uint64_t next_try_ns; /* WAITS: when to look for a Python again */

@@ -507,6 +507,8 @@ static void tell_all(struct sd_target *t, struct sd_round *round)
     struct sd_sample_counts *n = round->counts;
     size_t i;
 
+    n->looks += t->n_unbegun;
+    n->skipped += t->n_unbegun;
     for (i = 0; i < t->n_threads; i++) {
         struct sd_target_thread *x = t->threads[i];
 

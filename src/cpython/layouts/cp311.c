@@ -53,6 +53,7 @@ const struct sd_layout sd_layout_cp311 = {
     .thread_interp = 16,
     .thread_ident = 152,
     .thread_native = 160,
+    .thread_serial = SD_NO_OFFSET,
     .thread_chunk = 296,
     .thread_top = 304,
     .chunk_previous = 0,

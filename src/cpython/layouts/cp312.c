@@ -53,6 +53,7 @@ const struct sd_layout sd_layout_cp312 = {
     .thread_interp = 16,
     .thread_ident = 136,
     .thread_native = 144,
+    .thread_serial = SD_NO_OFFSET,
     .thread_chunk = 232,
     .thread_top = 240,
     .chunk_previous = 0,

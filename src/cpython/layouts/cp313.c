@@ -52,6 +52,7 @@ const struct sd_layout sd_layout_cp313 = {
     .thread_interp = 16,
     .thread_ident = 152,
     .thread_native = 160,
+    .thread_serial = SD_NO_OFFSET,
     .thread_chunk = 232,
     .thread_top = 240,
     .chunk_previous = 0,

@@ -48,6 +48,7 @@ const struct sd_layout sd_layout_cp38 = {
     .thread_interp = 16,
     .thread_ident = 176,
     .thread_native = SD_NO_OFFSET,
+    .thread_serial = 256,
     .thread_chunk = SD_NO_OFFSET,
     .thread_top = SD_NO_OFFSET,
     .chunk_previous = SD_NO_OFFSET,
