@@ -246,6 +246,8 @@ static void code(void)
     AT("code_first_line", PyCodeObject, co_firstlineno);
     AT("code_n_stack", PyCodeObject, co_stacksize);
     AT("code_n_args", PyCodeObject, co_argcount);
+    AT("code_n_keyword_args", PyCodeObject, co_kwonlyargcount);
+    AT("code_flags", PyCodeObject, co_flags);
 #if AT_LEAST(11)
     AT("code_qualname", PyCodeObject, co_qualname);
     NO("code_bytes");

@@ -139,6 +139,8 @@ static void complete(struct told *t)
     t->code_n_locals = t->code_first_line + 4;
     t->code_frame_words = t->code_first_line + 8;
     t->code_version = t->code_first_line + 24;
+    t->code_n_keyword_args = t->code_n_args + 8;
+    t->code_flags = t->code_n_args - 4;
     t->code_n_units = t->var_n_items;
     t->str_compact = t->str_size - 8;
     t->gil_holder = t->own_gil_holder - t->interp_own_gil;

@@ -215,6 +215,16 @@ static uint32_t frame_bytes(const struct sd_layout *l, const uint8_t *header)
                 l->frame_specials);
 }
 
+/* All kinds of them stand first among the variables. */
+static uint32_t n_arguments(const struct sd_layout *l, const uint8_t *header)
+{
+    enum { HAS_ARGS = 4, HAS_KWARGS = 8 };
+    uint32_t flags = half(header, l->code_flags);
+
+    return half(header, l->code_n_args) + half(header, l->code_n_keyword_args) +
+           ((flags & HAS_ARGS) != 0) + ((flags & HAS_KWARGS) != 0);
+}
+
 static int read_code(struct sd_codes *c, const struct sd_remote *r,
                      const struct sd_runtime *rt, uint64_t at, struct sd_code **out)
 {
@@ -236,7 +246,7 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
                               .frame_bytes = frame_bytes(l, d.header),
                               .first_line = (int32_t)half(d.header, l->code_first_line),
                               .n_locals = half(d.header, l->code_n_locals),
-                              .n_args = half(d.header, l->code_n_args),
+                              .n_args = n_arguments(l, d.header),
                               .local_names = word(d.header, l->code_local_names),
                               .name = "",
                               .qualname = "",

@@ -35,7 +35,7 @@ struct sd_code {
     uint32_t id;          /* from 0, in the order of reading */
     int32_t first_line;
     uint32_t n_locals,
-        n_args;           /* entries of frame_locals; positional arguments of them */
+        n_args;           /* entries of frame_locals; arguments of any kind of them */
     uint64_t local_names; /* address of the tuple of their names */
     const char *name, *qualname, *filename; /* UTF-8; qualname "" where there is none */
     bool is_retired;                        /* another object has its address now */

@@ -34,7 +34,7 @@ int sd_value_text(struct sd_buf *to, const struct sd_remote *r,
 struct sd_local {
     char name[SD_LOCAL_NAME];
     uint64_t value;   /* address of the object */
-    bool is_argument; /* a positional one */
+    bool is_argument; /* *args and **kwargs, too */
 };
 
 struct sd_locals {          /* all zero is a fresh one */

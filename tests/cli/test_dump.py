@@ -262,11 +262,11 @@ f(1, 3.5, 'r', third='t', a=1)
         equal(texts, {"second": "3.5", "third": "'t'", "rest": "('r',)", "more": "{'a': 1}", "text": "'caf\u00e9 \u4e16'", "raw": "b'a\\x00b'",
                       "numbers": "[0, -1, 1099511627776, -576460752303423488]", "nested": "{'k': (1, [2, (3,)]), 2: None}", "truth": "(True, False)",
                       "shared": "'in a cell'", "quoted": repr(["it's", 'a "', b"b'"])}, "values")
-        equal([v["name"] for v in frame["locals"] if v["arg"]], ["second"], "arguments")
+        equal([v["name"] for v in frame["locals"] if v["arg"]], ["second", "third", "rest", "more"], "arguments")
         assert all(v["addr"] > 0 for v in frame["locals"])
         assert not os.path.exists(os.path.join(folder, "repr-ran")), "code of the program ran"
         text = sonde("dump", "-l", "-p", p.pid).out
-        contains(text, "    f (prog.py:%d)\n        Arguments:\n            second: 3.5\n        Locals:\n            third: 't'\n" % p.line["f"])
+        contains(text, "    f (prog.py:%d)\n        Arguments:\n            second: 3.5\n            third: 't'\n            rest: ('r',)\n            more: {'a': 1}\n        Locals:\n" % p.line["f"])
 
 
 def test_stacks_of_a_running_program_are_possible(folder):

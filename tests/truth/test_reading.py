@@ -257,17 +257,18 @@ def test_local_variables(folder):
         "real": "0.1", "minus_real": "-2.5e-07", "text": "'plain'", "quoted": '"it\'s"', "lines": "'a\\nb\\tc\\x01'", "wide": "'näme 名前 🐍'",
         "raw": "b'\\x00\\xffab'", "empty": "()", "one": "(1,)", "many": "[1, [2, 'x'], (3.5, None)]", "table": "{'a': 1, 2: [3], (4, 5): {}}",
         "nothing": "{}", "blank": "''", "beyond": str(10**30), "below": str(-2**64 - 5), "gap": str(2**90), "full": str(2**600 - 1), "zeros": str(10**150)}
-    source = STAY + "def with_values(a, b=2, *, c=3):\n    shared = 'in a cell'\n"
+    source = STAY + "def with_values(a, b=2, *rest, c=3, **named):\n    shared = 'in a cell'\n"
     source += "".join("    %s = %s\n" % item for item in values.items())
     source += "    table['deleted'] = 1; del table['deleted']\n    long = 'x' * 1000; huge = 1 << 5000; minus_huge = -3 << 100000; deep = [[[[[[1]]]]]]; other = threading\n    unset = 1; del unset\n"
-    source += "    def inner(): return shared\n    stay()\nwith_values('first')\n"
+    source += "    def inner(): return shared\n    stay()\nwith_values('first', d=4)\n"
     with Target(folder, source) as target:
         pid, _, _ = target.truth()
         wait_for(lambda: look(folder, pid)[1][-1].frames[0][2] == "stay", "the target to wait")
         found = look(folder, pid)[1][-1].locals
     for name, text in values.items():
         equal(found[name], (False, text), "local %s" % name)
-    equal((found["a"], found["b"], found["c"]), ((True, "'first'"), (True, "2"), (False, "3")), "arguments")
+    arguments = {name: value for name, (is_argument, value) in found.items() if is_argument}
+    equal(arguments, {"a": "'first'", "b": "2", "rest": "()", "c": "3", "named": "{'d': 4}"}, "arguments")
     assert found["long"][1].endswith("...") and 200 < len(found["long"][1]) < 300, found["long"]
     equal(found["deep"][1], "[[[[[...]]]]]", "a list in lists")
     equal((found["huge"][1], found["minus_huge"][1]), ("<int of 5001 bits>", "<int of 100002 bits>"), "ints that are too long")
