@@ -165,25 +165,36 @@ static int note_interpreters(struct sd_target *t)
     return 0;
 }
 
+/* An ident is the thread's in every interpreter.  A sub-interpreter calls whoever has
+ * imported threading in it MainThread; the name that the main one knows is better. */
+static void name_threads(struct sd_target *t, uint64_t interpreter)
+{
+    size_t i;
+
+    if (sd_thread_names_read(&t->names, &t->remote, &t->rt, interpreter) < 0)
+        return;
+    for (i = 0; i < t->n_threads; i++) {
+        struct sd_target_thread *x = t->threads[i];
+        const char *name = sd_thread_names_find(&t->names, x->who.ident);
+
+        if (!name || (x->who.interpreter != interpreter &&
+                      interpreter != t->list.main_interpreter))
+            continue;
+        memcpy(x->name, name, sizeof x->name);
+        x->has_python_name = true;
+    }
+}
+
 static void read_names(struct sd_target *t, uint64_t now_ns)
 {
     bool lacks_some = false;
-    size_t i, k;
+    size_t i;
 
-    for (k = 0; k < t->n_interpreters; k++) {
-        if (sd_thread_names_read(&t->names, &t->remote, &t->rt,
-                                 t->interpreters[k].address) < 0)
-            continue;
-        for (i = 0; i < t->n_threads; i++) {
-            struct sd_target_thread *x = t->threads[i];
-            const char *name = sd_thread_names_find(&t->names, x->who.ident);
-
-            if (!name || x->who.interpreter != t->interpreters[k].address)
-                continue;
-            memcpy(x->name, name, sizeof x->name);
-            x->has_python_name = true;
-        }
-    }
+    for (i = 0; i < t->n_interpreters; i++)
+        if (t->interpreters[i].address != t->list.main_interpreter)
+            name_threads(t, t->interpreters[i].address);
+    if (t->list.main_interpreter)
+        name_threads(t, t->list.main_interpreter);
     for (i = 0; i < t->n_threads; i++)
         lacks_some |= !t->threads[i]->has_python_name;
     if (!lacks_some)
