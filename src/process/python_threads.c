@@ -143,6 +143,18 @@ static void note_begun(struct sd_python_threads *t)
             t->items[i].has_begun = !is_claimed(t, i);
 }
 
+static int add_interpreter(struct sd_python_threads *t, uint64_t at)
+{
+    uint64_t *items = sd_grow_array(t->interpreters, &t->cap_interpreters,
+                                    t->n_interpreters + 1, sizeof *items);
+
+    if (!items)
+        return sd_no_memory();
+    t->interpreters = items;
+    items[t->n_interpreters++] = at;
+    return 0;
+}
+
 /* A thread state that says it belongs elsewhere was freed while we came to it. */
 static int read_threads(struct sd_python_threads *t, const struct sd_remote *r,
                         const struct sd_runtime *rt, uint64_t interpreter, uint64_t id,
@@ -187,7 +199,7 @@ static int read_all(struct sd_python_threads *t, const struct sd_remote *r,
     uint64_t at;
     int rc = sd_remote_u64(r, rt->address + l->runtime_interpreters, &at), n;
 
-    t->n = 0;
+    t->n = t->n_interpreters = 0;
     t->main_interpreter = 0;
     for (n = 0; rc == 0 && at && n < SD_INTERPRETERS_MAX; n++) {
         uint64_t next, id, threads;
@@ -202,7 +214,9 @@ static int read_all(struct sd_python_threads *t, const struct sd_remote *r,
             return SD_ETORN;
         if (id == 0)
             t->main_interpreter = at;
-        rc = read_threads(t, r, rt, at, id, threads, has_looked);
+        rc = add_interpreter(t, at);
+        if (rc == 0)
+            rc = read_threads(t, r, rt, at, id, threads, has_looked);
         at = next;
     }
     return rc;
@@ -219,7 +233,7 @@ int sd_python_threads_read(struct sd_python_threads *t, const struct sd_remote *
     for (i = 0; i < N_TRIES && rc == SD_ETORN; i++)
         rc = read_all(t, r, rt, &has_looked);
     if (rc < 0)
-        t->n = 0;
+        t->n = t->n_interpreters = 0;
     note_begun(t);
     return rc;
 }
@@ -227,6 +241,7 @@ int sd_python_threads_read(struct sd_python_threads *t, const struct sd_remote *
 void sd_python_threads_release(struct sd_python_threads *t)
 {
     sd_free(t->items);
+    sd_free(t->interpreters);
     sd_table_release(&t->outer);
     *t = (struct sd_python_threads){ 0 };
 }

@@ -46,6 +46,8 @@ struct sd_python_thread {
 struct sd_python_threads {          /* all zero is a fresh one */
     struct sd_python_thread *items; /* owned; in CPython's order, newest first */
     size_t n, cap;
+    uint64_t *interpreters; /* owned; their addresses, also of those without threads */
+    size_t n_interpreters, cap_interpreters;
     uint64_t main_interpreter; /* address of interpreter 0 */
     struct sd_table outer;     /* inner tid -> outer tid; empty outside containers */
     pid_t inner_pid;           /* the process as it counts itself */

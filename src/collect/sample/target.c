@@ -146,15 +146,39 @@ static int add_interpreter(struct sd_target *t, uint64_t address)
 
 /* --- The list */
 
-/* Reads anew which interpreters there are and where their lists begin. */
+static bool is_listed(const struct sd_python_threads *list, uint64_t interpreter)
+{
+    size_t i;
+
+    for (i = 0; i < list->n_interpreters; i++)
+        if (list->interpreters[i] == interpreter)
+            return true;
+    return false;
+}
+
+/* What lies where an interpreter was is nothing to go by, and may not be readable. */
+static void drop_ended_interpreters(struct sd_target *t)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < t->n_interpreters; i++)
+        if (is_listed(&t->list, t->interpreters[i].address))
+            t->interpreters[n++] = t->interpreters[i];
+    t->n_interpreters = n;
+}
+
+/* Notes which interpreters there are and where their lists begin.  Those without
+ * threads count: 3.13 takes the thread away when it has made one, and gives it another
+ * when something is to run there. */
 static int note_interpreters(struct sd_target *t)
 {
     size_t i;
     int rc = 0;
 
-    for (i = 0; rc == 0 && i < t->list.n; i++)
-        if (!sd_target_interpreter(t, t->list.items[i].interpreter))
-            rc = add_interpreter(t, t->list.items[i].interpreter);
+    drop_ended_interpreters(t);
+    for (i = 0; rc == 0 && i < t->list.n_interpreters; i++)
+        if (!sd_target_interpreter(t, t->list.interpreters[i]))
+            rc = add_interpreter(t, t->list.interpreters[i]);
     if (rc < 0)
         return rc;
     for (i = 0; i < t->n_interpreters; i++)

@@ -8,7 +8,8 @@
  * there.  From then on a round looks at each of its threads: those that have not run
  * keep their stack, those that have are read, as many as possible by one system call.
  * A list of threads is read anew when a thread ends, when CPython puts a new one at its
- * head, and once a second. */
+ * head or a new interpreter at the head of theirs, when a GIL is held by a thread that
+ * is not in it, and once a second. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -85,6 +86,7 @@ struct sd_target {
     uint64_t next_try_ns; /* WAITS: when to look for a Python again */
     uint64_t wait_ns;     /* and how long to wait after that */
     uint64_t next_list_ns, next_head_ns, next_names_ns;
+    uint64_t stranger; /* holder of a GIL for which the list was read anew; or 0 */
     uint64_t names_wait_ns;
     uint64_t next_stop_ns; /* when to ask again whether it is stopped */
     bool is_stopped;       /* by job control or a debugger, as a whole */

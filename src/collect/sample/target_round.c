@@ -555,6 +555,33 @@ static bool all_failed(const struct sd_target *t)
     return n_read > 0 || t->n_threads == 0;
 }
 
+static bool is_known_state(const struct sd_target *t, uint64_t state)
+{
+    size_t i;
+
+    for (i = 0; i < t->n_threads; i++)
+        if (t->threads[i]->who.state == state)
+            return true;
+    return false;
+}
+
+/* A GIL that is held by nobody we know tells of a new thread or interpreter before the
+ * head of the list is looked at again.  One holder is a reason once: where it stays
+ * unknown, reading the list in every round would not help. */
+static bool has_stranger(struct sd_target *t)
+{
+    uint64_t stranger = 0;
+    bool is_new;
+    size_t i;
+
+    for (i = 0; i < t->n_interpreters && !stranger; i++)
+        if (t->interpreters[i].holder && !is_known_state(t, t->interpreters[i].holder))
+            stranger = t->interpreters[i].holder;
+    is_new = stranger && stranger != t->stranger;
+    t->stranger = stranger;
+    return is_new;
+}
+
 /* Was it this process whose memory was read, and not another that has its number now?
  * Numbers are given in turn, so within a quarter of a millisecond none comes back; at
  * rates above 4 kHz asking each time would be a tenth of the cost. */
@@ -598,4 +625,6 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
     t->last_round_ns = round->now_ns;
     if (some_ended(t) || all_failed(t))
         t->next_head_ns = t->next_list_ns = 0;
+    else if (has_stranger(t))
+        t->next_list_ns = 0;
 }
