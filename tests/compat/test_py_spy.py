@@ -26,7 +26,7 @@ from helpers import PYTHON, SONDE, Skip, between, clean_env, equal, need, run, r
 
 VERSION = "0.4.3"
 SHA256 = "65ac4319f8c20dcd1e2ea219935c6b4fd98179b0b7faf59181eae2680a85fad4"
-INDEX = os.environ.get("PIP_INDEX_URL", "")
+ASK_PIP = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 KEPT = os.path.join(os.environ.get("SONDE_BUILD") or os.path.dirname(SONDE), "fetched")
 
 
@@ -38,6 +38,12 @@ def ask(address):
         return answer.read()
 
 
+def index():
+    """Where pip would look."""
+    named = os.environ.get("PIP_INDEX_URL") or run([PYTHON, "-c", ASK_PIP]).out
+    return named.strip().rstrip("/")
+
+
 def download():
     """The bytes of the source package, from the index, or from where an earlier run put them."""
     name = "py_spy-%s.tar.gz" % VERSION
@@ -46,9 +52,9 @@ def download():
         with open(kept, "rb") as f:
             return f.read()
     try:
-        page = ask("%s/py-spy/" % INDEX.rstrip("/")).decode()
+        page = ask("%s/py-spy/" % index()).decode()
         raw = ask(re.search(r'href="([^"#]*/%s)[#"]' % re.escape(name), page).group(1))
-    except (OSError, AttributeError) as why:
+    except (OSError, ValueError, AttributeError) as why:
         raise Skip("py-spy %s cannot be fetched: %s" % (VERSION, why))
     equal(hashlib.sha256(raw).hexdigest(), SHA256, "checksum of %s" % name)
     os.makedirs(KEPT, exist_ok=True)
