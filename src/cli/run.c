@@ -148,15 +148,14 @@ static void say_absence(struct run *r)
                "or -S, or without its PYTHONPATH");
 }
 
-/* Under --quiet only what surprises: that a shell has no Python does not. */
+/* Under --quiet only to those who asked for samples by name. */
 static void say_unsampled(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
-    bool is_awaited = r->target.is_python || rec->chosen.is_named;
 
     if (sd_summary_refusals(p) || rec->sampled.counts.samples)
         return;
-    if (!is_awaited && sd_loudness_of(rec->command) == SD_QUIET)
+    if (!rec->chosen.is_named && sd_loudness_of(rec->command) == SD_QUIET)
         return;
     if (rec->sampled.counts.processes)
         sd_say("no samples: the program ended before the first one");
