@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 VENVS = os.environ.get("BENCH_VENVS", "")
-SONDE = os.environ.get("SONDE", "sonde")
+SONDE = os.environ.get("BENCH_SONDE", "sonde")
 FASTEST = 1000000                       # a rate nobody reaches
 
 
