@@ -32,7 +32,7 @@ def check(folder, kind, n_processes, status=0, end=None):
     os.mkdir(notes)
     result, path = sonde_run(folder, FAMILY, kind, notes)
     equal(result.status, status, "exit status (stderr %r)" % result.err[-600:])
-    assert "Traceback" not in result.err, result.err[-800:]
+    assert "Traceback (most recent" not in result.err, result.err[-800:]
     equal(result.out, "end of %s\n" % (end or kind), "the program's output")
     truth = noted(notes)
     equal(len(truth), n_processes, "number of processes that noted sections")
@@ -75,7 +75,7 @@ def pool(folder, kind):
     os.mkdir(notes)
     result, path = sonde_run(folder, FAMILY, kind, notes)
     equal(result.status, 0, "exit status (stderr %r)" % result.err[-600:])
-    assert "Traceback" not in result.err, result.err[-800:]
+    assert "Traceback (most recent" not in result.err, result.err[-800:]
     truth = noted(notes)
     assert len(truth) in (2, 3), truth
     equal(sections_by_process(path), truth, "sections per process")
