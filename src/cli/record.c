@@ -228,25 +228,6 @@ static char **environment(struct record *r)
     return result;
 }
 
-static int start_program(struct record *r)
-{
-    struct sd_recording *rec = &r->recording;
-    char **envp = environment(r);
-    int rc = envp ? sd_facts_put_before(rec->capture, &r->target, &rec->chosen)
-                  : sd_no_memory();
-
-    if (rc == 0)
-        rc = sd_launch_prepare(r->target.path, r->target.argv, envp, &r->child);
-    if (rc < 0)
-        return rc;
-    rc = sd_recording_watch(rec, r->child.pid);
-    if (rc < 0) {
-        sd_launch_cancel(&r->child);
-        return rc;
-    }
-    return sd_launch_go(&r->child, r->target.path);
-}
-
 /* To its end, or to that of the time: then what was asked for is done, and the program
  * was started for nothing else. */
 static void follow_program(struct record *r)
@@ -269,7 +250,7 @@ static int record_program(struct record *r)
 {
     struct sd_recording *rec = &r->recording;
     struct sd_log *log;
-    int rc = start_program(r);
+    int rc = sd_recording_launch(rec, &r->target, environment(r), &r->child);
 
     if (rc < 0)
         return rc;

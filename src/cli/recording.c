@@ -6,7 +6,9 @@
 #include <sys/statvfs.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/text.h"
+#include "cli/facts.h"
 #include "cli/say.h"
 
 static int read_sync(const char *word, struct sd_capture_options *how)
@@ -63,6 +65,24 @@ int sd_recording_watch(struct sd_recording *r, pid_t root)
     if (rc == 0)
         rc = sd_chosen_start(&r->chosen, &how);
     return rc;
+}
+
+int sd_recording_launch(struct sd_recording *r, const struct sd_target *target,
+                        char **envp, struct sd_child *child)
+{
+    int rc =
+        envp ? sd_facts_put_before(r->capture, target, &r->chosen) : sd_no_memory();
+
+    if (rc == 0)
+        rc = sd_launch_prepare(target->path, target->argv, envp, child);
+    if (rc < 0)
+        return rc;
+    rc = sd_recording_watch(r, child->pid);
+    if (rc < 0) {
+        sd_launch_cancel(child);
+        return rc;
+    }
+    return sd_launch_go(child, target->path);
 }
 
 uint64_t sd_recording_n_samples(const struct sd_recording *r)

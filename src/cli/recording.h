@@ -13,7 +13,9 @@
 #include "capture/capture.h"
 #include "capture/writer.h"
 #include "cli/chosen.h"
+#include "cli/launch.h"
 #include "cli/naming.h"
+#include "cli/target.h"
 #include "collect/sample/collector.h"
 
 struct sd_recording { /* all zero, then command, chosen, create and naming are set */
@@ -42,6 +44,10 @@ struct sd_recording { /* all zero, then command, chosen, create and naming are s
 /* Makes the files of the capture.  A name of our own choosing (after `name`) that
  * somebody else took meanwhile is stepped around. */
 int sd_recording_create(struct sd_recording *r, const char *name, const char *sync);
+/* Starts the program (`envp` NULL: there was no memory for it).  It is held before its
+ * exec while the collectors take up their posts around it. */
+int sd_recording_launch(struct sd_recording *r, const struct sd_target *target,
+                        char **envp, struct sd_child *child);
 /* The collectors take up their posts around this process. */
 int sd_recording_watch(struct sd_recording *r, pid_t root);
 /* Counts of the collector `sample` so far; 0 when it is none of them. */

@@ -91,27 +91,6 @@ static char **environment(struct run *r)
     return result;
 }
 
-/* The program is held before its exec while those who watch it get ready. */
-static int start(struct run *r)
-{
-    struct sd_recording *rec = &r->recording;
-    char **envp = environment(r);
-    int rc = envp ? sd_facts_put_before(rec->capture, &r->target, &rec->chosen)
-                  : sd_no_memory();
-
-    if (rc < 0)
-        return rc;
-    rc = sd_launch_prepare(r->target.path, r->target.argv, envp, &r->child);
-    if (rc < 0)
-        return rc;
-    rc = sd_recording_watch(rec, r->child.pid);
-    if (rc < 0) {
-        sd_launch_cancel(&r->child);
-        return rc;
-    }
-    return sd_launch_go(&r->child, r->target.path);
-}
-
 /* Follows the program to its end and seals the capture. */
 static void follow(struct run *r)
 {
@@ -237,7 +216,7 @@ static int run(const struct sd_command *c)
 
     if (rc == 0) {
         say_what_runs(&r);
-        rc = start(&r);
+        rc = sd_recording_launch(&r.recording, &r.target, environment(&r), &r.child);
     }
     if (rc < 0) {
         int status = sd_say_failure(rc);
