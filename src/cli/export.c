@@ -230,10 +230,8 @@ static int write_as(const struct sd_profile *p, const char *capture,
     const struct sd_plot_wish plot = { "rss", 1000, 500 };
     const struct sd_filter all = { 0 };
 
-    if (wish->format && wish->format->write_stacks && wish->style)
-        return wish->format->write_stacks(p, capture, &all, wish->style, out);
     if (wish->format)
-        return wish->format->write(p, capture, &all, out);
+        return sd_format_write(wish->format, p, capture, &all, wish->style, out);
     if (wish->is_flame ||
         (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->n_samples > 0))
         return write_flame(p, wish->style, out);

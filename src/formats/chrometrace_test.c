@@ -85,7 +85,8 @@ static const char *mixed(const char *format, struct sd_out *out)
     make_mixed(&m);
     p = sd_made_load(&m, NULL);
     sd_out_to_memory(out);
-    CHECK(sd_format_named(format)->write(p, sd_made_save(&m), NULL, out) == 0);
+    CHECK(sd_format_write(sd_format_named(format), p, sd_made_save(&m), NULL, NULL,
+                          out) == 0);
     sd_profile_free(p);
     sd_made_release(&m);
     return sd_buf_string(&out->pending);

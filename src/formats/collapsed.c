@@ -249,14 +249,6 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-static int write_plain(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter, struct sd_out *out)
-{
-    const struct sd_stack_style style = { 0 };
-
-    return write_stacks(p, path, filter, &style, out);
-}
-
 const struct sd_format sd_format_collapsed = {
     .name = "collapsed",
     .suffix = ".collapsed",
@@ -264,6 +256,5 @@ const struct sd_format sd_format_collapsed = {
     .loses =
         "the order of time, which thread it was unless asked for, every metric but "
         "one, sections, readings, idle samples unless asked for",
-    .write = write_plain,
     .write_stacks = write_stacks,
 };

@@ -805,20 +805,11 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-static int write_plain(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter, struct sd_out *out)
-{
-    const struct sd_stack_style style = { 0 };
-
-    return write_stacks(p, path, filter, &style, out);
-}
-
 const struct sd_format sd_format_firefox = {
     .name = "firefox",
     .suffix = ".firefox.json",
     .summary = "samples, sections and memory over time, for profiler.firefox.com",
     .loses = "what sections measured beside their time, readings other than rss, idle "
              "samples unless asked for",
-    .write = write_plain,
     .write_stacks = write_stacks,
 };

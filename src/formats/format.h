@@ -13,10 +13,9 @@ struct sd_format {
     const char *summary;
     const char *loses; /* what it cannot carry */
     /* Streams from the capture at `path`, of which `p` is the profile, loaded with the
-     * same filter. */
+     * same filter.  One of the two; sd_format_write calls it. */
     int (*write)(const struct sd_profile *p, const char *path,
                  const struct sd_filter *filter, struct sd_out *out);
-    /* The same in another style; NULL in formats that do not write stacks. */
     int (*write_stacks)(const struct sd_profile *p, const char *path,
                         const struct sd_filter *filter,
                         const struct sd_stack_style *style, struct sd_out *out);
@@ -25,4 +24,8 @@ extern const struct sd_format *const sd_formats[]; /* ended by NULL */
 const struct sd_format *
 sd_format_for(const char *path); /* by suffix, longest first; or NULL */
 const struct sd_format *sd_format_named(const char *name);
+/* `style` may be NULL: the plain one; formats without stacks have none. */
+int sd_format_write(const struct sd_format *f, const struct sd_profile *p,
+                    const char *path, const struct sd_filter *filter,
+                    const struct sd_stack_style *style, struct sd_out *out);
 #endif

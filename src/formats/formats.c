@@ -38,3 +38,14 @@ const struct sd_format *sd_format_named(const char *name)
             return sd_formats[i];
     return NULL;
 }
+
+int sd_format_write(const struct sd_format *f, const struct sd_profile *p,
+                    const char *path, const struct sd_filter *filter,
+                    const struct sd_stack_style *style, struct sd_out *out)
+{
+    static const struct sd_stack_style plain;
+
+    if (!f->write_stacks)
+        return f->write(p, path, filter, out);
+    return f->write_stacks(p, path, filter, style ? style : &plain, out);
+}

@@ -40,7 +40,7 @@ static const char *written(const char *name, struct sd_made *m, struct sd_out *o
     const struct sd_format *f = sd_format_named(name);
 
     sd_out_to_memory(out);
-    CHECK(f && f->write(p, sd_made_save(m), NULL, out) == 0);
+    CHECK(f && sd_format_write(f, p, sd_made_save(m), NULL, NULL, out) == 0);
     sd_profile_free(p);
     return sd_buf_string(&out->pending);
 }
@@ -85,8 +85,10 @@ TEST(formats_are_found_by_name_and_suffix)
     CHECK(sd_format_for("a.b.CSV") == sd_format_named("csv"));
     CHECK(sd_format_for("x.json") == sd_format_named("json"));
     CHECK(!sd_format_for("json") && !sd_format_named("xml"));
-    for (size_t i = 0; sd_formats[i]; i++)
-        CHECK(sd_formats[i]->loses && sd_formats[i]->summary && sd_formats[i]->write);
+    for (size_t i = 0; sd_formats[i]; i++) {
+        CHECK(sd_formats[i]->loses && sd_formats[i]->summary);
+        CHECK(!sd_formats[i]->write == !!sd_formats[i]->write_stacks); /* one of them */
+    }
 }
 
 TEST(formats_survive_every_allocation_that_fails)
@@ -102,7 +104,7 @@ TEST(formats_survive_every_allocation_that_fails)
             int rc;
 
             sd_out_to_memory(&out);
-            rc = sd_formats[i]->write(p, m.path, NULL, &out);
+            rc = sd_format_write(sd_formats[i], p, m.path, NULL, NULL, &out);
             CHECK(rc == 0 || rc == SD_ENOMEM);
             sd_out_release(&out);
         }

@@ -262,20 +262,11 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-static int write_plain(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter, struct sd_out *out)
-{
-    const struct sd_stack_style style = { .has_full_files = true };
-
-    return write_stacks(p, path, filter, &style, out);
-}
-
 const struct sd_format sd_format_pprof = {
     .name = "pprof",
     .suffix = ".pb.gz",
     .summary =
         "stacks with every metric, for go tool pprof, Pyroscope, Parca, Perfetto",
     .loses = "the order of time, sections, readings, idle samples unless asked for",
-    .write = write_plain,
     .write_stacks = write_stacks,
 };

@@ -52,7 +52,7 @@ static void write_formats(const struct sd_profile *p, const char *path, int nowh
         struct sd_out out;
 
         sd_out_to_fd(&out, nowhere);
-        sd_formats[i]->write(p, path, NULL, &out);
+        sd_format_write(sd_formats[i], p, path, NULL, NULL, &out);
         if (sd_formats[i]->write_stacks)
             sd_formats[i]->write_stacks(p, path, NULL, &style, &out);
         sd_out_release(&out);
