@@ -176,3 +176,27 @@ void sd_json_real(struct sd_json *j, double v)
 void sd_json_bool(struct sd_json *j, bool v) { put_value(j, v ? "true" : "false"); }
 
 void sd_json_null(struct sd_json *j) { put_value(j, "null"); }
+
+void sd_json_key_string(struct sd_json *j, const char *key, const char *s)
+{
+    sd_json_key(j, key);
+    sd_json_string(j, s);
+}
+
+void sd_json_key_uint(struct sd_json *j, const char *key, uint64_t v)
+{
+    sd_json_key(j, key);
+    sd_json_uint(j, v);
+}
+
+void sd_json_key_real(struct sd_json *j, const char *key, double v)
+{
+    sd_json_key(j, key);
+    sd_json_real(j, v);
+}
+
+void sd_json_key_bool(struct sd_json *j, const char *key, bool v)
+{
+    sd_json_key(j, key);
+    sd_json_bool(j, v);
+}

@@ -34,4 +34,10 @@ void sd_json_uint(struct sd_json *j, uint64_t v);
 void sd_json_real(struct sd_json *j, double v); /* not finite: null */
 void sd_json_bool(struct sd_json *j, bool v);
 void sd_json_null(struct sd_json *j);
+
+/* A member of an object: its key and its value. */
+void sd_json_key_string(struct sd_json *j, const char *key, const char *s);
+void sd_json_key_uint(struct sd_json *j, const char *key, uint64_t v);
+void sd_json_key_real(struct sd_json *j, const char *key, double v);
+void sd_json_key_bool(struct sd_json *j, const char *key, bool v);
 #endif

@@ -73,28 +73,22 @@ static void put_text(struct sd_out *out, const struct sd_collector_about *a)
     put_lists(out, a);
 }
 
-static void put_pair(struct sd_json *j, const char *key, const char *value)
-{
-    sd_json_key(j, key);
-    sd_json_string(j, value);
-}
-
 static void put_json(struct sd_json *j, const struct sd_collector_about *a)
 {
     sd_json_object(j);
-    put_pair(j, "name", a->name);
-    put_pair(j, "where", place_keys[a->place]);
-    put_pair(j, "replaces", a->replaces);
-    put_pair(j, "summary", a->summary);
-    put_pair(j, "cost", a->cost);
-    put_pair(j, "blind_to", a->blind_to);
+    sd_json_key_string(j, "name", a->name);
+    sd_json_key_string(j, "where", place_keys[a->place]);
+    sd_json_key_string(j, "replaces", a->replaces);
+    sd_json_key_string(j, "summary", a->summary);
+    sd_json_key_string(j, "cost", a->cost);
+    sd_json_key_string(j, "blind_to", a->blind_to);
     sd_json_key(j, "metrics");
     sd_json_array(j);
     for (const struct sd_metric_about *m = a->metrics; m && m->name; m++) {
         sd_json_object(j);
-        put_pair(j, "name", m->name);
-        put_pair(j, "unit", units[m->unit]);
-        put_pair(j, "meaning", m->meaning);
+        sd_json_key_string(j, "name", m->name);
+        sd_json_key_string(j, "unit", units[m->unit]);
+        sd_json_key_string(j, "meaning", m->meaning);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -102,9 +96,9 @@ static void put_json(struct sd_json *j, const struct sd_collector_about *a)
     sd_json_array(j);
     for (const struct sd_option *o = a->options; o && o->name; o++) {
         sd_json_object(j);
-        put_pair(j, "name", o->name);
-        put_pair(j, "fallback", o->fallback);
-        put_pair(j, "meaning", o->meaning);
+        sd_json_key_string(j, "name", o->name);
+        sd_json_key_string(j, "fallback", o->fallback);
+        sd_json_key_string(j, "meaning", o->meaning);
         sd_json_end(j);
     }
     sd_json_end(j);

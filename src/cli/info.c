@@ -175,12 +175,6 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
         put_row(out, "note", p->notes[i].text);
 }
 
-static void put_number(struct sd_json *j, const char *key, uint64_t value)
-{
-    sd_json_key(j, key);
-    sd_json_uint(j, value);
-}
-
 static void put_ending_json(struct sd_json *j, const char *key, int32_t status)
 {
     sd_json_key(j, key);
@@ -206,16 +200,16 @@ static void put_health_json(struct sd_json *j, const struct sd_health *h)
     sd_json_bool(j, h->has_live);
     sd_json_key(j, "cut");
     sd_json_bool(j, h->is_cut);
-    put_number(j, "chunks", h->chunks);
-    put_number(j, "events", h->events);
-    put_number(j, "live_events", h->live_events);
-    put_number(j, "lost", h->lost_events);
-    put_number(j, "bad_chunks", h->bad_chunks);
-    put_number(j, "bad_bytes", h->bad_bytes);
-    put_number(j, "missing_chunks", h->missing_chunks);
-    put_number(j, "created_ns", h->created_real_ns);
-    put_number(j, "file_bytes", h->file_bytes);
-    put_number(j, "raw_bytes", h->raw_bytes);
+    sd_json_key_uint(j, "chunks", h->chunks);
+    sd_json_key_uint(j, "events", h->events);
+    sd_json_key_uint(j, "live_events", h->live_events);
+    sd_json_key_uint(j, "lost", h->lost_events);
+    sd_json_key_uint(j, "bad_chunks", h->bad_chunks);
+    sd_json_key_uint(j, "bad_bytes", h->bad_bytes);
+    sd_json_key_uint(j, "missing_chunks", h->missing_chunks);
+    sd_json_key_uint(j, "created_ns", h->created_real_ns);
+    sd_json_key_uint(j, "file_bytes", h->file_bytes);
+    sd_json_key_uint(j, "raw_bytes", h->raw_bytes);
     sd_buf_release(&words);
 }
 
@@ -229,12 +223,12 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
         if (!is_process(t))
             continue;
         sd_json_object(j);
-        put_number(j, "pid", t->number);
+        sd_json_key_uint(j, "pid", t->number);
         sd_json_key(j, "name");
         sd_json_string(j, t->name);
         put_ending_json(j, "status", t->status);
-        put_number(j, "from_ns", t->first_ns);
-        put_number(j, "to_ns", t->last_ns);
+        sd_json_key_uint(j, "from_ns", t->first_ns);
+        sd_json_key_uint(j, "to_ns", t->last_ns);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -256,7 +250,7 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     sd_json_key(&j, "complaint");
     sd_json_string(&j, p->complaint);
     put_health_json(&j, &p->health);
-    put_number(&j, "wall_ns", f.wall_ns);
+    sd_json_key_uint(&j, "wall_ns", f.wall_ns);
     sd_json_key(&j, "cpu_ns");
     if (f.has_cpu)
         sd_json_uint(&j, f.cpu_ns);

@@ -78,24 +78,6 @@ static void put_table(struct sd_out *out, const struct sd_top *t)
 
 /* --- JSON */
 
-static void put_number(struct sd_json *j, const char *key, uint64_t n)
-{
-    sd_json_key(j, key);
-    sd_json_uint(j, n);
-}
-
-static void put_real(struct sd_json *j, const char *key, double v)
-{
-    sd_json_key(j, key);
-    sd_json_real(j, v);
-}
-
-static void put_text(struct sd_json *j, const char *key, const char *text)
-{
-    sd_json_key(j, key);
-    sd_json_string(j, text);
-}
-
 static void put_rows(struct sd_json *j, const struct sd_top *t)
 {
     sd_json_key(j, t->view.is_by_line ? "lines" : "functions");
@@ -104,14 +86,14 @@ static void put_rows(struct sd_json *j, const struct sd_top *t)
         const struct sd_tally_row *r = sd_top_row(&t->shown, &t->view, i);
 
         sd_json_object(j);
-        put_text(j, "name", r->name);
-        put_text(j, "qualname", r->qualname);
-        put_text(j, "file", r->file);
-        put_number(j, "line", r->line > 0 ? (uint64_t)r->line : 0);
-        put_real(j, "own_percent", r->own_percent);
-        put_real(j, "total_percent", r->total_percent);
-        put_number(j, "own_ns", r->own_ns);
-        put_number(j, "total_ns", r->total_ns);
+        sd_json_key_string(j, "name", r->name);
+        sd_json_key_string(j, "qualname", r->qualname);
+        sd_json_key_string(j, "file", r->file);
+        sd_json_key_uint(j, "line", r->line > 0 ? (uint64_t)r->line : 0);
+        sd_json_key_real(j, "own_percent", r->own_percent);
+        sd_json_key_real(j, "total_percent", r->total_percent);
+        sd_json_key_uint(j, "own_ns", r->own_ns);
+        sd_json_key_uint(j, "total_ns", r->total_ns);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -125,15 +107,16 @@ static void put_threads(struct sd_json *j, const struct sd_top_shown *s)
         const struct sd_tally_thread *x = &s->threads[i];
 
         sd_json_object(j);
-        put_number(j, "pid", (uint64_t)x->pid);
-        put_number(j, "tid", (uint64_t)x->tid);
-        put_text(j, "name", x->name);
-        put_real(j, "active_percent", x->active_percent);
-        put_real(j, "gil_percent", x->gil_percent);
-        put_real(j, "cpu_percent", x->cpu_percent);
-        put_number(j, "active_ns", x->active_ns);
-        put_text(j, "function",
-                 x->inside < s->n_functions ? s->functions[x->inside].name : NULL);
+        sd_json_key_uint(j, "pid", (uint64_t)x->pid);
+        sd_json_key_uint(j, "tid", (uint64_t)x->tid);
+        sd_json_key_string(j, "name", x->name);
+        sd_json_key_real(j, "active_percent", x->active_percent);
+        sd_json_key_real(j, "gil_percent", x->gil_percent);
+        sd_json_key_real(j, "cpu_percent", x->cpu_percent);
+        sd_json_key_uint(j, "active_ns", x->active_ns);
+        sd_json_key_string(j, "function",
+                           x->inside < s->n_functions ? s->functions[x->inside].name
+                                                      : NULL);
         sd_json_key(j, "ended");
         sd_json_bool(j, x->has_ended);
         sd_json_end(j);
@@ -148,19 +131,19 @@ static void put_json(struct sd_out *out, const struct sd_top *t)
 
     sd_json_init(&j, out, false);
     sd_json_object(&j);
-    put_text(&j, "target", s->title);
-    put_text(&j, "python", s->version && *s->version ? s->version : NULL);
-    put_number(&j, "elapsed_ns", s->elapsed_ns);
-    put_number(&j, "rate", s->rate);
-    put_number(&j, "rounds", s->counts.rounds);
-    put_number(&j, "samples", s->counts.samples);
-    put_number(&j, "missed", s->counts.missed);
-    put_number(&j, "lost", s->counts.lost);
-    put_number(&j, "partial", s->counts.partial);
-    put_number(&j, "idle", s->counts.idle);
-    put_real(&j, "gil_percent", s->gil_percent);
-    put_real(&j, "active_percent", s->active_percent);
-    put_number(&j, "processes", s->n_processes);
+    sd_json_key_string(&j, "target", s->title);
+    sd_json_key_string(&j, "python", s->version && *s->version ? s->version : NULL);
+    sd_json_key_uint(&j, "elapsed_ns", s->elapsed_ns);
+    sd_json_key_uint(&j, "rate", s->rate);
+    sd_json_key_uint(&j, "rounds", s->counts.rounds);
+    sd_json_key_uint(&j, "samples", s->counts.samples);
+    sd_json_key_uint(&j, "missed", s->counts.missed);
+    sd_json_key_uint(&j, "lost", s->counts.lost);
+    sd_json_key_uint(&j, "partial", s->counts.partial);
+    sd_json_key_uint(&j, "idle", s->counts.idle);
+    sd_json_key_real(&j, "gil_percent", s->gil_percent);
+    sd_json_key_real(&j, "active_percent", s->active_percent);
+    sd_json_key_uint(&j, "processes", s->n_processes);
     sd_json_key(&j, "ended");
     sd_json_bool(&j, s->has_ended);
     put_rows(&j, t);

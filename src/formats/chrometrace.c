@@ -36,26 +36,15 @@ struct writer {
 
 /* --- Parts of an event */
 
-static void key_text(struct sd_json *j, const char *key, const char *text)
-{
-    sd_json_key(j, key);
-    sd_json_string(j, text);
-}
-
-static void key_uint(struct sd_json *j, const char *key, uint64_t n)
-{
-    sd_json_key(j, key);
-    sd_json_uint(j, n);
-}
-
 /* A process is the thread of its own number, its first one. */
 static void put_whose(struct writer *w, sd_track_id track)
 {
     sd_track_id process = sd_profile_process_of(w->p, track);
     sd_track_id thread = sd_profile_thread_of(w->p, track);
 
-    key_uint(&w->j, "pid", process.at == NONE ? 0 : w->p->tracks[process.at].number);
-    key_uint(&w->j, "tid", w->p->tracks[thread.at].number);
+    sd_json_key_uint(&w->j, "pid",
+                     process.at == NONE ? 0 : w->p->tracks[process.at].number);
+    sd_json_key_uint(&w->j, "tid", w->p->tracks[thread.at].number);
 }
 
 /* Everything but its `args` and its end, which the caller adds.  One per line: JSON
@@ -65,10 +54,10 @@ static void begin_event(struct writer *w, const char *phase, const char *categor
 {
     sd_out_text(w->j.out, "\n");
     sd_json_object(&w->j);
-    key_text(&w->j, "name", name);
+    sd_json_key_string(&w->j, "name", name);
     if (category)
-        key_text(&w->j, "cat", category);
-    key_text(&w->j, "ph", phase);
+        sd_json_key_string(&w->j, "cat", category);
+    sd_json_key_string(&w->j, "ph", phase);
     put_whose(w, track);
     sd_json_key(&w->j, "ts");
     sd_json_real(&w->j, (double)ns / 1e3); /* microseconds, exact below 104 days */
@@ -86,9 +75,9 @@ static void put_frame(struct writer *w, const char *phase, uint32_t frame,
     sd_json_key(&w->j, "args");
     sd_json_object(&w->j);
     if (f->file)
-        key_text(&w->j, "filename", f->file);
+        sd_json_key_string(&w->j, "filename", f->file);
     if (f->line)
-        key_uint(&w->j, "line", f->line);
+        sd_json_key_uint(&w->j, "line", f->line);
     sd_json_end(&w->j);
     sd_json_end(&w->j);
 }
@@ -171,7 +160,7 @@ static void begin_section(struct writer *w, const char *phase, const struct sd_e
                           uint64_t id, uint64_t ns)
 {
     begin_event(w, phase, "section", w->p->sites[e->site.at].name, e->track, ns);
-    key_uint(&w->j, "id", id);
+    sd_json_key_uint(&w->j, "id", id);
 }
 
 static void put_section(struct writer *w, const struct sd_event *e)
@@ -183,13 +172,13 @@ static void put_section(struct writer *w, const struct sd_event *e)
     begin_section(w, "b", e, id, e->from_ns);
     sd_json_key(j, "args");
     sd_json_object(j);
-    key_text(j, "path", w->p->sites[e->site.at].path);
+    sd_json_key_string(j, "path", w->p->sites[e->site.at].path);
     if (who)
-        key_text(j, "track", who);
+        sd_json_key_string(j, "track", who);
     if (e->flags & SD_SPAN_UNFINISHED)
-        key_text(j, "end", "unfinished");
+        sd_json_key_string(j, "end", "unfinished");
     else if (e->flags & SD_SPAN_RAISED)
-        key_text(j, "end", "raised");
+        sd_json_key_string(j, "end", "raised");
     for (uint32_t i = 0; i < e->n_values; i++)
         if (e->values[i] != SD_VALUE_NONE) {
             sd_json_key(j, w->p->metrics[e->metrics[i].at].name);
@@ -216,7 +205,8 @@ static void put_reading(struct writer *w, const struct sd_event *e)
             continue;
         begin_event(w, "C", NULL, m->name, e->track, e->to_ns);
         if (w->p->tracks[e->track.at].kind != SD_TRACK_PROCESS)
-            key_uint(&w->j, "id", e->track.at); /* else those of a process are one */
+            sd_json_key_uint(&w->j, "id",
+                             e->track.at); /* else those of a process are one */
         sd_json_key(&w->j, "args");
         sd_json_object(&w->j);
         sd_json_key(&w->j, units[m->unit]);
@@ -251,7 +241,7 @@ static void put_name(struct writer *w, const char *what, sd_track_id track)
     begin_event(w, "M", NULL, what, track, 0);
     sd_json_key(&w->j, "args");
     sd_json_object(&w->j);
-    key_text(&w->j, "name", w->p->tracks[track.at].name);
+    sd_json_key_string(&w->j, "name", w->p->tracks[track.at].name);
     sd_json_end(&w->j);
     sd_json_end(&w->j);
 }
@@ -276,10 +266,10 @@ static void put_facts(struct writer *w)
 
     sd_json_key(&w->j, "otherData");
     sd_json_object(&w->j);
-    key_text(&w->j, "exporter", "sonde");
+    sd_json_key_string(&w->j, "exporter", "sonde");
     if (command)
-        key_text(&w->j, "command", command);
-    key_uint(&w->j, "zero_unix_ns", w->p->real_zero_ns);
+        sd_json_key_string(&w->j, "command", command);
+    sd_json_key_uint(&w->j, "zero_unix_ns", w->p->real_zero_ns);
     sd_json_end(&w->j);
 }
 
@@ -288,7 +278,7 @@ static int put_all(struct writer *w, const char *path, const struct sd_filter *f
     int rc = 0;
 
     sd_json_object(&w->j);
-    key_text(&w->j, "displayTimeUnit", "ms");
+    sd_json_key_string(&w->j, "displayTimeUnit", "ms");
     put_facts(w);
     sd_json_key(&w->j, "traceEvents");
     sd_json_array(&w->j);
@@ -328,14 +318,6 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-static int write_plain(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter, struct sd_out *out)
-{
-    const struct sd_stack_style style = { 0 };
-
-    return write_stacks(p, path, filter, &style, out);
-}
-
 const struct sd_format sd_format_chrometrace = {
     .name = "chrometrace",
     .suffix = ".trace.json",
@@ -343,6 +325,5 @@ const struct sd_format sd_format_chrometrace = {
                "chrome://tracing",
     .loses = "how many samples stand behind a frame, CPU time of samples, idle samples "
              "unless asked for",
-    .write = write_plain,
     .write_stacks = write_stacks,
 };

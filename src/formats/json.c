@@ -37,18 +37,6 @@ static const char *const note_kinds[] = {
     [SD_NOTE_LOSS] = "loss",
 };
 
-static void key_text(struct sd_json *j, const char *key, const char *text)
-{
-    sd_json_key(j, key);
-    sd_json_string(j, text);
-}
-
-static void key_uint(struct sd_json *j, const char *key, uint64_t n)
-{
-    sd_json_key(j, key);
-    sd_json_uint(j, n);
-}
-
 /* An id, or null where there is none. */
 static void key_id(struct sd_json *j, const char *key, uint32_t id)
 {
@@ -84,18 +72,18 @@ static void put_health(struct sd_json *j, const struct sd_profile *p)
     sd_json_object(j);
     sd_json_key(j, "whole");
     sd_json_bool(j, p->complaint == NULL);
-    key_text(j, "complaint", p->complaint);
+    sd_json_key_string(j, "complaint", p->complaint);
     sd_json_key(j, "ended");
     sd_json_bool(j, h->is_ended);
     key_status(j, "status", h->status);
-    key_uint(j, "chunks", h->chunks);
-    key_uint(j, "events", h->events);
-    key_uint(j, "lost_events", h->lost_events);
-    key_uint(j, "bad_chunks", h->bad_chunks);
-    key_uint(j, "bad_bytes", h->bad_bytes);
-    key_uint(j, "missing_chunks", h->missing_chunks);
-    key_uint(j, "created_real_ns", h->created_real_ns);
-    key_uint(j, "created_mono_ns", h->created_mono_ns);
+    sd_json_key_uint(j, "chunks", h->chunks);
+    sd_json_key_uint(j, "events", h->events);
+    sd_json_key_uint(j, "lost_events", h->lost_events);
+    sd_json_key_uint(j, "bad_chunks", h->bad_chunks);
+    sd_json_key_uint(j, "bad_bytes", h->bad_bytes);
+    sd_json_key_uint(j, "missing_chunks", h->missing_chunks);
+    sd_json_key_uint(j, "created_real_ns", h->created_real_ns);
+    sd_json_key_uint(j, "created_mono_ns", h->created_mono_ns);
     sd_json_end(j);
 }
 
@@ -106,8 +94,8 @@ static void put_metas(struct sd_json *j, const struct sd_profile *p)
     sd_json_array(j);
     for (size_t i = 0; i < p->n_metas; i++) {
         sd_json_object(j);
-        key_text(j, "key", p->metas[i].key);
-        key_text(j, "value", p->metas[i].value);
+        sd_json_key_string(j, "key", p->metas[i].key);
+        sd_json_key_string(j, "value", p->metas[i].value);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -119,10 +107,10 @@ static void put_notes(struct sd_json *j, const struct sd_profile *p)
     sd_json_array(j);
     for (size_t i = 0; i < p->n_notes; i++) {
         sd_json_object(j);
-        key_text(j, "kind", note_kinds[p->notes[i].kind]);
-        key_uint(j, "time_ns", p->notes[i].time_ns);
+        sd_json_key_string(j, "kind", note_kinds[p->notes[i].kind]);
+        sd_json_key_uint(j, "time_ns", p->notes[i].time_ns);
         key_id(j, "track", p->notes[i].track.at);
-        key_text(j, "text", p->notes[i].text);
+        sd_json_key_string(j, "text", p->notes[i].text);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -134,11 +122,11 @@ static void put_metrics(struct sd_json *j, const struct sd_profile *p)
     sd_json_array(j);
     for (size_t i = 0; i < p->n_metrics; i++) {
         sd_json_object(j);
-        key_uint(j, "id", i);
-        key_text(j, "name", p->metrics[i].name);
-        key_text(j, "unit", units[p->metrics[i].unit]);
-        key_text(j, "adds", adds[p->metrics[i].adds]);
-        key_text(j, "meaning", p->metrics[i].meaning);
+        sd_json_key_uint(j, "id", i);
+        sd_json_key_string(j, "name", p->metrics[i].name);
+        sd_json_key_string(j, "unit", units[p->metrics[i].unit]);
+        sd_json_key_string(j, "adds", adds[p->metrics[i].adds]);
+        sd_json_key_string(j, "meaning", p->metrics[i].meaning);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -152,13 +140,13 @@ static void put_tracks(struct sd_json *j, const struct sd_profile *p)
         const struct sd_track *t = &p->tracks[i];
 
         sd_json_object(j);
-        key_uint(j, "id", i);
-        key_text(j, "kind", track_kinds[t->kind]);
+        sd_json_key_uint(j, "id", i);
+        sd_json_key_string(j, "kind", track_kinds[t->kind]);
         key_id(j, "parent", t->parent.at);
-        key_uint(j, "number", t->number);
-        key_uint(j, "start", t->start);
-        key_text(j, "name", t->name);
-        key_text(j, "host", t->host);
+        sd_json_key_uint(j, "number", t->number);
+        sd_json_key_uint(j, "start", t->start);
+        sd_json_key_string(j, "name", t->name);
+        sd_json_key_string(j, "host", t->host);
         key_status(j, "status", t->status);
         sd_json_end(j);
     }
@@ -173,14 +161,14 @@ static void put_sites(struct sd_json *j, const struct sd_profile *p)
         const struct sd_site *s = &p->sites[i];
 
         sd_json_object(j);
-        key_uint(j, "id", i);
-        key_text(j, "kind", site_kinds[s->kind]);
-        key_text(j, "name", s->name);
-        key_text(j, "path", s->path);
+        sd_json_key_uint(j, "id", i);
+        sd_json_key_string(j, "kind", site_kinds[s->kind]);
+        sd_json_key_string(j, "name", s->name);
+        sd_json_key_string(j, "path", s->path);
         key_id(j, "parent", s->parent.at);
-        key_text(j, "file", s->file);
-        key_uint(j, "line", s->line);
-        key_text(j, "label", s->label);
+        sd_json_key_string(j, "file", s->file);
+        sd_json_key_uint(j, "line", s->line);
+        sd_json_key_string(j, "label", s->label);
         key_true(j, "native", s->is_native);
         sd_json_end(j);
     }
@@ -193,10 +181,10 @@ static void put_stacks(struct sd_json *j, const struct sd_profile *p)
     sd_json_array(j);
     for (size_t i = 0; i < p->n_stacks; i++) {
         sd_json_object(j);
-        key_uint(j, "id", i);
+        sd_json_key_uint(j, "id", i);
         key_id(j, "parent", p->stacks[i].parent.at);
-        key_uint(j, "site", p->stacks[i].site.at);
-        key_uint(j, "line", p->stacks[i].line);
+        sd_json_key_uint(j, "site", p->stacks[i].site.at);
+        sd_json_key_uint(j, "line", p->stacks[i].line);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -218,9 +206,9 @@ static void put_values(struct sd_json *j, const struct sd_profile *p,
 
 static void put_span(struct sd_json *j, const struct sd_event *e)
 {
-    key_uint(j, "site", e->site.at);
-    key_uint(j, "from_ns", e->from_ns);
-    key_uint(j, "to_ns", e->to_ns);
+    sd_json_key_uint(j, "site", e->site.at);
+    sd_json_key_uint(j, "from_ns", e->from_ns);
+    sd_json_key_uint(j, "to_ns", e->to_ns);
     key_true(j, "raised", e->flags & SD_SPAN_RAISED);
     key_true(j, "unfinished", e->flags & SD_SPAN_UNFINISHED);
 }
@@ -228,7 +216,7 @@ static void put_span(struct sd_json *j, const struct sd_event *e)
 static void put_sample(struct sd_json *j, const struct sd_event *e)
 {
     key_id(j, "stack", e->stack.at);
-    key_uint(j, "time_ns", e->from_ns);
+    sd_json_key_uint(j, "time_ns", e->from_ns);
     key_true(j, "idle", e->flags & SD_SAMPLE_IDLE);
     key_true(j, "gil", e->flags & SD_SAMPLE_GIL);
     key_true(j, "waits_gil", e->flags & SD_SAMPLE_WAITS_GIL);
@@ -246,21 +234,21 @@ static void put_event(struct sd_json *j, const struct sd_profile *p,
     };
 
     sd_json_object(j);
-    key_text(j, "kind", kinds[e->kind]);
-    key_uint(j, "track", e->track.at);
+    sd_json_key_string(j, "kind", kinds[e->kind]);
+    sd_json_key_uint(j, "track", e->track.at);
     if (e->kind == SD_EVENT_SPAN)
         put_span(j, e);
     else if (e->kind == SD_EVENT_SAMPLE)
         put_sample(j, e);
     else
-        key_uint(j, "time_ns", e->from_ns);
+        sd_json_key_uint(j, "time_ns", e->from_ns);
     put_values(j, p, e);
     sd_json_end(j);
 }
 
 static void put_definitions(struct sd_json *j, const struct sd_profile *p)
 {
-    key_uint(j, "sonde", 1); /* version of this form */
+    sd_json_key_uint(j, "sonde", 1); /* version of this form */
     put_health(j, p);
     put_metas(j, p);
     put_notes(j, p);

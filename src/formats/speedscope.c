@@ -23,12 +23,6 @@ struct writer {
     bool has_wall;
 };
 
-static void key_text(struct sd_json *j, const char *key, const char *text)
-{
-    sd_json_key(j, key);
-    sd_json_string(j, text);
-}
-
 static void put_frames(struct writer *w)
 {
     struct sd_json *j = &w->j;
@@ -41,8 +35,8 @@ static void put_frames(struct writer *w)
         const struct sd_frame *f = &w->frames.items[i];
 
         sd_json_object(j);
-        key_text(j, "name", f->name);
-        key_text(j, "file", f->file ? f->file : "");
+        sd_json_key_string(j, "name", f->name);
+        sd_json_key_string(j, "file", f->file ? f->file : "");
         sd_json_key(j, "line");
         sd_json_uint(j, f->line);
         sd_json_key(j, "col");
@@ -116,9 +110,9 @@ static int put_thread(struct writer *w, const struct sd_sampled_thread *t)
 
     sd_frames_thread_name(&name, w->p, t->track, w->style->has_processes);
     sd_json_object(&w->j);
-    key_text(&w->j, "type", "sampled");
-    key_text(&w->j, "name", sd_buf_string(&name));
-    key_text(&w->j, "unit", w->has_wall ? "seconds" : "none");
+    sd_json_key_string(&w->j, "type", "sampled");
+    sd_json_key_string(&w->j, "name", sd_buf_string(&name));
+    sd_json_key_string(&w->j, "unit", w->has_wall ? "seconds" : "none");
     sd_json_key(&w->j, "startValue");
     sd_json_uint(&w->j, 0);
     sd_json_key(&w->j, "endValue");
@@ -138,15 +132,16 @@ static int put_all(struct writer *w)
     int rc = 0;
 
     sd_json_object(j);
-    key_text(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    sd_json_key_string(j, "$schema",
+                       "https://www.speedscope.app/file-format-schema.json");
     sd_json_key(j, "profiles");
     sd_json_array(j);
     for (size_t i = 0; i < w->sampled.n && rc == 0; i++)
         rc = put_thread(w, &w->sampled.threads[i]);
     sd_json_end(j);
     put_frames(w);
-    key_text(j, "exporter", "sonde");
-    key_text(j, "name", "sonde profile");
+    sd_json_key_string(j, "exporter", "sonde");
+    sd_json_key_string(j, "name", "sonde profile");
     sd_json_end(j);
     sd_out_text(j->out, "\n");
     return rc;
@@ -175,14 +170,6 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     return rc;
 }
 
-static int write_plain(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter, struct sd_out *out)
-{
-    const struct sd_stack_style style = { 0 };
-
-    return write_stacks(p, path, filter, &style, out);
-}
-
 const struct sd_format sd_format_speedscope = {
     .name = "speedscope",
     .suffix = ".speedscope.json",
@@ -190,6 +177,5 @@ const struct sd_format sd_format_speedscope = {
     .loses =
         "every metric but wall time, when nothing was sampled, sections, readings, "
         "idle samples unless asked for",
-    .write = write_plain,
     .write_stacks = write_stacks,
 };
