@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_CALLS_H
+#define SD_ANALYSE_CALLS_H
+/* calls: from calling-context trees to what cProfile counts.
+ *
+ * cProfile keeps one entry per function and one per pair of caller and callee, with a
+ * level of recursion each: a call is primitive, and its time counts in the total, when
+ * the function (or the pair) was not active already.  In a tree that is a property of
+ * the path above a node, so one walk that keeps how often each function and each pair
+ * is on the present path gives exactly the same numbers, in linear time.
+ *
+ * Trees of several threads stand in one array when they are to be added, and are asked
+ * about one by one when they are to be kept apart. */
+#include "profile/call_nodes.h"
+
+struct sd_calls_sum {
+    uint64_t calls, primitive; /* primitive ones are the first of a recursion */
+    uint64_t own, total;       /* in what the nodes' own times are in */
+};
+
+struct sd_calls_edge {
+    uint32_t caller, callee; /* functions */
+    struct sd_calls_sum sum;
+};
+
+struct sd_calls {                   /* all zero is a released one */
+    struct sd_calls_sum *functions; /* owned; by function */
+    size_t n_functions;
+    struct sd_calls_edge *edges; /* owned; in the order of their first nodes */
+    size_t n_edges;
+};
+
+/* `nodes` are settled, and each function in them is below n_functions.  What is called
+ * by a root has no caller, hence no edge.  0 or SD_ENOMEM. */
+int sd_calls_derive(const struct sd_node *nodes, size_t n, size_t n_functions,
+                    struct sd_calls *out);
+void sd_calls_release(struct sd_calls *c);
+#endif

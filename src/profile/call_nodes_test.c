@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/call_nodes.h"
+
+#include "base/test.h"
+
+enum { N = 4 };
+
+/* A root; f, called twice; g, called 10 times by f; h, 4 times by f. */
+static void fill(struct sd_node *nodes)
+{
+    nodes[0] = (struct sd_node){ .parent = SD_NO_NODE, .inclusive = 77 };
+    nodes[1] = (struct sd_node){ .parent = 0, .calls = 2, .inclusive = 1000 };
+    nodes[2] = (struct sd_node){ .parent = 1, .calls = 10, .inclusive = 600 };
+    nodes[3] = (struct sd_node){ .parent = 1, .calls = 4, .inclusive = 5 };
+}
+
+TEST(nodes_own_what_their_children_do_not)
+{
+    struct sd_node nodes[N];
+    uint64_t subtracted = 1;
+
+    fill(nodes);
+    CHECK(sd_nodes_settle(nodes, N, NULL, &subtracted) == 0);
+    CHECK(nodes[0].own == 0 && nodes[1].own == 395);
+    CHECK(nodes[2].own == 600 && nodes[3].own == 5);
+    CHECK(subtracted == 0);
+}
+
+/* 20 ticks inside of each call, 5 outside, which the caller of 14 calls bears. */
+TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
+{
+    const struct sd_trace_cost cost = { 20 * 1024, 5 * 1024 };
+    struct sd_node nodes[N];
+    uint64_t subtracted;
+
+    fill(nodes);
+    CHECK(sd_nodes_settle(nodes, N, &cost, &subtracted) == 0);
+    CHECK(nodes[1].own == 395 - 2 * 20 - 14 * 5);
+    CHECK(nodes[2].own == 600 - 10 * 20);
+    CHECK(nodes[3].own == 0);
+    CHECK(subtracted == 110 + 200 + 5);
+}
+
+/* Killed while f ran: only what it called has ended. */
+TEST(nodes_that_never_ended_have_no_time_below_zero)
+{
+    struct sd_node nodes[N];
+
+    fill(nodes);
+    nodes[1].inclusive = 0;
+    CHECK(sd_nodes_settle(nodes, N, NULL, NULL) == 0);
+    CHECK(nodes[1].own == 0 && nodes[2].own == 600);
+}
+
+TEST(nodes_of_absurd_numbers_do_not_wrap)
+{
+    const struct sd_trace_cost cost = { UINT64_MAX, UINT64_MAX };
+    struct sd_node nodes[N];
+
+    fill(nodes);
+    nodes[2].calls = nodes[3].calls = UINT64_MAX;
+    nodes[2].inclusive = nodes[3].inclusive = UINT64_MAX;
+    CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
+    CHECK(nodes[1].own == 0 && nodes[2].own < UINT64_MAX && nodes[3].own > 0);
+}
