@@ -17,7 +17,7 @@ struct walk {
     const struct sd_node *nodes;
     size_t n;
     struct place *places;       /* owned; by node */
-    uint64_t *totals;           /* owned; by node: own and all below */
+    int64_t *totals;            /* owned; by node: own and all below */
     uint32_t *active_functions; /* owned; how often each is on the present path */
     uint32_t *active_edges;     /* owned */
     uint32_t first_root;
@@ -31,6 +31,15 @@ static uint64_t add(uint64_t a, uint64_t b)
     uint64_t sum;
 
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
 }
 
 /* --- Before the walk: edges, children, totals */
@@ -90,23 +99,23 @@ static void link_nodes(struct walk *w)
         sd_assert(parent == SD_NO_NODE || parent < i);
         w->places[i].next = *first;
         *first = (uint32_t)i;
-        w->totals[i] = add(w->totals[i], w->nodes[i].own);
+        w->totals[i] = plus(w->totals[i], w->nodes[i].own);
         if (parent != SD_NO_NODE)
-            w->totals[parent] = add(w->totals[parent], w->totals[i]);
+            w->totals[parent] = plus(w->totals[parent], w->totals[i]);
     }
 }
 
 /* --- The walk */
 
-static void count(struct sd_calls_sum *sum, const struct sd_node *node, uint64_t total,
+static void count(struct sd_calls_sum *sum, const struct sd_node *node, int64_t total,
                   bool is_outermost)
 {
     sum->calls = add(sum->calls, node->calls);
-    sum->own = add(sum->own, node->own);
+    sum->own = plus(sum->own, node->own);
     if (!is_outermost)
         return;
     sum->primitive = add(sum->primitive, node->calls);
-    sum->total = add(sum->total, total);
+    sum->total = plus(sum->total, total);
 }
 
 static void enter(struct walk *w, uint32_t at)

@@ -15,7 +15,7 @@
 
 struct sd_calls_sum {
     uint64_t calls, primitive; /* primitive ones are the first of a recursion */
-    uint64_t own, total;       /* in what the nodes' own times are in */
+    int64_t own, total;        /* in what the nodes' own times are in */
 };
 
 struct sd_calls_edge {

@@ -18,12 +18,12 @@ struct entry { /* of a function or a pair, as _lsprof keeps it */
 
 struct active {
     uint32_t node, function;
-    uint64_t since, below; /* the clock at its begin; the time of what it called */
+    int64_t since, below; /* the clock at its begin; the time of what it called */
 };
 
 struct program {
     uint32_t chance;
-    uint64_t clock;
+    int64_t clock;
     struct active stack[DEPTH];
     uint32_t depth;
     struct sd_node nodes[NODES];
@@ -61,7 +61,7 @@ static void call(struct program *g, uint32_t root, uint32_t function)
     g->depth++;
 }
 
-static void finish(struct entry *e, uint64_t inclusive, uint64_t own)
+static void finish(struct entry *e, int64_t inclusive, int64_t own)
 {
     e->sum.calls++;
     e->sum.own += own;
@@ -74,7 +74,7 @@ static void finish(struct entry *e, uint64_t inclusive, uint64_t own)
 static void give_back(struct program *g)
 {
     struct active *a = &g->stack[--g->depth];
-    uint64_t inclusive = g->clock - a->since, own = inclusive - a->below;
+    int64_t inclusive = g->clock - a->since, own = inclusive - a->below;
 
     g->nodes[a->node].calls++;
     g->nodes[a->node].inclusive += inclusive;

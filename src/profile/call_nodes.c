@@ -5,7 +5,8 @@
 #include "base/mem.h"
 
 struct below { /* of all children of a node */
-    uint64_t calls, inclusive;
+    uint64_t calls;
+    int64_t inclusive;
 };
 
 /* Numbers of a capture may be anything: they stop at the largest, and never wrap. */
@@ -16,13 +17,29 @@ static uint64_t add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static uint64_t less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
-
-static uint64_t cost_of(uint64_t calls, uint64_t each)
+static uint64_t times(uint64_t calls, uint64_t each)
 {
     uint64_t all;
 
     return __builtin_mul_overflow(calls, each, &all) ? UINT64_MAX : all;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+    int64_t rest;
+
+    if (__builtin_sub_overflow(a, b, &rest))
+        return b < 0 ? INT64_MAX : INT64_MIN;
+    return rest;
 }
 
 static struct below *sum_children(const struct sd_node *nodes, size_t n)
@@ -36,30 +53,43 @@ static struct below *sum_children(const struct sd_node *nodes, size_t n)
             continue;
         sd_assert(parent < i);
         sums[parent].calls = add(sums[parent].calls, nodes[i].calls);
-        sums[parent].inclusive = add(sums[parent].inclusive, nodes[i].inclusive);
+        sums[parent].inclusive = plus(sums[parent].inclusive, nodes[i].inclusive);
     }
     return sums;
+}
+
+static int64_t cost_of(const struct sd_trace_cost *cost, uint64_t calls, uint64_t below)
+{
+    return (int64_t)(add(times(calls, cost->inside), times(below, cost->outside)) /
+                     1024);
+}
+
+static int64_t bounded(int64_t own, const struct sd_trace_cost *cost)
+{
+    return own < 0 && !cost->may_go_below_zero ? 0 : own;
 }
 
 int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
                     uint64_t *subtracted)
 {
-    static const struct sd_trace_cost free_of_cost = { 0, 0 };
+    static const struct sd_trace_cost nothing = { 0, 0, false };
     struct below *below = sum_children(nodes, n);
     uint64_t all = 0;
 
     if (!below)
         return sd_no_memory();
     if (!cost)
-        cost = &free_of_cost;
+        cost = &nothing;
     for (size_t i = 0; i < n; i++) {
-        uint64_t raw = less(nodes[i].inclusive, below[i].inclusive);
-        uint64_t ours = add(cost_of(nodes[i].calls, cost->inside),
-                            cost_of(below[i].calls, cost->outside)) /
-                        1024;
+        struct sd_node *node = &nodes[i];
+        int64_t raw = bounded(less(node->inclusive, below[i].inclusive), cost);
 
-        nodes[i].own = nodes[i].parent == SD_NO_NODE ? 0 : less(raw, ours);
-        all += nodes[i].parent == SD_NO_NODE ? 0 : raw - nodes[i].own;
+        node->own = 0;
+        if (node->parent == SD_NO_NODE)
+            continue;
+        node->own =
+            bounded(less(raw, cost_of(cost, node->calls, below[i].calls)), cost);
+        all = add(all, (uint64_t)less(raw, node->own));
     }
     if (subtracted)
         *subtracted = all;

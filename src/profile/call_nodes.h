@@ -11,6 +11,7 @@
  * Tracing costs twice in each call: `inside` between the two readings of the clock,
  * where it is booked on the function called, and `outside` of them, where it is booked
  * on the caller. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,18 +23,19 @@ struct sd_node {
     uint32_t
         function; /* numbered from 0 by whoever fills the nodes; of a root nothing */
     uint64_t calls;
-    uint64_t inclusive; /* measured, of the activations that have ended */
-    uint64_t own;       /* filled by sd_nodes_settle */
+    int64_t inclusive; /* measured, of the activations that have ended */
+    int64_t own;       /* filled by sd_nodes_settle */
 };
 
-struct sd_trace_cost { /* ticks x 1024 for one call */
-    uint64_t inside, outside;
+struct sd_trace_cost {        /* ticks x 1024 for one call */
+    uint64_t inside, outside; /* below 2^62 */
+    bool may_go_below_zero;   /* the user's own bias, which nothing bounds */
 };
 
 /* Fills `own` of all nodes; with NULL nothing is subtracted.  No own time falls below
- * 0: a function that had not ended when its thread was killed has less inclusive time
- * than what it called, and a cost is only a mean.  *subtracted is how many ticks were
- * taken away altogether (NULL: nobody asks).  0 or SD_ENOMEM. */
+ * 0 unless that is asked for: a function that had not ended when its thread was killed
+ * has less inclusive time than what it called, and a cost is only a mean.  *subtracted
+ * is how many ticks were taken away altogether (NULL: nobody asks).  0 or SD_ENOMEM. */
 int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
                     uint64_t *subtracted);
 #endif

@@ -29,7 +29,7 @@ TEST(nodes_own_what_their_children_do_not)
 /* 20 ticks inside of each call, 5 outside, which the caller of 14 calls bears. */
 TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
 {
-    const struct sd_trace_cost cost = { 20 * 1024, 5 * 1024 };
+    const struct sd_trace_cost cost = { .inside = 20 * 1024, .outside = 5 * 1024 };
     struct sd_node nodes[N];
     uint64_t subtracted;
 
@@ -54,12 +54,22 @@ TEST(nodes_that_never_ended_have_no_time_below_zero)
 
 TEST(nodes_of_absurd_numbers_do_not_wrap)
 {
-    const struct sd_trace_cost cost = { UINT64_MAX, UINT64_MAX };
+    const struct sd_trace_cost cost = { .inside = UINT64_MAX, .outside = UINT64_MAX };
     struct sd_node nodes[N];
 
     fill(nodes);
     nodes[2].calls = nodes[3].calls = UINT64_MAX;
-    nodes[2].inclusive = nodes[3].inclusive = UINT64_MAX;
+    nodes[2].inclusive = nodes[3].inclusive = INT64_MAX;
     CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
-    CHECK(nodes[1].own == 0 && nodes[2].own < UINT64_MAX && nodes[3].own > 0);
+    CHECK(nodes[1].own == 0 && nodes[2].own > 0 && nodes[3].own > 0);
+}
+
+TEST(nodes_may_go_below_zero_when_that_is_asked_for)
+{
+    const struct sd_trace_cost bias = { 20 * 1024, 5 * 1024, true };
+    struct sd_node nodes[N];
+
+    fill(nodes);
+    CHECK(sd_nodes_settle(nodes, N, &bias, NULL) == 0);
+    CHECK(nodes[3].own == 5 - 4 * 20);
 }
