@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/thread_cpu.h"
+
+#include <cpuid.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum {
+    PAGE = 4096,
+    FIRST_PAIR_NS =
+        100 * 1000, /* the first two pairs of the process stand so far apart */
+};
+
+/* --- How fast the TSC goes ------------------------------------------------------- */
+
+struct pair {
+    uint64_t ticks, ns; /* of CLOCK_MONOTONIC */
+};
+
+/* The process's first pair.  The farther back it lies, the more exact is the rate, so
+ * all threads share it; a child of fork keeps it. */
+static struct {
+    _Atomic uint64_t ns;
+    _Atomic uint64_t ticks; /* 0: not taken */
+} first;
+
+/* The kernel's clock between two readings of ours; the closest of a few. */
+static struct pair take_pair(void)
+{
+    struct pair best = { 0, 0 };
+    uint64_t closest = UINT64_MAX;
+
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = __rdtsc(), ns = sd_clock_ns(), after = __rdtsc();
+
+        if (after - before >= closest)
+            continue;
+        closest = after - before;
+        best = (struct pair){ before + closest / 2, ns };
+    }
+    return best;
+}
+
+/* Two threads may both be first; whichever pair is stored, it is a true one, and the
+ * ticks are stored last. */
+static struct pair first_pair(void)
+{
+    struct pair p = { atomic_load_explicit(&first.ticks, memory_order_acquire), 0 };
+
+    p.ns = atomic_load_explicit(&first.ns, memory_order_relaxed);
+    if (p.ticks)
+        return p;
+    p = take_pair();
+    atomic_store_explicit(&first.ns, p.ns, memory_order_relaxed);
+    atomic_store_explicit(&first.ticks, p.ticks, memory_order_release);
+    return p;
+}
+
+static uint64_t rate_now(void)
+{
+    struct pair from = first_pair(), to = take_pair();
+
+    while (to.ns - from.ns < FIRST_PAIR_NS)
+        to = take_pair();
+    return (uint64_t)((double)(to.ns - from.ns) / (double)(to.ticks - from.ticks) *
+                      4294967296.0);
+}
+
+/* The processor promises that the TSC goes at one speed, whatever its own. */
+static bool tsc_is_steady(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+}
+
+/* --- The page -------------------------------------------------------------------- */
+
+static void *map_event(void)
+{
+    struct perf_event_attr attr;
+    void *page;
+    long fd;
+
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.exclude_kernel = 1; /* plain users may then ask, too */
+    attr.exclude_hv = 1;
+    fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, (int)fd, 0);
+    close((int)fd);
+    return page == MAP_FAILED ? NULL : page;
+}
+
+/* The kernel's answer and the ticks of one stay on the CPU. */
+static void take_base(struct sd_thread_cpu *c)
+{
+    do {
+        c->seen = *c->switches;
+        c->base_ns = sd_clock_thread_cpu_ns();
+        c->base_ticks = __rdtsc();
+    } while (*c->switches != c->seen);
+}
+
+static void open_page(struct sd_thread_cpu *c)
+{
+    int saved = errno;
+
+    c->page = tsc_is_steady() ? map_event() : NULL;
+    c->is_refused = !c->page;
+    if (c->page)
+        c->switches = &((struct perf_event_mmap_page *)c->page)->lock;
+    errno = saved;
+}
+
+/* --- Verbs ----------------------------------------------------------------------- */
+
+struct sd_thread_cpu *sd_thread_cpu_new(void)
+{
+    struct sd_thread_cpu *c =
+        mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (c == MAP_FAILED)
+        return NULL;
+    /* Without it (Linux before 4.14) a child would touch a page it does not have. */
+    c->is_refused = madvise(c, PAGE, MADV_WIPEONFORK) != 0;
+    return c;
+}
+
+void sd_thread_cpu_free(struct sd_thread_cpu *c)
+{
+    if (!c)
+        return;
+    if (c->page)
+        munmap(c->page, PAGE);
+    munmap(c, PAGE);
+}
+
+uint64_t sd_thread_cpu_ask(struct sd_thread_cpu *c)
+{
+    if (!c->switches && !c->is_refused)
+        open_page(c);
+    if (!c->switches)
+        return sd_clock_thread_cpu_ns();
+    c->rate = rate_now();
+    take_base(c);
+    if (c->base_ns < c->last_ns)
+        c->base_ns = c->last_ns;
+    return c->last_ns = c->base_ns;
+}
+
+bool sd_thread_cpu_is_cheap(struct sd_thread_cpu *c)
+{
+    sd_thread_cpu_ns(c);
+    return c->switches != NULL;
+}
