@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_FRONT_H
+#define SD_CALLS_FRONT_H
+/* front: what the ways of hearing of calls have in common.
+ *
+ * A front is one file per mechanism (front_monitoring.c, front_eval.c,
+ * front_profile.c), built into the extension; each interpreter has those that it needs
+ * and one definition of sd_calls_listen.  A front turns events into the calls below and
+ * decides nothing: which sessions are active, and in which threads, is known here.
+ *
+ *     sd_calls_enter(key of code, code, frame, frame below)   a function starts
+ *     sd_calls_resume(...)                                     a generator goes on
+ *     sd_calls_leave(frame)                                    returned or raised
+ *     sd_calls_suspend(frame)                                  a coroutine yields
+ *     sd_calls_enter_c(method def, callable, frame)            frame: the caller's
+ *     sd_calls_leave_c(frame)
+ *
+ * All with the interpreter's lock held.  Every one of them costs a thread that is not
+ * followed one load and one test, and may be called at any time: after the last session
+ * ended, in the middle of a stack, in a child of fork. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/calls/tree.h"
+
+/* What a front is asked to hear. */
+enum sd_calls_events {
+    SD_CALLS_PYTHON = 1,
+    SD_CALLS_C = 2,       /* C functions, too */
+    SD_CALLS_BOUNDED = 4, /* functions that are short and many may be left out */
+};
+
+/* Hears these events from now on, in all threads of this interpreter; 0: stop, and put
+ * everything back.  Fails with a sentence (SD_ELACKS, SD_ENOMEM).  Never raises. */
+int sd_calls_listen(unsigned events);
+
+/* The tree of this thread when there is just one and it needs no more than the
+ * time-stamp counter; else NULL, and the functions below that are not inline see. */
+extern _Thread_local
+    __attribute__((tls_model("initial-exec"))) struct sd_call_tree *sd_calls_only;
+
+enum sd_calls_start { SD_CALLS_STARTS, SD_CALLS_RESUMES };
+void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
+                           uintptr_t below, enum sd_calls_start how);
+void sd_calls_leave_others(uintptr_t frame);
+void sd_calls_suspend(uintptr_t frame); /* of coroutines; generators just leave */
+
+/* hot: a function starts. */
+static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t frame,
+                                  uintptr_t below)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e;
+
+    if (__builtin_expect(!t, 0)) {
+        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_STARTS);
+        return;
+    }
+    e = sd_call_tree_enter(t, key, what, frame, below);
+    if (__builtin_expect(e != NULL, 1))
+        e->start = sd_tsc();
+}
+
+/* hot: a generator or coroutine goes on. */
+static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t frame,
+                                   uintptr_t below)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e;
+
+    if (__builtin_expect(!t, 0)) {
+        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_RESUMES);
+        return;
+    }
+    e = sd_call_tree_enter(t, key, what, frame, below);
+    if (__builtin_expect(e == NULL, 0))
+        return;
+    e->cell->resumes++;
+    if (__builtin_expect(t->waiting.n != 0, 0))
+        sd_call_tree_resumed(t, e, sd_tsc());
+    e->start = sd_tsc();
+}
+
+/* hot: it returned, raised or, being a generator, yielded. */
+static inline void sd_calls_leave(uintptr_t frame)
+{
+    uint64_t now = sd_tsc();
+    struct sd_call_tree *t = sd_calls_only;
+
+    if (__builtin_expect(t != NULL, 1))
+        sd_call_tree_leave(t, frame, now);
+    else
+        sd_calls_leave_others(frame);
+}
+
+/* The key of a C function: its PyMethodDef. */
+static inline uint64_t sd_calls_c_key(const void *method_def)
+{
+    return (uint64_t)(uintptr_t)method_def | 1;
+}
+
+/* hot: the code in `frame` calls a C function. */
+static inline void sd_calls_enter_c(const void *method_def, const void *callable,
+                                    uintptr_t frame)
+{
+    struct sd_call_tree *t = sd_calls_only;
+
+    if (t && !t->sees_c)
+        return;
+    sd_calls_enter(sd_calls_c_key(method_def), callable, frame | SD_FRAME_C, frame);
+}
+
+/* hot: the C function returned to `frame`. */
+static inline void sd_calls_leave_c(uintptr_t frame)
+{
+    sd_calls_leave(frame | SD_FRAME_C);
+}
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_TREE_H
+#define SD_CALLS_TREE_H
+/* tree: every call of one thread in one session, as a calling-context tree.
+ *
+ * A node (capture/call_cell.h) is a function called along one path.  What cProfile
+ * keeps (callers, recursion, primitive calls) is derived from it at the end, so a call
+ * only finds its node, counts, and adds its time when it returns.
+ *
+ * The calls that are open stand on a stack of entries, each with the frame it runs in.
+ * A call must come from the frame on top and a return must be its own; when they do not
+ * match, calls went unseen (greenlets switch, other tools take events away), and the
+ * slow path brings entries and frames together again: nothing is booked on a wrong
+ * parent.  A stack that belongs to a greenlet which waits is parked, and its clock
+ * stands still until its frames come back.
+ *
+ * One thread writes a tree, with the interpreter's lock held. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "capture/call_cell.h"
+#include "capture/cells.h"
+#include "collect/calls/ticks.h"
+
+struct sd_writer;
+
+/* Frames are compared, never followed.  In the two lowest bits: */
+enum {
+    SD_FRAME_C = 1,    /* a C function called from this frame, which has none */
+    SD_FRAME_BASE = 2, /* not a call: what was running when the session began */
+    SD_FRAME_TAGS = 3,
+};
+
+struct sd_call_entry {
+    struct sd_call_cell *cell;
+    uintptr_t frame;    /* and its tags */
+    uint64_t start;     /* ticks; of a parked entry those that it ran so far */
+    uint64_t cpu_start; /* ns, the same; unused without cpu */
+};
+
+/* What the interpreter's side knows of functions.  `what` is the code object or the C
+ * function that is called. */
+struct sd_call_names {
+    /* Defines the function's site in the table and keeps alive what the key stands
+     * for.  0: it cannot be. */
+    uint32_t (*define)(void *of, struct sd_cells *table, uint64_t key,
+                       const void *what);
+    void *of;
+};
+
+struct sd_call_slot;
+
+struct sd_call_tree {
+    struct sd_call_entry *top;   /* the call that runs; at the bottom an entry BASE */
+    struct sd_call_entry *last;  /* that there is room for */
+    struct sd_call_entry *stack; /* owned */
+    struct sd_cells *table;      /* owned */
+    bool sees_c;                 /* C functions are wanted */
+    bool has_cpu;
+    enum sd_clock_kind clock;
+    uint64_t (*timer)(void *of); /* a user's own clock, or NULL */
+    void *timer_of;
+    struct sd_call_names names;
+    struct sd_call_slot *slots;    /* (caller, key) to cell; owned */
+    size_t n_slots;                /* a power of two */
+    uint32_t n_max;                /* nodes that there may be */
+    uint64_t began;                /* ticks; 0: is not followed now */
+    uint64_t paired;               /* ticks of the last CLOCK record */
+    struct sd_table sites;         /* key to site */
+    struct sd_table waiting;       /* frame of a suspended coroutine to ticks */
+    struct sd_call_parked *parked; /* stacks that wait; owned */
+    size_t n_parked, cap_parked;
+};
+
+/* --- The hot path ---------------------------------------------------------------- */
+
+/* The cell that lies `distance` cells further on in memory. */
+static inline struct sd_call_cell *sd_call_cell_at(struct sd_call_cell *from,
+                                                   int32_t distance)
+{
+    return from + (ptrdiff_t)distance;
+}
+
+/* Not inlined, and rare: */
+struct sd_call_cell *sd_call_tree_find(struct sd_call_tree *t,
+                                       struct sd_call_cell *parent, uint64_t key,
+                                       const void *what);
+/* Brings the stack to where `below` is on top and there is room for one more; NULL when
+ * there is none. */
+struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below);
+void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
+                               uint64_t cpu);
+
+/* hot: the child of `parent` for this function.  A cell that has no child yet points to
+ * the root, whose key is no function's. */
+static inline struct sd_call_cell *sd_call_tree_child(struct sd_call_tree *t,
+                                                      struct sd_call_cell *parent,
+                                                      uint64_t key, const void *what)
+{
+    struct sd_call_cell *child = sd_call_cell_at(parent, parent->last_child);
+
+    if (__builtin_expect(child->key == key, 1))
+        return child;
+    child = sd_call_cell_at(child, child->next);
+    if (__builtin_expect(child->key == key, 1)) {
+        parent->last_child = (int32_t)(child - parent);
+        return child;
+    }
+    return sd_call_tree_find(t, parent, key, what);
+}
+
+/* hot: a call begins in `frame`, which was called from `below` (0: from none).  The
+ * entry is on the stack and counted; the caller reads the clock last, into `start`.
+ * NULL: no memory, and the call is not followed. */
+static inline struct sd_call_entry *sd_call_tree_enter(struct sd_call_tree *t,
+                                                       uint64_t key, const void *what,
+                                                       uintptr_t frame, uintptr_t below)
+{
+    struct sd_call_entry *top = t->top;
+    struct sd_call_cell *cell;
+
+    if (__builtin_expect(
+            (top->frame & ~(uintptr_t)SD_FRAME_TAGS) != below || top == t->last, 0)) {
+        top = sd_call_tree_sync(t, below);
+        if (!top)
+            return NULL;
+    }
+    cell = sd_call_tree_child(t, top->cell, key, what);
+    top++;
+    top->cell = cell;
+    top->frame = frame;
+    cell->calls++;
+    t->top = top;
+    return top;
+}
+
+/* hot: the call in `frame` (tagged, of a C function) ended at `now`. */
+static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
+                                      uint64_t now)
+{
+    struct sd_call_entry *top = t->top;
+
+    if (__builtin_expect(top->frame != frame, 0)) {
+        sd_call_tree_leave_slowly(t, frame, now, 0);
+        return;
+    }
+    top->cell->ticks += now - top->start;
+    t->top = top - 1;
+}
+
+/* --- The rest -------------------------------------------------------------------- */
+
+struct sd_call_tree_how {
+    struct sd_writer *writer; /* NULL: in memory only */
+    struct sd_call_names names;
+    uint64_t (*timer)(void *of); /* or NULL */
+    void *timer_of;
+    uint32_t n_max; /* 0: a million */
+    bool sees_c, has_cpu;
+};
+
+int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **out);
+void sd_call_tree_free(struct sd_call_tree *t);
+
+/* Follows the thread from now on; what runs already is below everything. */
+void sd_call_tree_begin(struct sd_call_tree *t);
+/* Ends what is open, parked stacks too, as if it returned now. */
+void sd_call_tree_end(struct sd_call_tree *t);
+
+/* The entry of a call that goes on with a generator or coroutine: after
+ * sd_call_tree_enter, at `now`. */
+void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e,
+                          uint64_t now);
+/* A coroutine is suspended: before its leave. */
+void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
+
+static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
+{
+    return sd_cells_at(t->table, 0);
+}
+
+/* How many calls of the cell are open now, parked ones included. */
+uint64_t sd_call_tree_open(const struct sd_call_tree *t,
+                           const struct sd_call_cell *cell);
+#endif
