@@ -77,15 +77,14 @@ static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
 /* --- Nodes */
 
 /* Only stacks under a chosen sample get a node: marked from leaves to roots. */
-static bool *mark_stacks(const struct sd_profile *p,
+static bool *mark_stacks(const struct sd_profile *p, const struct sd_stack_totals *t,
                          const struct sd_sample_choice *choice)
 {
     bool *is_in = sd_zalloc(p->n_stacks + 1);
 
-    for (size_t i = 0; is_in && i < p->n_samples; i++)
-        if (p->samples[i].stack.at != NONE &&
-            sd_sample_is_chosen(choice, &p->samples[i]))
-            is_in[p->samples[i].stack.at] = true;
+    for (size_t i = 0; is_in && i < t->n; i++)
+        if (t->items[i].stack.at != NONE && sd_sample_is_chosen(choice, &t->items[i]))
+            is_in[t->items[i].stack.at] = true;
     for (size_t i = p->n_stacks; is_in && i-- > 0;)
         if (is_in[i] && p->stacks[i].parent.at != NONE)
             is_in[p->stacks[i].parent.at] = true;
@@ -164,14 +163,14 @@ static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
 {
     struct sd_calltree *t = m->t;
 
-    for (size_t i = 0; i < m->p->n_samples; i++) {
-        const struct sd_sample_total *s = &m->p->samples[i];
+    for (size_t i = 0; i < t->totals->n; i++) {
+        const struct sd_sample_total *s = &t->totals->items[i];
         int64_t row[SD_SAMPLE_METRICS];
 
         if (!sd_sample_is_chosen(choice, s))
             continue;
         for (uint32_t k = 0; k < t->n_metrics; k++)
-            row[k] = m->p->sample_values[k][i];
+            row[k] = t->totals->values[k][i];
         add_row(t->all, row, t->n_metrics);
         if (s->stack.at != NONE)
             add_row(t->self + (size_t)m->node_of[s->stack.at] * t->n_metrics, row,
@@ -232,10 +231,10 @@ static int sum_callees(struct sd_calltree *t)
 
 static int choose_metric(struct sd_calltree *t, const char *name)
 {
-    const char *wanted = name ? name : "samples";
-    uint32_t samples = sd_profile_sample_metric(t->p, "samples");
+    const char *wanted = name ? name : sd_totals_by_default(t->p, t->totals);
+    uint32_t samples = sd_totals_metric(t->p, t->totals, "samples");
 
-    t->metric = sd_profile_sample_metric(t->p, wanted);
+    t->metric = sd_totals_metric(t->p, t->totals, wanted);
     if (t->metric == NONE && name && t->n_metrics > 0)
         return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name);
     if (t->metric == NONE)
@@ -246,7 +245,7 @@ static int choose_metric(struct sd_calltree *t, const char *name)
 
 static int make(struct maker *m, const struct sd_sample_choice *choice)
 {
-    bool *is_in = mark_stacks(m->p, choice);
+    bool *is_in = mark_stacks(m->p, m->t->totals, choice);
     int rc = is_in ? find_functions(m) : sd_no_memory();
 
     if (rc == 0)
@@ -270,7 +269,9 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
     struct maker m = { .t = out, .p = p, .by = by };
     int rc;
 
-    *out = (struct sd_calltree){ .p = p, .n_metrics = p->n_sample_metrics };
+    *out =
+        (struct sd_calltree){ .p = p, .totals = sd_profile_totals(p, choice->metric) };
+    out->n_metrics = out->totals->n_metrics;
     m.functions.arena = &m.arena;
     rc = make(&m, choice);
     if (rc == 0)

@@ -14,7 +14,8 @@
 
 /* Which samples count.  All zero: those of threads that did something. */
 struct sd_sample_choice {
-    const char *metric; /* that shares are of; NULL: samples */
+    const char *metric; /* that shares are of; NULL: samples, or the time of calls where
+                           nothing was sampled */
     bool has_idle;      /* idle ones too */
     bool is_gil_only;   /* only while the thread held the interpreter's lock */
     sd_track_id track;  /* only this one; used when has_track */
@@ -35,11 +36,12 @@ struct sd_call_node {
     uint32_t first_child, next; /* UINT32_MAX ends */
 };
 
-struct sd_calltree {            /* all zero is a released one */
-    const struct sd_profile *p; /* borrowed */
-    uint32_t n_metrics;         /* as the profile's sample metrics */
-    uint32_t metric;            /* that shares are of */
-    struct sd_callee *callees;  /* owned */
+struct sd_calltree {                      /* all zero is a released one */
+    const struct sd_profile *p;           /* borrowed */
+    const struct sd_stack_totals *totals; /* of the profile: samples, or traced calls */
+    uint32_t n_metrics;                   /* as theirs */
+    uint32_t metric;                      /* that shares are of */
+    struct sd_callee *callees;            /* owned */
     size_t n_callees;
     struct sd_call_node *nodes; /* owned */
     size_t n_nodes;

@@ -323,7 +323,7 @@ static void put_subtitle(struct sd_buf *to, const struct sd_flametree *t)
         sd_buf_text(to, "nothing was sampled");
         return;
     }
-    metric = &t->p->metrics[t->p->sample_metrics[t->metric].at];
+    metric = &t->p->metrics[t->totals->metrics[t->metric].at];
     if (metric->unit == SD_UNIT_NANOSECONDS)
         sd_buf_printf(to, "%s of %s time", sd_text_duration(text, t->all),
                       metric->name);
@@ -381,7 +381,7 @@ static void choose_unit(struct maker *m)
     const struct sd_profile *p = m->t->p;
     enum sd_unit unit = m->t->metric == NONE
                             ? SD_UNIT_COUNT
-                            : p->metrics[p->sample_metrics[m->t->metric].at].unit;
+                            : p->metrics[m->t->totals->metrics[m->t->metric].at].unit;
 
     m->view->kind = unit == SD_UNIT_NANOSECONDS ? SD_CELL_NS
                     : unit == SD_UNIT_BYTES     ? SD_CELL_BYTES

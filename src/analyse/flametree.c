@@ -210,9 +210,9 @@ static int add_samples(struct maker *m)
     struct sd_flametree *t = m->t;
     int rc = 0;
 
-    for (size_t i = 0; i < t->p->n_samples && rc == 0; i++) {
-        const struct sd_sample_total *s = &t->p->samples[i];
-        int64_t amount = t->p->sample_values[t->metric][i];
+    for (size_t i = 0; i < t->totals->n && rc == 0; i++) {
+        const struct sd_sample_total *s = &t->totals->items[i];
+        int64_t amount = t->totals->values[t->metric][i];
         uint32_t node = NONE, first;
 
         if (!sd_sample_is_chosen(&t->wish->choice, s))
@@ -249,9 +249,12 @@ static int choose_metric(struct sd_flametree *t)
 {
     const char *name = t->wish->choice.metric;
 
-    t->metric = sd_profile_sample_metric(t->p, name ? name : "samples");
-    if (t->metric == NONE && t->p->n_samples > 0)
-        return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name ? name : "samples");
+    t->totals = sd_profile_totals(t->p, name);
+    if (!name)
+        name = sd_totals_by_default(t->p, t->totals);
+    t->metric = sd_totals_metric(t->p, t->totals, name);
+    if (t->metric == NONE && t->totals->n > 0)
+        return sd_fail(SD_EUSAGE, "no samples carry \"%s\"", name);
     return 0;
 }
 

@@ -21,8 +21,9 @@ struct sd_flame_label { /* texts are borrowed from the profile */
 struct sd_flametree { /* all zero is a released one */
     const struct sd_profile *p;
     const struct sd_flame_wish *wish;
-    uint32_t metric;               /* which of the sample metrics */
-    struct sd_flame_label *labels; /* owned */
+    const struct sd_stack_totals *totals; /* samples, or traced calls */
+    uint32_t metric;                      /* which of theirs */
+    struct sd_flame_label *labels;        /* owned */
     size_t n_labels, cap_labels;
     struct sd_triples nodes; /* parent or UINT32_MAX, label, 0 */
     /* By node; owned.  Sums over what is below are in `total` and `idle`. */

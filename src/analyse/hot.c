@@ -37,12 +37,12 @@ static uint8_t rank_of(const struct sd_metric *m)
     return strcmp(m->name, "wall") == 0 ? 1 : 3;
 }
 
-static int add_amounts(struct layout *l, const struct sd_profile *p,
+static int add_amounts(struct layout *l, const struct sd_calltree *t,
                        struct sd_arena *arena)
 {
     l->amounts = l->n;
-    for (uint32_t k = 0; k < p->n_sample_metrics; k++) {
-        const struct sd_metric *m = &p->metrics[p->sample_metrics[k].at];
+    for (uint32_t k = 0; k < t->n_metrics; k++) {
+        const struct sd_metric *m = &t->p->metrics[t->totals->metrics[k].at];
         const char *self = sd_arena_printf(arena, "self_%s", m->name);
         const char *cum = sd_arena_printf(arena, "cum_%s", m->name);
         bool is_hidden = strcmp(m->name, "samples") == 0;
@@ -151,7 +151,7 @@ static int callee_table(const struct sd_calltree *t, struct sd_view *v,
     int rc;
 
     add_shares(&l);
-    rc = add_amounts(&l, t->p, &v->arena);
+    rc = add_amounts(&l, t, &v->arena);
     if (rc < 0)
         return rc;
     add_place(&l, line_meaning);
@@ -227,7 +227,7 @@ static int tree_table(const struct sd_calltree *t, double least_percent,
         l.name = add_column(&l, "function", "its name, under the one that called it",
                             SD_CELL_TEXT, false, 0);
         add_shares(&l);
-        rc = add_amounts(&l, t->p, &v->arena);
+        rc = add_amounts(&l, t, &v->arena);
     }
     if (rc < 0)
         return rc;
@@ -365,7 +365,7 @@ static int calls_table(const struct calls *c, enum sd_calls_side side,
     size_t n_rows = 0, row = 0;
 
     for (uint32_t k = 0; k < t->n_metrics; k++) {
-        const struct sd_metric *m = &t->p->metrics[t->p->sample_metrics[k].at];
+        const struct sd_metric *m = &t->p->metrics[t->totals->metrics[k].at];
 
         columns[3 + k] =
             (struct sd_column){ m->name, m->meaning, sd_cell_kind_of(m->unit), false,

@@ -116,9 +116,9 @@ static uint64_t count_marked(const struct sd_profile *p, uint32_t flags)
     uint32_t column = sd_profile_sample_metric(p, "samples");
     int64_t n = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++)
-        if ((p->samples[i].flags & flags) == flags)
-            n = sd_amount_add(n, p->sample_values[column][i]);
+    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++)
+        if ((p->samples.items[i].flags & flags) == flags)
+            n = sd_amount_add(n, p->samples.values[column][i]);
     return (uint64_t)n;
 }
 

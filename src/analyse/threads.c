@@ -53,12 +53,12 @@ static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
 {
     uint32_t column = sd_profile_sample_metric(p, metric);
 
-    return column == UINT32_MAX ? 0 : p->sample_values[column][i];
+    return column == UINT32_MAX ? 0 : p->samples.values[column][i];
 }
 
 static void add(struct thread *t, const struct sd_profile *p, size_t i)
 {
-    uint32_t flags = p->samples[i].flags;
+    uint32_t flags = p->samples.items[i].flags;
     int64_t n = amount(p, "samples", i);
     struct {
         uint32_t flag;
@@ -69,7 +69,7 @@ static void add(struct thread *t, const struct sd_profile *p, size_t i)
         { SD_SAMPLE_STOPPED, &t->stopped },
     };
 
-    t->track = p->samples[i].track.at;
+    t->track = p->samples.items[i].track.at;
     t->samples = sd_amount_add(t->samples, n);
     t->wall = sd_amount_add(t->wall, amount(p, "wall", i));
     t->cpu = sd_amount_add(t->cpu, amount(p, "cpu", i));
@@ -134,8 +134,8 @@ static int survey(const struct sd_profile *p, struct sd_arena *arena,
     *out = threads;
     if (!place || !threads)
         return sd_no_memory();
-    for (size_t i = 0; i < p->n_samples; i++) {
-        uint32_t *at = &place[p->samples[i].track.at];
+    for (size_t i = 0; i < p->samples.n; i++) {
+        uint32_t *at = &place[p->samples.items[i].track.at];
 
         if (*at == 0)
             *at = (uint32_t)++ * n;

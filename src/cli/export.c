@@ -233,7 +233,7 @@ static int write_as(const struct sd_profile *p, const char *capture,
     if (wish->format)
         return sd_format_write(wish->format, p, capture, &all, wish->style, out);
     if (wish->is_flame ||
-        (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->n_samples > 0))
+        (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->samples.n > 0))
         return write_flame(p, wish->style, out);
     if (wish->output->what == SD_OUTPUT_TABLE)
         return write_tables(p, capture, out);

@@ -376,9 +376,9 @@ static int put_tables(const struct sd_command *c, const struct asked *a,
 /* Threads of several processes stand below their own. */
 static bool has_several_processes(const struct sd_profile *p)
 {
-    for (size_t i = 1; i < p->n_samples; i++)
-        if (sd_profile_process_of(p, p->samples[i].track).at !=
-            sd_profile_process_of(p, p->samples[0].track).at)
+    for (size_t i = 1; i < p->samples.n; i++)
+        if (sd_profile_process_of(p, p->samples.items[i].track).at !=
+            sd_profile_process_of(p, p->samples.items[0].track).at)
             return true;
     return false;
 }
@@ -388,7 +388,7 @@ static int put_flame(const struct asked *a, const struct sd_profile *p,
 {
     struct sd_flame_wish wish = a->flame;
 
-    if (p->n_samples == 0)
+    if (p->samples.n == 0)
         return sd_fail(SD_EFORMAT,
                        "nothing was sampled in %s, so there is no flame graph; record "
                        "with: sonde run --with sample",
@@ -402,7 +402,7 @@ static int write_report(const struct sd_command *c, const struct asked *a,
 {
     const char *to = a->v[OPT_OUTPUT].text ? a->v[OPT_OUTPUT].text : "-";
     bool is_flame =
-        a->form == FORM_FLAME || (a->form == FORM_PICTURE && p->n_samples > 0);
+        a->form == FORM_FLAME || (a->form == FORM_PICTURE && p->samples.n > 0);
     struct sd_export_file file;
     int rc = sd_export_open(&file, to,
                             a->v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);

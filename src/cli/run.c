@@ -193,7 +193,7 @@ static void show(struct run *r)
         sd_summary_print(rec, p);
     if (c->verb->collector)
         put_report(c, p);
-    verb = p->n_samples || p->n_series ? "view" : "report"; /* no picture of nothing */
+    verb = p->samples.n || p->n_series ? "view" : "report"; /* no picture of nothing */
     sd_profile_free(p);
     if (rec->naming.export)
         export(rec);

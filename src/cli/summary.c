@@ -56,7 +56,7 @@ static void put_functions(const struct sd_command *c, const struct sd_profile *p
     const struct sd_sample_choice busy = { 0 };
     struct sd_view v = { 0 };
 
-    if (p->n_samples && sd_analyse_functions(p, &busy, &v) == 0)
+    if (p->samples.n && sd_analyse_functions(p, &busy, &v) == 0)
         put_first_rows(c, &v, NULL, FUNCTIONS);
     sd_view_release(&v);
 }

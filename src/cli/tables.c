@@ -116,7 +116,7 @@ static bool is_wanted(const struct sd_profile *p, const struct sd_tables_wish *w
 {
     if (wish->table)
         return is_named(wish->table, tables[i].name);
-    if (tables[i].of_samples && p->n_samples == 0)
+    if (tables[i].of_samples && p->samples.n == 0)
         return false;
     /* Without readings a row of it would be little more than a pid. */
     if (tables[i].make == make_processes && wish->is_short && p->n_series == 0)
@@ -175,7 +175,7 @@ static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
     int rc = wish->table ? check_names(wish->table) : 0;
 
     for (size_t i = 0; i < N_TABLES && rc == 0; i++)
-        if (is_wanted(p, wish, i) && (!tables[i].of_samples || p->n_samples))
+        if (is_wanted(p, wish, i) && (!tables[i].of_samples || p->samples.n))
             rc = tables[i].make(p, wish, v);
     return rc;
 }

@@ -13,7 +13,7 @@ static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
 {
     uint32_t at = sd_profile_sample_metric(p, metric);
 
-    return at == UINT32_MAX ? 0 : p->sample_values[at][i];
+    return at == UINT32_MAX ? 0 : p->samples.values[at][i];
 }
 
 static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
@@ -89,7 +89,7 @@ static bool is_wanted(enum sd_tally_wants wants, uint32_t flags)
 static void add_total(struct sd_top *top, const struct sd_profile *p, size_t i)
 {
     struct sd_tally *t = &top->shown.of_file;
-    const struct sd_sample_total *s = &p->samples[i];
+    const struct sd_sample_total *s = &p->samples.items[i];
     struct sd_tally_thread *x = thread_of(t, p, s->track);
     uint64_t ns = (uint64_t)amount(p, "wall", i);
     uint64_t n = (uint64_t)amount(p, "samples", i);
@@ -156,7 +156,7 @@ int sd_top_take_file(struct sd_top *t)
         return rc;
     sd_tally_release(&s->of_file);
     s->counts = (struct sd_sample_counts){ 0 };
-    for (size_t i = 0; i < p->n_samples; i++)
+    for (size_t i = 0; i < p->samples.n; i++)
         add_total(t, p, i);
     s->of_file.elapsed_ns = p->end_ns;
     make_shares(&s->of_file);
@@ -173,7 +173,7 @@ int sd_top_take_file(struct sd_top *t)
         strncat(s->python, version, sizeof s->python - 1);
     s->version = s->python;
     s->title = t->file;
-    if (p->n_samples == 0 && s->has_ended)
+    if (p->samples.n == 0 && s->has_ended)
         rc = sd_fail(SD_EABSENT, "%s holds no samples", t->file);
     sd_profile_free(p);
     return rc;

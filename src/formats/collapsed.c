@@ -19,6 +19,7 @@ enum { NONE = UINT32_MAX };
 struct shown {
     const struct sd_profile *p;
     const struct sd_stack_style *style;
+    const struct sd_stack_totals *totals;
     struct sd_frames frames;
     struct sd_triples nodes;
     struct sd_triples places; /* root, stack, 0 */
@@ -125,7 +126,7 @@ static int place_stack(struct shown *s, uint32_t root, uint32_t stack, uint32_t 
 
 static int add_total(struct shown *s, size_t i)
 {
-    const struct sd_sample_total *t = &s->p->samples[i];
+    const struct sd_sample_total *t = &s->totals->items[i];
     uint32_t root, node = NONE;
     int rc;
 
@@ -136,7 +137,7 @@ static int add_total(struct shown *s, size_t i)
         rc = place_stack(s, root, t->stack.at, &node);
     if (rc == 0)
         s->amounts[node] =
-            sd_amount_add(s->amounts[node], s->p->sample_values[s->column][i]);
+            sd_amount_add(s->amounts[node], s->totals->values[s->column][i]);
     return rc;
 }
 
@@ -226,17 +227,19 @@ static int write_stacks(const struct sd_profile *p, const char *path,
                         const struct sd_stack_style *style, struct sd_out *out)
 {
     struct shown s = { .p = p, .style = style };
+    const char *metric;
     int rc;
 
     (void)path;
     (void)filter;
-    s.column = sd_profile_sample_metric(p, style->metric ? style->metric : "samples");
+    s.totals = sd_profile_totals(p, style->metric);
+    metric = style->metric ? style->metric : sd_totals_by_default(p, s.totals);
+    s.column = sd_totals_metric(p, s.totals, metric);
     if (s.column == NONE)
-        return p->n_samples == 0 ? 0
-                                 : sd_fail(SD_EUSAGE, "no samples carry \"%s\"",
-                                           style->metric ? style->metric : "samples");
+        return s.totals->n == 0 ? 0
+                                : sd_fail(SD_EUSAGE, "no samples carry \"%s\"", metric);
     rc = sd_frames_make(p, style, &s.frames);
-    for (size_t i = 0; i < p->n_samples && rc == 0; i++)
+    for (size_t i = 0; i < s.totals->n && rc == 0; i++)
         rc = add_total(&s, i);
     if (rc == 0)
         rc = put_lines(&s, out);
@@ -252,7 +255,9 @@ static int write_stacks(const struct sd_profile *p, const char *path,
 const struct sd_format sd_format_collapsed = {
     .name = "collapsed",
     .suffix = ".collapsed",
-    .summary = "one line per different stack and how often it was seen; py-spy's raw",
+    .summary = "one line per different stack and how often it was seen (of traced "
+               "calls, for how "
+               "many ns); py-spy's raw",
     .loses =
         "the order of time, which thread it was unless asked for, every metric but "
         "one, sections, readings, idle samples unless asked for",

@@ -788,11 +788,11 @@ static int write_stacks(const struct sd_profile *p, const char *path,
 
     in_full.has_full_files = true; /* the viewer shortens them itself */
     w.strings.arena = w.files.arena = w.libraries.arena = &w.arena;
-    w.has_wall = sd_profile_sample_metric(p, "wall") != NONE;
-    w.has_cpu = sd_profile_sample_metric(p, "cpu") != NONE;
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
         rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+    w.has_wall = w.sampled.has_wall;
+    w.has_cpu = w.sampled.has_cpu;
     if (rc == 0)
         rc = collect_marks(&w, path, filter);
     if (rc == 0)

@@ -35,6 +35,7 @@ enum {
 struct writer {
     const struct sd_profile *p;
     const struct sd_stack_style *style;
+    const struct sd_stack_totals *totals;
     struct sd_frames frames;
     struct sd_arena arena;
     struct sd_intern strings; /* the string table */
@@ -77,8 +78,8 @@ static const char *unit_of(enum sd_unit unit)
 
 static void put_types(struct writer *w)
 {
-    for (uint32_t k = 0; k < w->p->n_sample_metrics; k++) {
-        const struct sd_metric *m = &w->p->metrics[w->p->sample_metrics[k].at];
+    for (uint32_t k = 0; k < w->totals->n_metrics; k++) {
+        const struct sd_metric *m = &w->p->metrics[w->totals->metrics[k].at];
 
         sd_pb_number(&w->message, 1, text(w, m->name));
         sd_pb_number(&w->message, 2, text(w, unit_of(m->unit)));
@@ -120,12 +121,13 @@ static void put_labels(struct writer *w, const struct sd_sample_total *t)
         put_label(w, "thread", track->name ? track->name : number);
         put_label(w, "thread_id", number);
     }
-    put_label(w, "state", state_of(t->flags));
+    if (w->totals == &w->p->samples)
+        put_label(w, "state", state_of(t->flags));
 }
 
 static void put_sample(struct writer *w, size_t i)
 {
-    const struct sd_sample_total *t = &w->p->samples[i];
+    const struct sd_sample_total *t = &w->totals->items[i];
     uint32_t at = t->stack.at;
 
     if (at == NONE || !sd_style_wants(w->style, t->flags))
@@ -133,8 +135,8 @@ static void put_sample(struct writer *w, size_t i)
     for (; at != NONE; at = w->p->stacks[at].parent.at)
         sd_pb_varint(&w->inner, (uint64_t)w->frames.of_stack[at] + 1);
     sd_pb_message(&w->message, 1, &w->inner);
-    for (uint32_t k = 0; k < w->p->n_sample_metrics; k++)
-        sd_pb_varint(&w->inner, (uint64_t)w->p->sample_values[k][i]);
+    for (uint32_t k = 0; k < w->totals->n_metrics; k++)
+        sd_pb_varint(&w->inner, (uint64_t)w->totals->values[k][i]);
     sd_pb_message(&w->message, 2, &w->inner);
     put_labels(w, t);
     sd_pb_message(&w->top, PROFILE_SAMPLE, &w->message);
@@ -195,12 +197,14 @@ static int put_functions(struct writer *w)
 static void put_facts(struct writer *w)
 {
     const char *command = sd_profile_meta(w->p, "command");
-    const char *shown = sd_profile_sample_metric(w->p, "wall") != NONE ? "wall" : NULL;
+    const char *shown = w->totals == &w->p->calls ? "time" : "wall";
 
     sd_pb_number(&w->top, PROFILE_TIME_NS, w->p->real_zero_ns);
     sd_pb_number(&w->top, PROFILE_DURATION_NS, w->p->end_ns);
     if (command)
         sd_pb_number(&w->top, PROFILE_COMMENT, text(w, command));
+    if (sd_totals_metric(w->p, w->totals, shown) == NONE)
+        shown = NULL;
     sd_pb_number(&w->top, PROFILE_DEFAULT_TYPE, text(w, shown));
     send(w);
 }
@@ -223,7 +227,7 @@ static int put_all(struct writer *w)
 
     text(w, ""); /* the first must be empty */
     put_types(w);
-    for (size_t i = 0; i < w->p->n_samples && w->gzip->out->err == 0; i++)
+    for (size_t i = 0; i < w->totals->n && w->gzip->out->err == 0; i++)
         put_sample(w, i);
     put_mapping(w);
     for (size_t i = 0; i < w->frames.n; i++)
@@ -243,6 +247,7 @@ static int write_stacks(const struct sd_profile *p, const char *path,
 
     (void)path;
     (void)filter;
+    w.totals = sd_profile_totals(p, style->metric);
     w.strings.arena = &w.arena;
     w.gzip = sd_alloc(sizeof *w.gzip);
     if (rc == 0 && !w.gzip)

@@ -41,6 +41,23 @@ static int find_thread(struct sd_sampled *s, struct sd_table *places, sd_track_i
     return 0;
 }
 
+static int add(struct sd_sampled *s, struct sd_table *places, sd_track_id track,
+               const struct sd_taken *one)
+{
+    struct sd_sampled_thread *t = NULL;
+    struct sd_taken *taken;
+    int rc = find_thread(s, places, track, &t);
+
+    if (rc < 0)
+        return rc;
+    taken = sd_grow_array(t->taken, &t->cap, t->n + 1, sizeof *taken);
+    if (!taken)
+        return sd_no_memory();
+    t->taken = taken;
+    taken[t->n++] = *one;
+    return 0;
+}
+
 static int take(struct sd_sampled *s, struct sd_table *places,
                 const struct sd_profile *p, const struct sd_event *e)
 {
@@ -54,18 +71,8 @@ static int take(struct sd_sampled *s, struct sd_table *places,
              : n < SD_TAKEN_MOST ? (uint32_t)n
                                  : SD_TAKEN_MOST,
     };
-    struct sd_sampled_thread *t = NULL;
-    struct sd_taken *taken;
-    int rc = find_thread(s, places, e->track, &t);
 
-    if (rc < 0)
-        return rc;
-    taken = sd_grow_array(t->taken, &t->cap, t->n + 1, sizeof *taken);
-    if (!taken)
-        return sd_no_memory();
-    t->taken = taken;
-    taken[t->n++] = one;
-    return 0;
+    return add(s, places, e->track, &one);
 }
 
 static int by_time(const void *pa, const void *pb)
@@ -85,25 +92,116 @@ static void put_in_order(struct sd_sampled_thread *t)
         }
 }
 
-int sd_sampled_collect(const struct sd_profile *p, const char *path,
-                       const struct sd_filter *filter,
-                       const struct sd_stack_style *style, struct sd_sampled *out)
+static int take_samples(const struct sd_profile *p, const char *path,
+                        const struct sd_filter *filter,
+                        const struct sd_stack_style *style, struct sd_sampled *out,
+                        struct sd_table *places)
 {
-    struct sd_table places = { 0 };
     struct sd_events *events = NULL;
     struct sd_event e;
     int rc = sd_events_open(p, path, filter, &events);
 
-    *out = (struct sd_sampled){ 0 };
+    out->has_wall = sd_profile_sample_metric(p, "wall") != NONE;
+    out->has_cpu = sd_profile_sample_metric(p, "cpu") != NONE;
     while (rc == 0 && (rc = sd_events_next(events, &e)) == 1) {
         rc = 0;
         if (e.kind == SD_EVENT_SAMPLE && e.stack.at != NONE &&
             sd_style_wants(style, e.flags))
-            rc = take(out, &places, p, &e);
+            rc = take(out, places, p, &e);
     }
-    for (size_t i = 0; i < out->n; i++)
-        put_in_order(&out->threads[i]);
     sd_events_free(events);
+    return rc;
+}
+
+/* --- Traced calls */
+
+/* By stack, its number in a walk depth first.  A parent has a smaller id than its
+ * children, so sizes run up in one pass and numbers down in another. */
+static uint64_t *number_stacks(const struct sd_profile *p)
+{
+    uint64_t *sizes = sd_zalloc((p->n_stacks + 1) * sizeof *sizes);
+    uint64_t *numbers = sd_alloc((p->n_stacks + 1) * sizeof *numbers);
+    bool has_memory = sizes && numbers;
+    uint64_t next = 0;
+
+    for (size_t i = p->n_stacks; has_memory && i-- > 0;) {
+        sizes[i]++;
+        if (p->stacks[i].parent.at != NONE)
+            sizes[p->stacks[i].parent.at] += sizes[i];
+    }
+    for (size_t i = 0; has_memory && i < p->n_stacks; i++) {
+        uint32_t parent = p->stacks[i].parent.at;
+        uint64_t *free_one = parent == NONE ? &next : &sizes[parent];
+        uint64_t size = sizes[i];
+
+        numbers[i] = *free_one; /* a parent's size is by now the next number below it */
+        *free_one += size;
+        sizes[i] = numbers[i] + 1;
+    }
+    sd_free(sizes);
+    if (has_memory)
+        return numbers;
+    sd_free(numbers);
+    return NULL;
+}
+
+static int64_t amount(const struct sd_stack_totals *t, uint32_t column, size_t i)
+{
+    return column == NONE ? 0 : t->values[column][i];
+}
+
+static int take_calls(const struct sd_profile *p, struct sd_sampled *out,
+                      struct sd_table *places)
+{
+    uint32_t time = sd_totals_metric(p, &p->calls, "time");
+    uint32_t cpu = sd_totals_metric(p, &p->calls, "cpu_time");
+    uint64_t *numbers = number_stacks(p);
+    int rc = numbers ? 0 : sd_no_memory();
+
+    out->has_wall = time != NONE;
+    out->has_cpu = cpu != NONE;
+    for (size_t i = 0; i < p->calls.n && rc == 0; i++) {
+        const struct sd_sample_total *t = &p->calls.items[i];
+        struct sd_taken one = { .wall_ns = amount(&p->calls, time, i),
+                                .cpu_ns = amount(&p->calls, cpu, i),
+                                .stack = t->stack.at,
+                                .n = 1 };
+
+        if (one.stack == NONE || one.wall_ns == 0)
+            continue;
+        one.time_ns = numbers[one.stack]; /* until they are in order */
+        rc = add(out, places, t->track, &one);
+    }
+    sd_free(numbers);
+    return rc;
+}
+
+static void follow_each_other(struct sd_sampled_thread *t)
+{
+    int64_t now = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        now = sd_amount_add(now, t->taken[i].wall_ns);
+        t->taken[i].time_ns = (uint64_t)now;
+    }
+}
+
+int sd_sampled_collect(const struct sd_profile *p, const char *path,
+                       const struct sd_filter *filter,
+                       const struct sd_stack_style *style, struct sd_sampled *out)
+{
+    bool is_of_calls = sd_profile_totals(p, style->metric) == &p->calls;
+    struct sd_table places = { 0 };
+    int rc;
+
+    *out = (struct sd_sampled){ 0 };
+    rc = is_of_calls ? take_calls(p, out, &places)
+                     : take_samples(p, path, filter, style, out, &places);
+    for (size_t i = 0; i < out->n; i++) {
+        put_in_order(&out->threads[i]);
+        if (is_of_calls)
+            follow_each_other(&out->threads[i]);
+    }
     sd_table_release(&places);
     if (rc < 0)
         sd_sampled_release(out);

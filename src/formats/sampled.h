@@ -2,7 +2,11 @@
 #ifndef SD_FORMATS_SAMPLED_H
 #define SD_FORMATS_SAMPLED_H
 /* sampled: the samples of each thread in order of time, for formats that write threads
- * one after the other while a capture has them mixed.  32 bytes a record. */
+ * one after the other while a capture has them mixed.  32 bytes a record.
+ *
+ * Traced calls are added up along their stacks, so when each of them was is not known:
+ * they come as samples of their own time one after the other, depth first, as if every
+ * function had been called once. */
 #include "formats/stack_style.h"
 #include "profile/events.h"
 
@@ -25,6 +29,7 @@ struct sd_sampled_thread {
 struct sd_sampled {                    /* all zero is a released one */
     struct sd_sampled_thread *threads; /* owned; in order of first appearance */
     size_t n, cap;
+    bool has_wall, has_cpu; /* known of them */
 };
 
 /* Those that the style wants, with at least one frame. */

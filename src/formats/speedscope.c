@@ -156,10 +156,10 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     int rc;
 
     in_full.has_full_files = true; /* as py-spy does here */
-    w.has_wall = sd_profile_sample_metric(p, "wall") != UINT32_MAX;
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
         rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+    w.has_wall = w.sampled.has_wall;
     if (rc == 0) {
         sd_json_init(&w.j, out, false);
         rc = put_all(&w);

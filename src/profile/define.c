@@ -18,6 +18,12 @@ enum { STRING_LOST, STRING_TOO_MANY, STRING_PARTIAL };
  * table that is never fuller than three quarters and just doubled. */
 enum { INTERNED_BYTES = 64, TRIPLE_BYTES = 24 };
 
+static size_t totals_bytes(const struct sd_stack_totals *t)
+{
+    return t->cap *
+           (sizeof *t->items + TRIPLE_BYTES + t->n_metrics * sizeof **t->values);
+}
+
 static size_t used_bytes(const struct sd_profile *p)
 {
     const struct sd_profile_index *ix = p->index;
@@ -30,8 +36,7 @@ static size_t used_bytes(const struct sd_profile *p)
            p->cap_series * (sizeof *p->series + INTERNED_BYTES) +
            p->n_series * sizeof(struct sd_series_bucket) +
            p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
-           p->cap_samples * (sizeof *p->samples + TRIPLE_BYTES +
-                             p->n_sample_metrics * sizeof(int64_t)) +
+           totals_bytes(&p->samples) + totals_bytes(&p->calls) +
            ix->n_rows * ix->stride * sizeof(struct sd_sum);
 }
 

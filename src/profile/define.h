@@ -42,10 +42,10 @@ struct sd_profile_index {
     size_t cap_shapes;
     uint64_t *named_at; /* owned; by track id: when the name it has was given */
     size_t cap_named;
-    struct sd_table totals;    /* site << 32 | track: place in spans */
-    struct sd_table series;    /* track << 32 | metric: place in series */
-    struct sd_triples stacks;  /* parent, site, line */
-    struct sd_triples samples; /* stack, track, flags */
+    struct sd_table totals;           /* site << 32 | track: place in spans */
+    struct sd_table series;           /* track << 32 | metric: place in series */
+    struct sd_triples stacks;         /* parent, site, line */
+    struct sd_triples samples, calls; /* stack, track, flags */
     /* The values of all span totals, row after row, `stride` each: one block, because
      * metrics keep turning up while totals are there already. */
     struct sd_sum *sums; /* owned */

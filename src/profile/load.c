@@ -120,7 +120,8 @@ static int add_sample(struct loader *l, const struct sd_event *e)
     const struct sd_sample_total which = { e->stack, e->track, e->flags };
 
     l->p->n_sample_events++;
-    return sd_samples_add(l->p, &which, e->metrics, e->values, e->n_values);
+    return sd_totals_add(l->p, &l->p->samples, &which, e->metrics, e->values,
+                         e->n_values);
 }
 
 static uint64_t within(const struct sd_window *w, uint64_t ns)

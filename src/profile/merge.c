@@ -272,10 +272,11 @@ static int merge_series(struct sd_profile *into, const struct sd_series *f,
                            into->real_zero_ns, ids->later_ns);
 }
 
-static int merge_samples(struct sd_profile *into, const struct sd_profile *from,
-                         size_t i, const struct ids *ids)
+static int merge_stack_total(struct sd_profile *into, struct sd_stack_totals *to,
+                             const struct sd_stack_totals *from, size_t i,
+                             const struct ids *ids)
 {
-    struct sd_sample_total which = from->samples[i];
+    struct sd_sample_total which = from->items[i];
     sd_metric_id metrics[SD_SAMPLE_METRICS];
     int64_t values[SD_SAMPLE_METRICS];
     uint32_t n = 0;
@@ -283,12 +284,22 @@ static int merge_samples(struct sd_profile *into, const struct sd_profile *from,
     which.track.at = ids->tracks[which.track.at];
     if (which.stack.at != UINT32_MAX)
         which.stack.at = ids->stacks[which.stack.at];
-    for (uint32_t k = 0; k < from->n_sample_metrics; k++) {
-        metrics[n].at = ids->metrics[from->sample_metrics[k].at];
-        values[n] = from->sample_values[k][i];
+    for (uint32_t k = 0; k < from->n_metrics; k++) {
+        metrics[n].at = ids->metrics[from->metrics[k].at];
+        values[n] = from->values[k][i];
         n += metrics[n].at != UINT32_MAX;
     }
-    return sd_samples_add(into, &which, metrics, values, n);
+    return sd_totals_add(into, to, &which, metrics, values, n);
+}
+
+static int merge_stack_totals(struct sd_profile *into, struct sd_stack_totals *to,
+                              const struct sd_stack_totals *from, const struct ids *ids)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->n && rc == 0; i++)
+        rc = merge_stack_total(into, to, from, i, ids);
+    return rc;
 }
 
 static int merge_facts(struct sd_profile *into, const struct sd_profile *from,
@@ -353,8 +364,10 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_total(into, from, &from->spans[i], ids);
     for (size_t i = 0; i < from->n_series && rc == 0; i++)
         rc = merge_series(into, &from->series[i], ids);
-    for (size_t i = 0; i < from->n_samples && rc == 0; i++)
-        rc = merge_samples(into, from, i, ids);
+    if (rc == 0)
+        rc = merge_stack_totals(into, &into->samples, &from->samples, ids);
+    if (rc == 0)
+        rc = merge_stack_totals(into, &into->calls, &from->calls, ids);
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)

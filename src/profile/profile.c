@@ -22,7 +22,15 @@ static void free_index(struct sd_profile_index *ix)
     sd_table_release(&ix->series);
     sd_triples_release(&ix->stacks);
     sd_triples_release(&ix->samples);
+    sd_triples_release(&ix->calls);
     sd_free(ix);
+}
+
+static void free_totals(struct sd_stack_totals *t)
+{
+    sd_free(t->items);
+    for (uint32_t i = 0; i < t->n_metrics; i++)
+        sd_free(t->values[i]);
 }
 
 void sd_profile_free(struct sd_profile *p)
@@ -39,9 +47,8 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p->spans);
     sd_free(p->series);
     sd_free(p->stacks);
-    sd_free(p->samples);
-    for (uint32_t i = 0; i < p->n_sample_metrics; i++)
-        sd_free(p->sample_values[i]);
+    free_totals(&p->samples);
+    free_totals(&p->calls);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);

@@ -96,14 +96,24 @@ struct sd_stack {
     uint32_t line; /* being executed; 0: not known */
 };
 
-/* All samples of one stack on one track under the same flags; how many and how long is
- * in the profile's sample_values. */
+/* All samples of one stack on one track under the same flags, or all calls that were
+ * traced along it; how many and how long is in the values beside it. */
 struct sd_sample_total {
     sd_stack_id stack; /* or SD_NO_STACK: no frame */
     sd_track_id track;
-    uint32_t flags; /* enum sd_sample_flags */
+    uint32_t flags; /* enum sd_sample_flags; 0 of calls */
 };
 enum { SD_SAMPLE_METRICS = 8 };
+
+/* What was seen of stacks.  The metrics it is known by, and of each the amount of every
+ * total: that of the newest frame alone, none below 0; they saturate. */
+struct sd_stack_totals {
+    struct sd_sample_total *items; /* owned */
+    size_t n, cap;
+    sd_metric_id metrics[SD_SAMPLE_METRICS];
+    int64_t *values[SD_SAMPLE_METRICS]; /* owned; n each */
+    uint32_t n_metrics;
+};
 
 /* One metric's readings on one track, thinned to a bounded number of buckets. */
 struct sd_series_bucket {
@@ -164,13 +174,8 @@ struct sd_profile {
     size_t n_series, cap_series;
     struct sd_stack *stacks;
     size_t n_stacks, cap_stacks;
-    struct sd_sample_total *samples;
-    size_t n_samples, cap_samples;
-    /* The metrics that samples carry, and of each the amount of every total.  Amounts
-     * are never below 0, and saturate. */
-    sd_metric_id sample_metrics[SD_SAMPLE_METRICS];
-    int64_t *sample_values[SD_SAMPLE_METRICS]; /* owned; n_samples each */
-    uint32_t n_sample_metrics;
+    struct sd_stack_totals samples; /* taken from time to time */
+    struct sd_stack_totals calls;   /* traced, every one of them */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;
@@ -216,9 +221,18 @@ const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_i
  * library or a virtual environment the path from there, else the last part.  NULL when
  * it has none. */
 const char *sd_site_short_file(const struct sd_site *s);
-/* Which of the sample metrics has this name ("samples", "wall", "cpu"); UINT32_MAX:
- * none. */
+/* Which of the metrics of these totals has this name ("samples", "wall", "cpu", or of
+ * calls "calls", "time", ...); UINT32_MAX: none. */
+uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_totals *t,
+                          const char *name);
 uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name);
+/* Those that carry this metric; NULL: the samples, or the calls when nothing was
+ * sampled.  The two are never one number: what was traced ran slower. */
+const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
+                                                const char *metric);
+/* What they are measured in when nobody says what: "samples", or "time" of calls. */
+const char *sd_totals_by_default(const struct sd_profile *p,
+                                 const struct sd_stack_totals *t);
 /* Adds amounts, none of them below 0; the largest number stands for more than it. */
 static inline int64_t sd_amount_add(int64_t a, int64_t b)
 {

@@ -98,92 +98,117 @@ uint32_t sd_find_partial_stack(const struct sd_profile *p, sd_stack_id below)
 
 /* --- Totals */
 
-/* The place of a metric among those of samples, made when new; UINT32_MAX: it is one
+/* The place of a metric among those of the totals, made when new; UINT32_MAX: it is one
  * too many, or no amount that adds up. */
-static int place_of_metric(struct sd_profile *p, sd_metric_id metric, uint32_t *at)
+static int place_of_metric(const struct sd_profile *p, struct sd_stack_totals *t,
+                           sd_metric_id metric, uint32_t *at)
 {
     int64_t *values;
 
-    for (*at = 0; *at < p->n_sample_metrics; (*at)++)
-        if (p->sample_metrics[*at].at == metric.at)
+    for (*at = 0; *at < t->n_metrics; (*at)++)
+        if (t->metrics[*at].at == metric.at)
             return 0;
     if (*at == SD_SAMPLE_METRICS || p->metrics[metric.at].adds != SD_ADDS_SUM) {
         *at = UINT32_MAX;
         return 0;
     }
-    values = sd_zalloc((p->cap_samples ? p->cap_samples : 1) * sizeof *values);
+    values = sd_zalloc((t->cap ? t->cap : 1) * sizeof *values);
     if (!values)
         return sd_no_memory();
-    p->sample_values[*at] = values;
-    p->sample_metrics[p->n_sample_metrics++] = metric;
+    t->values[*at] = values;
+    t->metrics[t->n_metrics++] = metric;
     return 0;
 }
 
 /* All columns grow together.  Those that have grown when one fails are only larger
  * than need be. */
-static int grow_totals(struct sd_profile *p)
+static int grow_totals(struct sd_stack_totals *t)
 {
-    size_t cap = p->cap_samples ? p->cap_samples * 2 : 64;
-    struct sd_sample_total *totals;
+    size_t cap = t->cap ? t->cap * 2 : 64;
+    struct sd_sample_total *items;
 
-    if (p->n_samples < p->cap_samples)
+    if (t->n < t->cap)
         return 0;
-    for (uint32_t i = 0; i < p->n_sample_metrics; i++) {
-        int64_t *values = sd_regrow(p->sample_values[i], cap * sizeof *values);
+    for (uint32_t i = 0; i < t->n_metrics; i++) {
+        int64_t *values = sd_regrow(t->values[i], cap * sizeof *values);
 
         if (!values)
             return sd_no_memory();
-        memset(values + p->n_samples, 0, (cap - p->n_samples) * sizeof *values);
-        p->sample_values[i] = values;
+        memset(values + t->n, 0, (cap - t->n) * sizeof *values);
+        t->values[i] = values;
     }
-    totals = sd_regrow(p->samples, cap * sizeof *totals);
-    if (!totals)
+    items = sd_regrow(t->items, cap * sizeof *items);
+    if (!items)
         return sd_no_memory();
-    p->samples = totals;
-    p->cap_samples = cap;
+    t->items = items;
+    t->cap = cap;
     return 0;
 }
 
-static int place_of_total(struct sd_profile *p, const struct sd_sample_total *which,
-                          uint32_t *at)
+static int place_of_total(struct sd_profile *p, struct sd_stack_totals *t,
+                          const struct sd_sample_total *which, uint32_t *at)
 {
+    struct sd_triples *places = t == &p->calls ? &p->index->calls : &p->index->samples;
     struct sd_triple key = { which->stack.at, which->track.at, which->flags };
     int rc;
 
-    *at = sd_triples_find(&p->index->samples, key);
+    *at = sd_triples_find(places, key);
     if (*at != UINT32_MAX || !sd_profile_has_room(p, sizeof *which))
         return 0;
-    rc = grow_totals(p);
+    rc = grow_totals(t);
     if (rc == 0)
-        rc = sd_triples_add(&p->index->samples, key, at);
+        rc = sd_triples_add(places, key, at);
     if (rc == 0)
-        p->samples[p->n_samples++] = *which;
+        t->items[t->n++] = *which;
     return rc;
 }
 
-int sd_samples_add(struct sd_profile *p, const struct sd_sample_total *which,
-                   const sd_metric_id *metrics, const int64_t *values, uint32_t n)
+int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
+                  const struct sd_sample_total *which, const sd_metric_id *metrics,
+                  const int64_t *values, uint32_t n)
 {
     uint32_t at, column;
-    int rc = place_of_total(p, which, &at);
+    int rc = place_of_total(p, t, which, &at);
 
     if (rc < 0 || at == UINT32_MAX)
         return rc;
     for (uint32_t i = 0; i < n && rc == 0; i++) {
         if (values[i] < 0)
             continue;
-        rc = place_of_metric(p, metrics[i], &column);
+        rc = place_of_metric(p, t, metrics[i], &column);
         if (rc == 0 && column != UINT32_MAX)
-            p->sample_values[column][at] =
-                sd_amount_add(p->sample_values[column][at], values[i]);
+            t->values[column][at] = sd_amount_add(t->values[column][at], values[i]);
     }
     return rc;
 }
 
-uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name)
+uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_totals *t,
+                          const char *name)
 {
-    for (uint32_t i = 0; i < p->n_sample_metrics; i++)
-        if (strcmp(p->metrics[p->sample_metrics[i].at].name, name) == 0)
+    for (uint32_t i = 0; i < t->n_metrics; i++)
+        if (strcmp(p->metrics[t->metrics[i].at].name, name) == 0)
             return i;
     return UINT32_MAX;
+}
+
+uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name)
+{
+    return sd_totals_metric(p, &p->samples, name);
+}
+
+const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
+                                                const char *metric)
+{
+    bool is_of_calls = metric
+                           ? sd_totals_metric(p, &p->samples, metric) == UINT32_MAX &&
+                                 sd_totals_metric(p, &p->calls, metric) != UINT32_MAX
+                           : p->samples.n == 0 && p->calls.n > 0;
+
+    return is_of_calls ? &p->calls : &p->samples;
+}
+
+const char *sd_totals_by_default(const struct sd_profile *p,
+                                 const struct sd_stack_totals *t)
+{
+    return t == &p->calls ? "time" : "samples";
 }

@@ -17,8 +17,9 @@ uint32_t sd_find_stack(const struct sd_profile *p, const struct sd_stack *key);
 uint32_t sd_find_lost_stack(const struct sd_profile *p);
 uint32_t sd_find_partial_stack(const struct sd_profile *p, sd_stack_id below);
 
-/* Adds a value to the total of these samples, made when new.  Values below 0 and what
- * there is no room for are left out, the latter counted. */
-int sd_samples_add(struct sd_profile *p, const struct sd_sample_total *which,
-                   const sd_metric_id *metrics, const int64_t *values, uint32_t n);
+/* Adds values to this total of the profile's samples or calls, made when new.  Values
+ * below 0 and what there is no room for are left out, the latter counted. */
+int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
+                  const struct sd_sample_total *which, const sd_metric_id *metrics,
+                  const int64_t *values, uint32_t n);
 #endif

@@ -58,14 +58,14 @@ static int64_t value(const struct sd_profile *p, const char *metric, const char 
     uint32_t column = sd_profile_sample_metric(p, metric);
     int64_t sum = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++) {
-        const struct sd_sample_total *t = &p->samples[i];
+    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++) {
+        const struct sd_sample_total *t = &p->samples.items[i];
         const char *name = t->stack.at == UINT32_MAX
                                ? "none"
                                : p->sites[p->stacks[t->stack.at].site.at].name;
 
         if (t->flags == flags && strcmp(name, leaf) == 0)
-            sum += p->sample_values[column][i];
+            sum += p->samples.values[column][i];
     }
     return sum;
 }
@@ -95,7 +95,7 @@ TEST(samples_of_one_stack_are_one_total_over_all_chunks)
 
     make(&m);
     p = sd_made_load(&m, NULL);
-    CHECK(p->n_stacks == 4 && p->n_samples == 4 && p->n_sample_events == 6);
+    CHECK(p->n_stacks == 4 && p->samples.n == 4 && p->n_sample_events == 6);
     CHECK(value(p, "samples", "f", SD_SAMPLE_GIL) == 3);
     CHECK(value(p, "wall", "f", SD_SAMPLE_GIL) == 30000000);
     CHECK(value(p, "cpu", "f", SD_SAMPLE_GIL) == 24000000);
@@ -114,8 +114,8 @@ static int64_t all_samples(const struct sd_profile *p)
     uint32_t column = sd_profile_sample_metric(p, "samples");
     int64_t sum = 0;
 
-    for (size_t i = 0; column != UINT32_MAX && i < p->n_samples; i++)
-        sum += p->sample_values[column][i];
+    for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++)
+        sum += p->samples.values[column][i];
     return sum;
 }
 
@@ -245,16 +245,16 @@ static struct sd_profile *loaded(const struct sd_made *m, const struct sd_profil
 
 static bool is_same(const struct sd_profile *a, const struct sd_profile *b)
 {
-    bool is = a->n_stacks == b->n_stacks && a->n_samples == b->n_samples &&
-              a->n_sample_metrics == b->n_sample_metrics &&
+    bool is = a->n_stacks == b->n_stacks && a->samples.n == b->samples.n &&
+              a->samples.n_metrics == b->samples.n_metrics &&
               a->n_sample_events == b->n_sample_events;
 
     for (size_t i = 0; is && i < a->n_stacks; i++)
         is = memcmp(&a->stacks[i], &b->stacks[i], sizeof a->stacks[i]) == 0;
-    for (size_t i = 0; is && i < a->n_samples; i++)
-        for (uint32_t k = 0; is && k < a->n_sample_metrics; k++)
-            is = a->sample_values[k][i] == b->sample_values[k][i] &&
-                 a->samples[i].stack.at == b->samples[i].stack.at;
+    for (size_t i = 0; is && i < a->samples.n; i++)
+        for (uint32_t k = 0; is && k < a->samples.n_metrics; k++)
+            is = a->samples.values[k][i] == b->samples.values[k][i] &&
+                 a->samples.items[i].stack.at == b->samples.items[i].stack.at;
     return is;
 }
 
