@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Many threads read by one system call, and the GILs with them. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "collect/sample/target_parts.h"
+
+enum {
+    N_BATCHED = 64, /* ranges of a thread that may be read with others' */
+    N_BATCH = 256,  /* ranges of one system call: more take too long to trust */
+    N_GILS = 16,    /* interpreters whose GIL is read in a round */
+};
+
+/* --- The GIL */
+
+/* Words of the GIL that a round reads: from the first to the last of the two. */
+static void gil_range(const struct sd_gil *gil, uint64_t *from, uint64_t *to)
+{
+    *from = gil->holder_at;
+    *to = gil->holder_at + 8;
+    if (gil->locked_at && gil->locked_at < *from)
+        *from = gil->locked_at;
+    if (gil->locked_at && gil->locked_at + 4 > *to)
+        *to = gil->locked_at + 4;
+}
+
+/* What was read of the GIL of an interpreter. */
+static void judge_gil(struct sd_target_interpreter *x)
+{
+    const uint8_t *words = (const uint8_t *)x->words;
+    uint64_t from, to;
+    int32_t locked = 1;
+
+    gil_range(&x->gil, &from, &to);
+    memcpy(&x->holder, words + (x->gil.holder_at - from), sizeof x->holder);
+    if (x->gil.locked_at)
+        memcpy(&locked, words + (x->gil.locked_at - from), sizeof locked);
+    if (locked != 1)
+        x->holder = 0;
+}
+
+static bool reads_gil(const struct sd_target_interpreter *x)
+{
+    uint64_t from, to;
+
+    gil_range(&x->gil, &from, &to);
+    return x->gil.holder_at && to - from <= sizeof x->words;
+}
+
+/* --- Many threads at once */
+
+struct batch { /* ranges of several threads on their way to one system call */
+    struct iovec *to, *from;
+    size_t n_to, n_from;
+    size_t n_bytes;
+    size_t first, end; /* the threads that it may hold */
+};
+
+static void want_gils(struct sd_target *t, struct batch *b)
+{
+    size_t i;
+
+    for (i = 0; i < t->n_interpreters && b->n_to < N_GILS; i++) {
+        struct sd_target_interpreter *x = &t->interpreters[i];
+        uint64_t from, to;
+
+        x->holder = 0;
+        if (!reads_gil(x))
+            continue;
+        gil_range(&x->gil, &from, &to);
+        b->to[b->n_to++] = (struct iovec){ x->words, to - from };
+        b->from[b->n_from++] = (struct iovec){ (void *)(uintptr_t)from, to - from };
+        b->n_bytes += to - from;
+    }
+}
+
+static void read_gils(struct sd_target *t, const struct batch *b, size_t n_got)
+{
+    size_t i, k = 0, sum = 0;
+
+    for (i = 0; i < t->n_interpreters && k < N_GILS; i++) {
+        if (!reads_gil(&t->interpreters[i]))
+            continue;
+        sum += b->to[k++].iov_len;
+        if (sum <= n_got)
+            judge_gil(&t->interpreters[i]);
+    }
+}
+
+/* True when the thread's ranges are in the batch. */
+static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct batch *b,
+                       const struct sd_round *round)
+{
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+
+    x->shot.n_calls = x->shot.n_torn = x->shot.n_stale = 0;
+    if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED)
+        return false;
+    b->to[b->n_to++] = (struct iovec){ x->shot.copy, x->shot.n_copy };
+    memcpy(b->from + b->n_from, x->shot.from, x->shot.n_from * sizeof *b->from);
+    b->n_from += x->shot.n_from;
+    b->n_bytes += x->shot.n_copy;
+    return true;
+}
+
+static bool may_join(const struct sd_target_thread *x, const struct sd_round *round)
+{
+    return sd_target_must_read(x, round) && !sd_target_must_be_native(x, round) &&
+           !sd_target_must_follow(x, round) && !sd_target_must_pause(x, round) &&
+           round->options->mode != SD_MODE_GIL;
+}
+
+/* Takes in threads from b->first on; b->end becomes the first that found no room. */
+static void gather(struct sd_target *t, struct batch *b, struct sd_round *round)
+{
+    for (b->end = b->first; b->end < t->n_threads; b->end++) {
+        struct sd_target_thread *x = t->threads[b->end];
+
+        if (b->n_from + N_BATCHED > N_BATCH)
+            return;
+        x->is_batched = may_join(x, round) && join_batch(t, x, b, round);
+    }
+}
+
+/* What came of one thread. */
+static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
+                          struct sd_round *round)
+{
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+    enum sd_shot_result result = sd_shot_judge(&x->shot, &of, false);
+
+    if (result == SD_SHOT_TORN)
+        round->counts->retried++;
+    if (result == SD_SHOT_TORN || result == SD_SHOT_STALE) {
+        x->was_torn = result == SD_SHOT_TORN;
+        return;
+    }
+    sd_target_settle(x, result, round);
+    sd_target_remember_torn(x, false, round->now_ns);
+}
+
+/* One system call.  The time it took is judged by all that it brought: a single
+ * thread's share of it is not known. */
+static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
+                           struct sd_round *round)
+{
+    size_t i, at = 0;
+    uint64_t took_ns = sd_clock_ns();
+    ssize_t got = sd_remote_readv_some(&t->remote, b->to, b->n_to, b->from, b->n_from);
+
+    took_ns = sd_clock_ns() - took_ns;
+    round->counts->calls++;
+    if (n_gils)
+        read_gils(t, b, got > 0 ? (size_t)got : 0);
+    for (i = 0; i < n_gils; i++)
+        at += b->to[i].iov_len;
+    for (i = b->first; i < b->end && got > 0; i++) {
+        struct sd_target_thread *x = t->threads[i];
+
+        if (!x->is_batched)
+            continue;
+        at += x->shot.n_copy;
+        if (at > (size_t)got) { /* this one's guess was wrong: something is not there */
+            x->shot.is_learnt = false;
+            return;
+        }
+        sd_shot_came(&x->shot, took_ns, b->n_from, b->n_bytes);
+        judge_batched(t, x, round);
+    }
+}
+
+/* Reads the GILs and, by the same system calls, the threads that need neither be
+ * followed nor stopped.  What it does not settle is left to read_rest. */
+void sd_target_read_batches(struct sd_target *t, struct sd_round *round)
+{
+    struct batch b = { .to = round->to, .from = round->from };
+
+    want_gils(t, &b);
+    do {
+        size_t n_gils = b.first == 0 ? b.n_to : 0;
+
+        gather(t, &b, round);
+        if (b.n_from)
+            read_one_batch(t, &b, n_gils, round);
+        b.first = b.end;
+        b.n_to = b.n_from = b.n_bytes = 0;
+    } while (b.first < t->n_threads);
+}
