@@ -189,7 +189,7 @@ TEST(calls_of_a_deep_recursion_are_derived)
     CHECK(nodes);
     nodes[0] = (struct sd_node){ .parent = SD_NO_NODE };
     for (uint32_t i = 1; i < DEEP; i++)
-        nodes[i] = (struct sd_node){ i - 1, 0, 1, DEEP - i, 0 };
+        nodes[i] = (struct sd_node){ i - 1, 0, 1, DEEP - i, 0, false };
     CHECK(sd_nodes_settle(nodes, DEEP, NULL, NULL) == 0);
     CHECK(sd_calls_derive(nodes, DEEP, 1, &c) == 0);
     CHECK(is_same(&c.functions[0],

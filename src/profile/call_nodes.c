@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 struct below { /* of all children of a node */
-    uint64_t calls;
+    uint64_t python_calls, c_calls;
     int64_t inclusive;
 };
 
@@ -48,20 +48,29 @@ static struct below *sum_children(const struct sd_node *nodes, size_t n)
 
     for (size_t i = 0; sums && i < n; i++) {
         uint32_t parent = nodes[i].parent;
+        uint64_t *calls;
 
         if (parent == SD_NO_NODE)
             continue;
         sd_assert(parent < i);
-        sums[parent].calls = add(sums[parent].calls, nodes[i].calls);
+        calls = nodes[i].is_c ? &sums[parent].c_calls : &sums[parent].python_calls;
+        *calls = add(*calls, nodes[i].calls);
         sums[parent].inclusive = plus(sums[parent].inclusive, nodes[i].inclusive);
     }
     return sums;
 }
 
-static int64_t cost_of(const struct sd_trace_cost *cost, uint64_t calls, uint64_t below)
+/* What tracing took of a node's own time: in its own calls, and around those it made.
+ */
+static int64_t cost_of(const struct sd_trace_cost *cost, const struct sd_node *node,
+                       const struct below *below)
 {
-    return (int64_t)(add(times(calls, cost->inside), times(below, cost->outside)) /
-                     1024);
+    uint64_t inside = node->is_c ? cost->c_inside : cost->python_inside;
+    uint64_t all = times(node->calls, inside);
+
+    all = add(all, times(below->python_calls, cost->python_outside));
+    all = add(all, times(below->c_calls, cost->c_outside));
+    return (int64_t)(all / 1024);
 }
 
 static int64_t bounded(int64_t own, const struct sd_trace_cost *cost)
@@ -72,7 +81,7 @@ static int64_t bounded(int64_t own, const struct sd_trace_cost *cost)
 int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
                     uint64_t *subtracted)
 {
-    static const struct sd_trace_cost nothing = { 0, 0, false };
+    static const struct sd_trace_cost nothing = { 0 };
     struct below *below = sum_children(nodes, n);
     uint64_t all = 0;
 
@@ -87,8 +96,7 @@ int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost 
         node->own = 0;
         if (node->parent == SD_NO_NODE)
             continue;
-        node->own =
-            bounded(less(raw, cost_of(cost, node->calls, below[i].calls)), cost);
+        node->own = bounded(less(raw, cost_of(cost, node, &below[i])), cost);
         all = add(all, (uint64_t)less(raw, node->own));
     }
     if (subtracted)

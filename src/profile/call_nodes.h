@@ -25,11 +25,13 @@ struct sd_node {
     uint64_t calls;
     int64_t inclusive; /* measured, of the activations that have ended */
     int64_t own;       /* filled by sd_nodes_settle */
+    bool is_c;         /* a C function: tracing it has another cost */
 };
 
-struct sd_trace_cost {        /* ticks x 1024 for one call */
-    uint64_t inside, outside; /* below 2^62 */
-    bool may_go_below_zero;   /* the user's own bias, which nothing bounds */
+struct sd_trace_cost { /* ticks x 1024 for one call */
+    uint64_t python_inside, python_outside;
+    uint64_t c_inside, c_outside; /* of C functions */
+    bool may_go_below_zero;       /* the user's own bias, which nothing bounds */
 };
 
 /* Fills `own` of all nodes; with NULL nothing is subtracted.  No own time falls below

@@ -29,7 +29,10 @@ TEST(nodes_own_what_their_children_do_not)
 /* 20 ticks inside of each call, 5 outside, which the caller of 14 calls bears. */
 TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
 {
-    const struct sd_trace_cost cost = { .inside = 20 * 1024, .outside = 5 * 1024 };
+    const struct sd_trace_cost cost = { .python_inside = 20 * 1024,
+                                        .python_outside = 5 * 1024,
+                                        .c_inside = 1024,
+                                        .c_outside = 512 };
     struct sd_node nodes[N];
     uint64_t subtracted;
 
@@ -54,7 +57,8 @@ TEST(nodes_that_never_ended_have_no_time_below_zero)
 
 TEST(nodes_of_absurd_numbers_do_not_wrap)
 {
-    const struct sd_trace_cost cost = { .inside = UINT64_MAX, .outside = UINT64_MAX };
+    const struct sd_trace_cost cost = { .python_inside = UINT64_MAX,
+                                        .python_outside = UINT64_MAX };
     struct sd_node nodes[N];
 
     fill(nodes);
@@ -66,10 +70,23 @@ TEST(nodes_of_absurd_numbers_do_not_wrap)
 
 TEST(nodes_may_go_below_zero_when_that_is_asked_for)
 {
-    const struct sd_trace_cost bias = { 20 * 1024, 5 * 1024, true };
+    const struct sd_trace_cost bias = { .python_inside = 20 * 1024,
+                                        .may_go_below_zero = true };
     struct sd_node nodes[N];
 
     fill(nodes);
     CHECK(sd_nodes_settle(nodes, N, &bias, NULL) == 0);
     CHECK(nodes[3].own == 5 - 4 * 20);
+}
+
+TEST(nodes_of_c_functions_have_a_cost_of_their_own)
+{
+    const struct sd_trace_cost cost = { 20 * 1024, 5 * 1024, 1024, 512, false };
+    struct sd_node nodes[N];
+
+    fill(nodes);
+    nodes[2].is_c = true;
+    CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
+    CHECK(nodes[1].own == 395 - 2 * 20 - 4 * 5 - 5);
+    CHECK(nodes[2].own == 600 - 10);
 }
