@@ -184,6 +184,15 @@ static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_o
     return rc < 0 || n_retired ? SD_SHOT_TORN : result;
 }
 
+static enum sd_shot_result note_rest(struct sd_shot *s, enum sd_shot_result result)
+{
+    if (result == SD_SHOT_TORN || result == SD_SHOT_PARTIAL)
+        s->n_restless = SD_SHOT_RESTLESS;
+    else if (result == SD_SHOT_GOOD && s->n_restless)
+        s->n_restless--;
+    return result;
+}
+
 static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
                                        bool is_last)
 {
@@ -239,7 +248,7 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
         s->cframe = sd_shot_thread_word(s, l, l->thread_frame);
         return SD_SHOT_STALE;
     }
-    return judge_codes(s, of, judge_chain(&w, innermost(s, l), is_last));
+    return judge_codes(s, of, note_rest(s, judge_chain(&w, innermost(s, l), is_last)));
 }
 
 /* --- Taking */

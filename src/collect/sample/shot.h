@@ -12,6 +12,13 @@
  * and what it had called them from cannot have changed either: a lock that the writer
  * need not know of.
  *
+ * A loop comes back to where it was.  One that calls two functions in turn, each for a
+ * fraction of a microsecond, can be seen calling the one, before and after, from the
+ * line of the other.  So of a function that waits for another the whole frame must be
+ * the same, with its variables: there turns of a loop differ.  For loops that change
+ * none, and are short enough for this to matter, the innermost frames of a thread that
+ * was torn lately are copied a third time.
+ *
  * The same words say whose thread state it is.  When that has changed since the list of
  * threads was read, the stack is another thread's: the shot is GONE.
  *
@@ -108,7 +115,10 @@ struct sd_shot {
     size_t n_copy, cap_copy;
     bool was_quick; /* not so long that we were put off the CPU in between */
     size_t thread_at, cframe_at, again_at; /* where in `copy` */
-    uint64_t again_from, again_to;         /* addresses of the second look */
+    uint64_t again_from, again_to; /* addresses of the second look, and the third */
+    uint32_t n_restless;           /* shots to come that are looked at three times */
+    bool has_third;
+    size_t third_at; /* where in `copy` */
     uint32_t *order; /* owned; spots by address, to read neighbours at once */
     size_t cap_order;
     const struct sd_code **doubts; /* owned; codes that must be compared again */

@@ -173,7 +173,7 @@ static int want_spots(struct sd_shot *s, const struct sd_layout *l, size_t n,
     return rc;
 }
 
-/* The innermost frames once more.  In chunks they end at the top. */
+/* The innermost frames once more, or twice.  In chunks they end at the top. */
 static int want_again(struct sd_shot *s, const struct sd_layout *l)
 {
     size_t n = s->spots.n < N_AGAIN_SPOTS ? s->spots.n : N_AGAIN_SPOTS;
@@ -190,7 +190,12 @@ static int want_again(struct sd_shot *s, const struct sd_layout *l)
         s->again_from = s->top > low + SD_SHOT_AROUND ? s->top - SD_SHOT_AROUND : low;
         rc = want(s, s->again_from, s->again_to - s->again_from, &s->again_at);
     }
-    return rc < 0 ? rc : want_spots(s, l, n, true);
+    if (rc == 0)
+        rc = want_spots(s, l, n, true);
+    s->has_third = s->n_chunks && s->n_restless;
+    if (rc == 0 && s->has_third)
+        rc = want(s, s->again_from, s->again_to - s->again_from, &s->third_at);
+    return rc;
 }
 
 int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
@@ -211,6 +216,7 @@ int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
     if (rc == 0 && l->frames_style == SD_FRAMES_CFRAME && s->cframe)
         rc = want(s, s->cframe + l->cframe_frame, 8, &s->cframe_at);
     s->again_from = s->again_to = 0;
+    s->has_third = false;
     if (rc == 0 && !of->is_still && !of->is_blind)
         rc = want_again(s, l);
     if (rc < 0)

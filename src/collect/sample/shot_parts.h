@@ -8,8 +8,9 @@
 #include "collect/sample/shot.h"
 
 enum {
-    SD_SHOT_AROUND = 1536, /* bytes of the second look on both sides of the top */
-    SD_SHOT_STALE_MAX = 3, /* wrong guesses in a row before the shot counts as torn */
+    SD_SHOT_AROUND = 1536,  /* bytes of the second look on both sides of the top */
+    SD_SHOT_STALE_MAX = 3,  /* wrong guesses in a row before the shot counts as torn */
+    SD_SHOT_RESTLESS = 256, /* good shots after a torn one that get a third look */
 };
 
 static inline uint64_t sd_shot_word(const uint8_t *p)
@@ -80,16 +81,16 @@ struct sd_shot_walk {
     struct sd_shot *s;
     const struct sd_shot_of *of;
     const struct sd_layout *l;
-    const uint8_t *a, *b; /* both copies of the frame at hand; b may be NULL */
-    uint64_t top;         /* of the newest chunk, as the thread state said */
-    size_t chunk;         /* where the last frame in a chunk was */
-    uint64_t upper;       /* its address; 0: none yet */
-    size_t spot;          /* where the next spot most likely is */
-    size_t n_cut;         /* frames that must not be believed */
-    size_t n_missing;     /* frames that were not asked for */
-    bool is_in_chunk;     /* the frame at hand is */
-    bool is_generator;    /* the same, where frames are objects */
-    uint8_t late[512];    /* a frame read on its own */
+    const uint8_t *a, *b, *c; /* copies of the frame at hand; b and c may be NULL */
+    uint64_t top;             /* of the newest chunk, as the thread state said */
+    size_t chunk;             /* where the last frame in a chunk was */
+    uint64_t upper;           /* its address; 0: none yet */
+    size_t spot;              /* where the next spot most likely is */
+    size_t n_cut;             /* frames that must not be believed */
+    size_t n_missing;         /* frames that were not asked for */
+    bool is_in_chunk;         /* the frame at hand is */
+    bool is_generator;        /* the same, where frames are objects */
+    uint8_t late[512];        /* a frame read on its own */
 };
 
 /* Fills the frames of the shot, and what it has seen outside chunks.  SD_ETORN,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/test.h"
+#include "collect/sample/shot_parts.h"
 
 /* A thread made by hand, with frames in a chunk as CPython 3.12 has them, or as objects
  * as 3.9 has, in memory that is shared with a child; the child is the process that is
@@ -396,6 +397,84 @@ TEST(shot_of_an_innermost_frame_that_moves_on_is_good)
         CHECK_STACK(&s, "f3 f2 f1");
         tear_down(&s);
     }
+}
+
+/* The same functions from the same lines, and another value of a variable. */
+static void come_round(struct setting *s)
+{
+    put_word((void *)(uintptr_t)s->frames[1], 8 * (FRAME_WORDS - 1), 77);
+}
+
+TEST(shot_of_a_loop_that_has_come_round_is_torn)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 3; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD);
+    CHECK(look(&s, false, come_round, false) == SD_SHOT_TORN);
+    put_word((void *)(uintptr_t)s.frames[1], 8 * (FRAME_WORDS - 1), 78);
+    CHECK(look(&s, false, come_round, true) == SD_SHOT_PARTIAL);
+    CHECK_STACK(&s, "f2 f1");
+    tear_down(&s);
+}
+
+static void change_variable(struct setting *s)
+{
+    put_word((void *)(uintptr_t)s->frames[2], 8 * (FRAME_WORDS - 1), 77);
+}
+
+TEST(shot_of_an_innermost_frame_whose_variables_change_is_good)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 3; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD);
+    CHECK(look(&s, false, change_variable, false) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f3 f2 f1");
+    tear_down(&s);
+}
+
+/* As `look`, and before the last range another function is called. */
+static enum sd_shot_result look_a_third_time(struct setting *s)
+{
+    size_t i, to = 0;
+
+    s->shot.n_stale = 0;
+    CHECK(sd_shot_plan(&s->shot, &s->of) == 0 && s->shot.has_third);
+    for (i = 0; i < s->shot.n_from; i++) {
+        if (i + 1 == s->shot.n_from) {
+            give_back(s);
+            call(s, 8);
+        }
+        memcpy(s->shot.copy + to, s->shot.from[i].iov_base, s->shot.from[i].iov_len);
+        to += s->shot.from[i].iov_len;
+    }
+    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
+    return sd_shot_judge(&s->shot, &s->of, false);
+}
+
+TEST(shot_of_a_thread_that_was_torn_is_looked_at_three_times)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 3; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD);
+    CHECK(!s.shot.has_third);
+    CHECK(look(&s, false, return_and_call_another, false) == SD_SHOT_TORN);
+    CHECK(look_a_third_time(&s) == SD_SHOT_TORN);
+    for (i = 0; i < SD_SHOT_RESTLESS; i++)
+        CHECK(look(&s, false, NULL, false) == SD_SHOT_GOOD && s.shot.has_third);
+    CHECK(look(&s, false, NULL, false) == SD_SHOT_GOOD && !s.shot.has_third);
+    tear_down(&s);
 }
 
 static void call_one_more(struct setting *s) { call(s, 6); }

@@ -24,9 +24,11 @@ static bool find_in_chunks(struct sd_shot_walk *w, uint64_t at)
             at + w->l->frame_size > c->address + c->n_used)
             continue;
         w->a = s->copy + c->at + (at - c->address);
-        w->b = NULL;
+        w->b = w->c = NULL;
         if (i == 0 && at >= s->again_from && at + w->l->frame_size <= s->again_to)
             w->b = s->copy + s->again_at + (at - s->again_from);
+        if (w->b && s->has_third)
+            w->c = s->copy + s->third_at + (at - s->again_from);
         w->chunk = i;
         return true;
     }
@@ -46,6 +48,7 @@ static bool find_in_spots(struct sd_shot_walk *w, uint64_t at)
     w->a = w->s->copy + spots->items[i].at;
     w->b = spots->items[i].again_at == SIZE_MAX ? NULL
                                                 : w->s->copy + spots->items[i].again_at;
+    w->c = NULL;
     w->spot = i + 1;
     return true;
 }
@@ -57,7 +60,7 @@ static int read_late(struct sd_shot_walk *w, uint64_t at)
     w->s->n_calls++;
     w->n_missing++;
     w->a = w->late;
-    w->b = NULL;
+    w->b = w->c = NULL;
     return sd_remote_read(w->of->remote, at, w->late, w->l->frame_size);
 }
 
@@ -120,20 +123,31 @@ static bool fits_below(const struct sd_shot_walk *w, uint64_t at,
            end == s->chunks[w->chunk].address + s->chunks[w->chunk].n_used;
 }
 
-/* Whether the two copies tell the same.  The innermost frame moves on while we look. */
-static bool agrees(const struct sd_shot_walk *w, bool is_innermost, bool *at_same_instr)
+/* Whether another copy of the frame tells the same.  NULL: there is none. */
+static bool agrees(const struct sd_shot_walk *w, const uint8_t *other)
 {
     const struct sd_layout *l = w->l;
 
-    *at_same_instr = true;
-    if (!w->b)
+    if (!other)
         return true;
-    if (!is_innermost)
-        *at_same_instr = sd_shot_instr(l, w->a) == sd_shot_instr(l, w->b);
-    return ((sd_shot_word(w->a + l->frame_code) ^ sd_shot_word(w->b + l->frame_code)) &
+    return ((sd_shot_word(w->a + l->frame_code) ^ sd_shot_word(other + l->frame_code)) &
             l->code_mask) == 0 &&
            sd_shot_word(w->a + l->frame_previous) ==
-               sd_shot_word(w->b + l->frame_previous);
+               sd_shot_word(other + l->frame_previous);
+}
+
+/* Whether a function that has called another stood where it was.  While it waits for
+ * the other nothing of its frame changes.  In a chunk the whole of it was copied, with
+ * its variables, and these tell one turn of a loop from the next, which comes to the
+ * same instruction. */
+static bool stood(const struct sd_shot_walk *w, const uint8_t *other, uint64_t at,
+                  const struct sd_code *code)
+{
+    if (!other)
+        return true;
+    if (!w->is_in_chunk || at + code->frame_bytes > w->s->again_to)
+        return sd_shot_instr(w->l, w->a) == sd_shot_instr(w->l, other);
+    return memcmp(w->a, other, code->frame_bytes) == 0;
 }
 
 static int add_frame(struct sd_shot *s, const struct sd_code *code, uint64_t instr,
@@ -198,16 +212,17 @@ static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk
     uint64_t instr = sd_shot_instr(w->l, last);
     const struct sd_code *code =
         code_at(w, sd_shot_word(last + w->l->frame_code) & w->l->code_mask);
-    bool at_same_instr, is_sound = agrees(w, s->n_frames == 0, &at_same_instr);
+    bool is_innermost = s->n_frames == 0;
     bool is_late = w->a == w->late && !w->of->is_still;
 
     if (code && !is_likely(w, at, upper_chunk, code, instr))
         code = code_again(w, code);
     if (code && w->is_in_chunk && !fits_below(w, at, code, upper_chunk))
         w->n_cut = s->n_frames; /* this one may be right: those above it are not */
-    if (!code || !is_sound || is_late || !sd_code_has_instr(code, w->l, instr))
+    if (!code || !agrees(w, w->b) || !agrees(w, w->c) || is_late ||
+        !sd_code_has_instr(code, w->l, instr))
         w->n_cut = s->n_frames + 1;
-    else if (!at_same_instr)
+    else if (!is_innermost && (!stood(w, w->b, at, code) || !stood(w, w->c, at, code)))
         w->n_cut = s->n_frames;
     if (w->is_in_chunk)
         w->upper = at;
