@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/attach.h"
 #include "cli/say.h"
+#include "cli/shared_options.h"
 
 enum {
     OPT_PID,
@@ -31,28 +32,13 @@ static const struct sd_option options[] = {
                    NULL },
     [OPT_SUBPROCESSES] = { "subprocesses", SD_FLAG, NULL,
                            "show the processes it has started, too", 's', NULL },
-    [OPT_NATIVE] = { "native", SD_FLAG, NULL,
-                     "show the C functions between Python functions, too", 'n', NULL },
-    [OPT_CONSISTENCY] = { "consistency", SD_CHOICE, "auto",
-                          "how a stack is kept from changing while it is read: from "
-                          "outside, from the CPU of its thread, with the thread "
-                          "stopped, or not at all",
-                          0, "auto|follow|pause|none" },
-    [OPT_NONBLOCKING] = { "nonblocking", SD_FLAG, NULL,
-                          "do not stop the program; it is not anyway, so this is "
-                          "--consistency auto",
-                          0, NULL },
-    [OPT_BLOCKING] = { "blocking", SD_FLAG, NULL,
-                       "stop each thread while it is read: --consistency pause", 0,
-                       NULL },
-    [OPT_FULL_FILENAMES] = { "full-filenames", SD_FLAG, NULL,
-                             "show whole paths of files", 0, NULL },
-    [OPT_QUALIFIED] = { "qualified", SD_FLAG, NULL,
-                        "show qualified names of functions (Python 3.11 and later)", 0,
-                        NULL },
-    [OPT_PYTHON_VERSION] = { "python-version", SD_TEXT, NULL,
-                             "which Python it is, where that cannot be found out", 0,
-                             "X.Y" },
+    [OPT_NATIVE] = SD_OPTION_NATIVE,
+    [OPT_CONSISTENCY] = SD_OPTION_CONSISTENCY,
+    [OPT_NONBLOCKING] = SD_OPTION_NONBLOCKING,
+    [OPT_BLOCKING] = SD_OPTION_BLOCKING,
+    [OPT_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,
+    [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
+    [OPT_PYTHON_VERSION] = SD_OPTION_PYTHON_VERSION,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 

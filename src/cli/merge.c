@@ -7,14 +7,14 @@
 #include "cli/load.h"
 #include "cli/path.h"
 #include "cli/say.h"
+#include "cli/shared_options.h"
 #include "cli/tables.h"
 
 enum { OPT_OUTPUT, OPT_FORCE };
 static const struct sd_option options[] = {
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL, "write to FILE: .sonde, .json or .csv",
                      'o', "FILE" },
-    [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite FILE when it is there already",
-                    0, NULL },
+    [OPT_FORCE] = SD_OPTION_FORCE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 

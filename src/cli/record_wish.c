@@ -11,6 +11,7 @@
 #include "cli/export.h"
 #include "cli/path.h"
 #include "cli/recording.h"
+#include "cli/shared_options.h"
 #include "formats/format.h"
 
 const struct sd_option sd_record_options[] = {
@@ -44,19 +45,11 @@ const struct sd_option sd_record_options[] = {
                              'F', NULL },
     [SD_RECORD_NOLINENO] = { "nolineno", SD_FLAG, NULL, "show no line numbers", 0,
                              NULL },
-    [SD_RECORD_FULL_FILENAMES] = { "full-filenames", SD_FLAG, NULL,
-                                   "show files with their whole path", 0, NULL },
-    [SD_RECORD_NATIVE] = { "native", SD_FLAG, NULL,
-                           "show the C functions between Python functions", 'n', NULL },
-    [SD_RECORD_NONBLOCKING] = { "nonblocking", SD_FLAG, NULL,
-                                "py-spy's word for --consistency auto", 0, NULL },
-    [SD_RECORD_BLOCKING] = { "blocking", SD_FLAG, NULL,
-                             "stop a thread while its stack is read: --consistency "
-                             "pause",
-                             0, NULL },
-    [SD_RECORD_CONSISTENCY] = { "consistency", SD_CHOICE, "auto",
-                                "how a stack is kept from changing while it is read", 0,
-                                "auto|follow|pause|none" },
+    [SD_RECORD_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,
+    [SD_RECORD_NATIVE] = SD_OPTION_NATIVE,
+    [SD_RECORD_NONBLOCKING] = SD_OPTION_NONBLOCKING,
+    [SD_RECORD_BLOCKING] = SD_OPTION_BLOCKING,
+    [SD_RECORD_CONSISTENCY] = SD_OPTION_CONSISTENCY,
     [SD_RECORD_MODE] = { "mode", SD_CHOICE, "wall",
                          "every thread, those that run, or the one that holds the GIL",
                          0, "wall|cpu|gil" },
@@ -66,12 +59,8 @@ const struct sd_option sd_record_options[] = {
     [SD_RECORD_CAPTURE] = { "capture", SD_TEXT, NULL,
                             "keep the capture, too, when another format is written", 0,
                             "FILE" },
-    [SD_RECORD_FORCE] = { "force", SD_FLAG, NULL,
-                          "overwrite FILE when it is there already", 0, NULL },
-    [SD_RECORD_PYTHON] = { "python", SD_TEXT, NULL,
-                           "the interpreter of a script; without it that of the active "
-                           "virtual environment, or python3",
-                           0, "PY" },
+    [SD_RECORD_FORCE] = SD_OPTION_FORCE,
+    [SD_RECORD_PYTHON] = SD_OPTION_PYTHON,
     [SD_RECORD_SYNC] = SD_OPTION_SYNC,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };

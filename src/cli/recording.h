@@ -32,15 +32,6 @@ struct sd_recording { /* all zero, then command, chosen, create and naming are s
     int n_joined;                    /* processes that recorded from inside */
 };
 
-/* The `--sync` of a verb: "off", "seal" or a time. */
-#define SD_OPTION_SYNC                                                                 \
-    {                                                                                  \
-        "sync", SD_TEXT, "1s",                                                         \
-            "how much a power cut may cost: off, seal (each sealed part is "           \
-            "flushed), or a time",                                                     \
-            0, "off|seal|TIME"                                                         \
-    }
-
 /* Makes the files of the capture.  A name of our own choosing (after `name`) that
  * somebody else took meanwhile is stepped around. */
 int sd_recording_create(struct sd_recording *r, const char *name, const char *sync);

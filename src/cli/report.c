@@ -11,6 +11,7 @@
 #include "cli/load.h"
 #include "cli/path.h"
 #include "cli/say.h"
+#include "cli/shared_options.h"
 #include "cli/tables.h"
 
 enum {
@@ -112,8 +113,7 @@ static const struct sd_option options[] = {
                      "write to FILE; the suffix chooses: .txt .csv .json, .svg for a "
                      "flame graph or else a plot, .png .jpeg .pdf for a plot",
                      'o', "FILE" },
-    [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite FILE when it is there already",
-                    0, NULL },
+    [OPT_FORCE] = SD_OPTION_FORCE,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 

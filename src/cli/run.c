@@ -18,6 +18,7 @@
 #include "cli/package.h"
 #include "cli/recording.h"
 #include "cli/say.h"
+#include "cli/shared_options.h"
 #include "cli/summary.h"
 #include "cli/tables.h"
 #include "cli/target.h"
@@ -32,12 +33,8 @@ static const struct sd_option options[] = {
                      "where to record to; the suffix chooses the format; without it "
                      "SCRIPT.sonde, SCRIPT-2.sonde, ...",
                      'o', "FILE" },
-    [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite FILE when it is there already",
-                    0, NULL },
-    [OPT_PYTHON] = { "python", SD_TEXT, NULL,
-                     "the interpreter; without it that of the active virtual "
-                     "environment, or python3",
-                     0, "PY" },
+    [OPT_FORCE] = SD_OPTION_FORCE,
+    [OPT_PYTHON] = SD_OPTION_PYTHON,
     [OPT_SYNC] = SD_OPTION_SYNC,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
