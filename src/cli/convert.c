@@ -4,15 +4,18 @@
 
 #include "base/error.h"
 #include "cli/export.h"
+#include "cli/path.h"
 #include "cli/say.h"
+#include "cli/shared_options.h"
 #include "formats/format.h"
 #include "report/report.h"
 
-enum { OPT_FORMAT, OPT_FORCE, OPT_LIST };
+enum { OPT_FORMAT, OPT_QUALIFIED, OPT_FORCE, OPT_LIST };
 static const struct sd_option options[] = {
     [OPT_FORMAT] = { "format", SD_TEXT, NULL,
                      "the format to write, when the suffix of OUT does not say it", 'f',
                      "NAME" },
+    [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT when it is there already", 0,
                     NULL },
     [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',
@@ -35,8 +38,19 @@ static int list(void)
     return sd_finish_stdout(&out, 0);
 }
 
+/* A flame graph shows functions, other formats the executed lines. */
+static struct sd_stack_style qualified(const char *to, const char *format)
+{
+    bool is_flame =
+        format ? strcmp(format, "flamegraph") == 0 : sd_path_has_suffix(to, ".svg");
+
+    return (struct sd_stack_style){ .is_qualified = true, .is_by_function = is_flame };
+}
+
 static int run(const struct sd_command *c)
 {
+    const struct sd_stack_style *style = NULL;
+    struct sd_stack_style wish;
     const char *format = c->values[OPT_FORMAT].text;
     enum sd_create_flags create =
         c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
@@ -50,9 +64,13 @@ static int run(const struct sd_command *c)
     if (strcmp(c->words[1], "-") == 0 && !format)
         return sd_say_failure(sd_fail(
             SD_EUSAGE, "which format? sonde convert %s - --format csv", c->words[0]));
+    if (c->values[OPT_QUALIFIED].number) {
+        wish = qualified(c->words[1], format);
+        style = &wish;
+    }
     rc = sd_export_check_spares(c->words[1], c->words, 1);
     if (rc == 0)
-        rc = sd_export(c->words[0], c->words[1], format, NULL, create);
+        rc = sd_export(c->words[0], c->words[1], format, style, create);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
 
@@ -66,6 +84,7 @@ const struct sd_verb sd_verb_convert = {
              "carry is listed by --list.",
     .examples = "sonde convert train.sonde train.csv\n"
                 "sonde convert train.sonde - --format json | jq .\n"
+                "sonde convert --qualified train.sonde train.speedscope.json\n"
                 "sonde convert --list\n",
     .options = options,
     .run = run,

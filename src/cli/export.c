@@ -255,6 +255,8 @@ int sd_export(const char *capture, const char *to, const char *format,
         rc = sd_profile_load(capture, NULL, &p);
     if (rc < 0)
         return rc;
+    if (style && style->is_qualified)
+        sd_profile_qualify(p);
     rc = sd_export_open(&file, to, create);
     if (rc == 0)
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));

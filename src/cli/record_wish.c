@@ -46,6 +46,7 @@ const struct sd_option sd_record_options[] = {
     [SD_RECORD_NOLINENO] = { "nolineno", SD_FLAG, NULL, "show no line numbers", 0,
                              NULL },
     [SD_RECORD_FULL_FILENAMES] = SD_OPTION_FULL_FILENAMES,
+    [SD_RECORD_QUALIFIED] = SD_OPTION_QUALIFIED,
     [SD_RECORD_NATIVE] = SD_OPTION_NATIVE,
     [SD_RECORD_NONBLOCKING] = SD_OPTION_NONBLOCKING,
     [SD_RECORD_BLOCKING] = SD_OPTION_BLOCKING,
@@ -112,6 +113,7 @@ static struct sd_stack_style style_of(const struct sd_option_value *v)
         .has_threads = v[SD_RECORD_THREADS].number,
         .has_processes = v[SD_RECORD_SUBPROCESSES].number,
         .has_full_files = v[SD_RECORD_FULL_FILENAMES].number,
+        .is_qualified = v[SD_RECORD_QUALIFIED].number,
         .has_no_lines = v[SD_RECORD_NOLINENO].number,
         .is_by_function = v[SD_RECORD_FUNCTION].number,
     };

@@ -30,6 +30,7 @@ enum {
     OPT_CALLEES,
     OPT_THREADS,
     OPT_BY,
+    OPT_QUALIFIED,
     OPT_IDLE,
     OPT_GIL,
     OPT_FLAME,
@@ -86,6 +87,7 @@ static const struct sd_option options[] = {
     [OPT_BY] = { "by", SD_CHOICE, "function",
                  "what a row or box is: a function, or a line of one", 0,
                  "function|line" },
+    [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
     [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads too", 0,
                    NULL },
     [OPT_GIL] = { "gil", SD_FLAG, NULL,
@@ -428,6 +430,8 @@ static int run(const struct sd_command *c)
         rc = sd_export_check_spares(a.v[OPT_OUTPUT].text, a.words, (size_t)a.n_words);
     if (rc == 0)
         rc = sd_load(c, (size_t)a.n_words, a.words, &a.filter, &p);
+    if (rc == 0 && a.v[OPT_QUALIFIED].number)
+        sd_profile_qualify(p);
     if (rc == 0)
         rc = write_report(c, &a, p);
     sd_profile_free(p);

@@ -13,6 +13,7 @@ struct sd_stack_style {
     bool has_processes;  /* the process is the first frame */
     bool has_full_files; /* files as the interpreter names them */
     bool has_no_lines;   /* no line numbers */
+    bool is_qualified;   /* qualified names of functions: sd_profile_qualify */
     bool is_by_function; /* the first line of the function, not the executed one */
     const char *metric;  /* of what is counted; NULL: samples */
 };

@@ -135,13 +135,15 @@ int sd_screen_tracks(struct sd_screen *s, const struct sd_profile *p)
     return rc < 0 ? rc : 0;
 }
 
-/* A function is known by its file as much as by its name. */
+/* A function is known by its file and its qualified name as much as by its name. */
 static bool is_match(const struct sd_screen *s, const struct sd_site *site)
 {
     if (regexec(&s->match, site->path, 0, NULL, 0) == 0)
         return true;
-    return site->kind == SD_SITE_FUNCTION && site->file &&
-           regexec(&s->match, site->file, 0, NULL, 0) == 0;
+    if (site->kind != SD_SITE_FUNCTION)
+        return false;
+    return (site->file && regexec(&s->match, site->file, 0, NULL, 0) == 0) ||
+           (site->label && regexec(&s->match, site->label, 0, NULL, 0) == 0);
 }
 
 static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_id id)

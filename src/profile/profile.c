@@ -105,6 +105,16 @@ static const char *after(const char *path, const char *part)
     return found ? found + strlen(part) : NULL;
 }
 
+void sd_profile_qualify(struct sd_profile *p)
+{
+    for (size_t i = 0; i < p->n_sites; i++) {
+        struct sd_site *s = &p->sites[i];
+
+        if (s->kind == SD_SITE_FUNCTION && s->label)
+            s->name = s->path = s->label;
+    }
+}
+
 const char *sd_site_short_file(const struct sd_site *s)
 {
     const char *best = s->file, *found;

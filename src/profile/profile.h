@@ -204,6 +204,10 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
 int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from);
 void sd_profile_free(struct sd_profile *p);
 
+/* From now on a function's name is the qualified one where it is known
+ * ("Thread.run").  To be done last: what is merged into it later keeps its names. */
+void sd_profile_qualify(struct sd_profile *p);
+
 const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
 /* The id, or at = UINT32_MAX.  One name may be two metrics: `cpu` of a process is a
  * counter, that of a section an amount. */

@@ -114,6 +114,43 @@ def test_a_script_in_every_style(folder):
     Capture(os.path.join(folder, "kept.sonde"))
 
 
+CLASS = """
+import time
+class Worker:
+    def work(self):
+        end = time.time() + 0.4
+        while time.time() < end:
+            pass
+Worker().work()
+"""
+
+
+def test_qualified_names_on_request(folder):
+    """In what is recorded, reported and converted; the capture has both names."""
+    write(folder, "class.py", CLASS)
+    result = sonde("record", "--python", PYTHON, "--qualified", "-f", "raw", "-o", "x.txt", "--capture", "x.sonde", "class.py", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    plain, full = "work", "Worker.work" if sys.version_info >= (3, 11) else "work"
+    with open(os.path.join(folder, "x.txt")) as f:
+        contains(f.read(), ";%s (class.py:" % full)
+
+    def made(*words):
+        result = sonde(*words, cwd=folder)
+        equal(result.status, 0, "status of %s (%s)" % (words, result.err))
+        return result.out
+
+    def names(*options):
+        return {f["function"] for f in json.loads(made("report", "x.sonde", "--json", *options))["functions"]}
+
+    assert full in names("--qualified") and (full == plain or plain not in names("--qualified")), names("--qualified")
+    assert plain in names(), names()
+    contains(made("report", "--qualified", "--match", full.replace(".", "[.]"), "x.sonde"), full)
+    assert full in names("--qualified", "--filter", "^%s$" % full), "found by the name that is shown"
+    contains(made("report", "--qualified", "--flame", "-o", "-", "x.sonde"), full)
+    contains(made("convert", "--qualified", "x.sonde", "-", "-f", "raw"), ";%s (class.py:" % full)
+    contains(made("convert", "x.sonde", "-", "-f", "raw"), ";%s (class.py:" % plain)
+
+
 def test_a_command_for_a_time(folder):
     before = time.monotonic()
     result = sonde("record", "-d", "500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
