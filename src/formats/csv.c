@@ -84,6 +84,8 @@ static const char *kind_of(const struct sd_event *e)
         return "point";
     case SD_EVENT_SAMPLE:
         return e->flags & SD_SAMPLE_IDLE ? "idle" : "sample";
+    case SD_EVENT_CALLS:
+        return "calls";
     }
     return "";
 }

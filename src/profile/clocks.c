@@ -102,6 +102,26 @@ uint64_t sd_clock_line_ns(const struct sd_clock_line *line, uint64_t ticks)
     return a->mono_ns + (uint64_t)ns;
 }
 
+double sd_clocks_ns_per_tick(const struct sd_clocks *c)
+{
+    const struct sd_clock_pair *first = NULL, *last = NULL;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sd_clock_line *line = &c->lines[i];
+
+        if (line->n == 0)
+            continue;
+        if (!first || line->pairs[0].ticks < first->ticks)
+            first = &line->pairs[0];
+        if (!last || line->pairs[line->n - 1].ticks > last->ticks)
+            last = &line->pairs[line->n - 1];
+    }
+    if (!first || last->ticks <= first->ticks || last->mono_ns <= first->mono_ns)
+        return 0;
+    return (double)(last->mono_ns - first->mono_ns) /
+           (double)(last->ticks - first->ticks);
+}
+
 void sd_clocks_release(struct sd_clocks *c)
 {
     for (size_t i = 0; i < c->n; i++)

@@ -35,5 +35,8 @@ int sd_clocks_add(struct sd_clocks *c, uint64_t stream, uint64_t ticks,
 /* NULL: the stream ticks in CLOCK_MONOTONIC.  Borrowed until the next add. */
 const struct sd_clock_line *sd_clocks_line(const struct sd_clocks *c, uint64_t stream);
 uint64_t sd_clock_line_ns(const struct sd_clock_line *line, uint64_t ticks);
+/* How long a tick is, by the two pairs of all streams that are farthest apart: the time
+ * stamp counters of a machine go alike.  0: there are no two. */
+double sd_clocks_ns_per_tick(const struct sd_clocks *c);
 void sd_clocks_release(struct sd_clocks *c);
 #endif

@@ -19,6 +19,7 @@ int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile
                               .grow = grow,
                               .p = p,
                               .zero_ns = sd_reader_health(r)->created_mono_ns };
+    d->n_locals = SD_LOCAL_IDS;
     d->locals = sd_zalloc(SD_LOCAL_IDS * sizeof *d->locals);
     return d->locals ? 0 : sd_no_memory();
 }
@@ -27,6 +28,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
 {
     sd_reader_rewind(d->reader);
     sd_opens_release(&d->opens);
+    sd_call_tables_release(&d->calls);
     d->has_chunk = d->is_draining = false;
     d->n_streams = d->n_chunks = 0;
     d->left_at = 0;
@@ -38,6 +40,7 @@ void sd_decoder_release(struct sd_decoder *d)
     sd_free(d->stream_ends);
     sd_clocks_release(&d->clocks);
     sd_opens_release(&d->opens);
+    sd_call_tables_release(&d->calls);
     *d = (struct sd_decoder){ 0 };
 }
 
@@ -117,7 +120,7 @@ static struct sd_local *local(const struct sd_decoder *d, uint32_t id, unsigned 
 {
     struct sd_local *l;
 
-    if (id == 0 || id >= SD_LOCAL_IDS)
+    if (id == 0 || id >= d->n_locals)
         return NULL;
     l = &d->locals[id];
     return l->chunk == d->chunk_no && l->kind == kind ? l : NULL;
@@ -132,7 +135,7 @@ static uint32_t local_id(const struct sd_decoder *d, uint32_t id, unsigned kind)
 
 static void set_local(struct sd_decoder *d, uint32_t id, unsigned kind, uint32_t is)
 {
-    if (id == 0 || id >= SD_LOCAL_IDS || is == NONE)
+    if (id == 0 || id >= d->n_locals || is == NONE)
         return;
     d->locals[id] = (struct sd_local){ d->chunk_no, kind, is, NONE };
 }
@@ -566,46 +569,109 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
     }
 }
 
+/* --- Tables of cells */
+
+int sd_decoder_site(struct sd_decoder *d, uint32_t id, sd_site_id *site)
+{
+    return event_site(d, id, &site->at);
+}
+
+int sd_decoder_track(struct sd_decoder *d, uint32_t id, uint32_t *track)
+{
+    uint32_t process;
+
+    return event_track(d, id, track, &process);
+}
+
+/* Ticks of a counter that nothing compares with the clock are taken for nanoseconds. */
+double sd_decoder_ns_per_tick(const struct sd_decoder *d)
+{
+    double each = d->line ? sd_clocks_ns_per_tick(&d->clocks) : 1;
+
+    return each > 0 ? each : 1;
+}
+
+static bool is_table(const struct sd_chunk_view *view)
+{
+    return view->type == SD_CHUNK_DEFS || view->type == SD_CHUNK_CELLS;
+}
+
+/* A definition has at least 16 bytes and ids are numbered from 1, so this is room for
+ * all of them. */
+static int grow_locals(struct sd_decoder *d)
+{
+    size_t need = (size_t)(d->defs_bytes / 16) + 2, cap = d->n_locals;
+    struct sd_local *locals;
+
+    if (need <= cap)
+        return 0;
+    locals = sd_grow_array(d->locals, &cap, need, sizeof *locals);
+    if (!locals)
+        return sd_no_memory();
+    memset(locals + d->n_locals, 0, (cap - d->n_locals) * sizeof *locals);
+    d->locals = locals;
+    d->n_locals = cap;
+    return 0;
+}
+
+static int begin_table_chunk(struct sd_decoder *d)
+{
+    struct sd_cells_view cells;
+
+    if (d->view.type == SD_CHUNK_DEFS) {
+        d->defs_bytes += d->view.n;
+        return grow_locals(d);
+    }
+    if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells))
+        return 0;
+    return sd_call_tables_add(&d->calls, &cells);
+}
+
 /* --- Chunks and streams */
 
 static int end_stream(struct sd_decoder *d)
 {
     uint64_t *ends =
         sd_grow_array(d->stream_ends, &d->cap_streams, d->n_streams + 1, sizeof *ends);
+    int rc;
 
     if (!ends)
         return sd_no_memory();
     d->stream_ends = ends;
     ends[d->n_streams++] = d->stream_last_ns;
-    return sd_opens_next_stream(&d->opens);
+    rc = sd_opens_next_stream(&d->opens);
+    return rc < 0 || !d->wants_calls ? rc : sd_call_tables_settle(&d->calls, d);
+}
+
+static void begin_stream(struct sd_decoder *d)
+{
+    d->stream_last_ns = 0;
+    d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;
+    d->defs_bytes = 0;
 }
 
 /* 1: a chunk; 0: there is none left. */
 static int next_chunk(struct sd_decoder *d)
 {
     uint64_t stream = d->view.stream;
-    bool had = d->has_chunk;
+    bool had = d->has_chunk, is_new;
     int rc = sd_reader_next(d->reader, &d->view);
 
     if (rc < 0)
         return rc;
     d->has_chunk = rc == 1;
     d->n_chunks += d->has_chunk;
-    if (had && (!d->has_chunk || d->view.stream != stream)) {
-        int ended = end_stream(d);
-
-        if (ended < 0)
-            return ended;
-    }
-    if (!d->has_chunk)
-        return 0;
-    if (!had || d->view.stream != stream) {
-        d->stream_last_ns = 0;
-        d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;
-    }
+    is_new = !had || !d->has_chunk || d->view.stream != stream;
+    rc = had && is_new ? end_stream(d) : 0;
+    if (rc < 0 || !d->has_chunk)
+        return rc;
+    if (is_new)
+        begin_stream(d);
     d->at = 0;
-    d->chunk_no++;
-    return 1;
+    if (is_new || !is_table(&d->view))
+        d->chunk_no++;
+    rc = is_table(&d->view) ? begin_table_chunk(d) : 0;
+    return rc < 0 ? rc : 1;
 }
 
 /* What began and never ended: it lasted at least until its stream's last word. */
@@ -632,7 +698,11 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
     const struct sd_record *rec;
     int rc;
 
-    while (!d->is_draining) {
+    for (;;) {
+        if (sd_call_tables_next(&d->calls, e))
+            return 1;
+        if (d->is_draining)
+            return next_unfinished(d, e);
         while (d->has_chunk && (rec = sd_chunk_next(&d->view, &d->at))) {
             rc = take(d, rec, e);
             if (rc != 0)
@@ -643,5 +713,4 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
             return rc;
         d->is_draining = rc == 0;
     }
-    return next_unfinished(d, e);
 }

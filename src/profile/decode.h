@@ -8,12 +8,16 @@
  * chunks, not by clearing.  Ids are foreign: one that was never defined, or as
  * something else, shows as "[lost name]".
  *
+ * The ids of a table of cells hold for its whole stream; there the small table grows
+ * with the definitions.
+ *
  * The same code fills a profile (`grow`) and walks the events of one that is already
  * there, which it then leaves as it is. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/reader.h"
+#include "profile/call_tables.h"
 #include "profile/clocks.h"
 #include "profile/events.h"
 #include "profile/opens.h"
@@ -35,7 +39,8 @@ struct sd_decoder {
     const struct sd_profile *p; /* borrowed */
     uint64_t zero_ns;           /* CLOCK_MONOTONIC at the capture's zero */
     uint32_t host;              /* of its tracks, in a profile of several captures */
-    struct sd_local *locals;    /* owned; SD_LOCAL_IDS */
+    struct sd_local *locals;    /* owned */
+    size_t n_locals;            /* SD_LOCAL_IDS, or more after a large table */
     uint32_t chunk_no;
     struct sd_chunk_view view;
     uint32_t at; /* in the view */
@@ -48,7 +53,10 @@ struct sd_decoder {
     uint64_t *stream_ends; /* owned; last time of each stream read so far */
     size_t n_streams, cap_streams;
     struct sd_opens opens;
-    size_t left_at; /* in opens, while draining */
+    size_t left_at;              /* in opens, while draining */
+    bool wants_calls;            /* hands out traced calls too; with `grow` only */
+    struct sd_call_tables calls; /* the table at hand */
+    uint64_t defs_bytes;         /* of its definitions so far */
 };
 
 /* `grow` may be NULL; `p` is then what it finds ids in. */
@@ -57,6 +65,11 @@ int sd_decoder_init(struct sd_decoder *d, struct sd_reader *r, struct sd_profile
 /* hot: 1: *e is the next event; 0: the end; < 0: failure.  Unfinished spans come
  * last.  Notes, metas and exits go into `grow` on the way. */
 int sd_decoder_next(struct sd_decoder *d, struct sd_event *e);
+/* What an id of the present table means; what dangles is "[lost name]". */
+int sd_decoder_site(struct sd_decoder *d, uint32_t id, sd_site_id *site);
+int sd_decoder_track(struct sd_decoder *d, uint32_t id, uint32_t *track);
+/* How long a tick of the present stream is. */
+double sd_decoder_ns_per_tick(const struct sd_decoder *d);
 /* Starts again from the first chunk. */
 void sd_decoder_rewind(struct sd_decoder *d);
 void sd_decoder_release(struct sd_decoder *d);

@@ -627,10 +627,12 @@ static bool has_meta(const struct sd_profile *p, const char *key, const char *va
     return false;
 }
 
-/* Counts of the sampler: those of several captures are one sum.  What was asked for and
- * the longest of something are no counts. */
+/* Counts of the sampler and of trees of calls: those of several captures are one sum.
+ * What was asked for and the longest of something are no counts. */
 static bool is_count(const char *key)
 {
+    if (strncmp(key, "calls.", 6) == 0)
+        return true;
     return strncmp(key, "sample.", 7) == 0 && strcmp(key, "sample.asked_per_s") != 0 &&
            strcmp(key, "sample.still_most_ns") != 0;
 }

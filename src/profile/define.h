@@ -127,7 +127,8 @@ uint32_t sd_profile_interval_limit(const struct sd_profile *p);
 
 int sd_profile_add_note(struct sd_profile *p, enum sd_note_kind kind, uint64_t time_ns,
                         uint32_t track, const char *text, size_t n);
-/* The same fact again is no other one, but counts of the sampler (sample.*) add up. */
+/* The same fact again is no other one, but counts of the sampler and of traced
+ * calls (sample.*, calls.*) add up. */
 int sd_profile_add_meta(struct sd_profile *p, const char *key, size_t key_n,
                         const char *value, size_t value_n);
 #endif

@@ -5,13 +5,19 @@
  * A cursor: streams in their order, never all in memory. */
 #include "profile/profile.h"
 
-enum sd_event_kind { SD_EVENT_SPAN, SD_EVENT_POINT, SD_EVENT_SAMPLE };
+enum sd_event_kind {
+    SD_EVENT_SPAN,
+    SD_EVENT_POINT,
+    SD_EVENT_SAMPLE,
+    SD_EVENT_CALLS, /* all calls of a stack on a track: of the whole run, at no time.
+                       Only a profile that is loaded gets them */
+};
 
 struct sd_event { /* borrowed until the next */
     enum sd_event_kind kind;
     sd_track_id track;
     sd_site_id site;         /* of a span */
-    sd_stack_id stack;       /* of a sample, or SD_NO_STACK */
+    sd_stack_id stack;       /* of a sample or calls, or SD_NO_STACK */
     uint64_t from_ns, to_ns; /* from the capture's zero; only a span's differ */
     uint32_t flags;          /* enum sd_span_flags or sd_sample_flags */
     const sd_metric_id *metrics;

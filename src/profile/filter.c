@@ -185,6 +185,15 @@ static int stack_passes(struct sd_screen *s, const struct sd_profile *p, sd_stac
     return answer == PASSES;
 }
 
+/* Calls are of the whole run: no moment of it can leave them out. */
+static int calls_pass(struct sd_screen *s, const struct sd_profile *p,
+                      const struct sd_event *e)
+{
+    int rc = s->filter->track ? track_passes(s, p, e->track) : 1;
+
+    return rc == 1 && s->has_match ? stack_passes(s, p, e->stack) : rc;
+}
+
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e)
 {
@@ -193,6 +202,8 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
 
     if (!f)
         return 1;
+    if (e->kind == SD_EVENT_CALLS)
+        return calls_pass(s, p, e);
     if (e->to_ns < f->from_ns || (f->to_ns && e->from_ns > f->to_ns))
         return 0;
     if (s->has_section && !sd_intervals_touch(&s->open, e->from_ns, e->to_ns))

@@ -142,9 +142,18 @@ static void stretch(struct sd_profile *p, const struct sd_event *e)
     p->end_ns = to > p->end_ns ? to : p->end_ns;
 }
 
+static int add_calls(struct loader *l, const struct sd_event *e)
+{
+    const struct sd_sample_total which = { e->stack, e->track, 0 };
+
+    return sd_totals_add(l->p, &l->p->calls, &which, e->metrics, e->values,
+                         e->n_values);
+}
+
 static int add_event(struct loader *l, const struct sd_event *e)
 {
-    stretch(l->p, e);
+    if (e->kind != SD_EVENT_CALLS)
+        stretch(l->p, e);
     switch (e->kind) {
     case SD_EVENT_SPAN:
         return add_span(l, e);
@@ -152,6 +161,8 @@ static int add_event(struct loader *l, const struct sd_event *e)
         return add_point(l, e);
     case SD_EVENT_SAMPLE:
         return add_sample(l, e);
+    case SD_EVENT_CALLS:
+        return add_calls(l, e);
     }
     return 0;
 }
@@ -173,7 +184,7 @@ static int look_ahead(struct loader *l)
     if (rc == 0)
         rc = sd_screen_tracks(&l->screen, l->p);
     sd_decoder_rewind(&l->decoder);
-    l->p->n_notes = 0; /* they come again */
+    l->p->n_notes = l->p->n_metas = 0; /* they come again */
     l->p->index->n_notes_cut = 0;
     l->p->index->n_refused = 0;
     return rc;
@@ -190,6 +201,7 @@ static int add_events(struct loader *l)
     int rc;
 
     l->p->window = sd_screen_window(&l->screen);
+    l->decoder.wants_calls = true;
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
         l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
         rc = sd_screen_passes(&l->screen, l->p, &e);
