@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include "collect/captured_test.h"
 #include "collect/collector.h"
 #include "collect/rss/metrics.h"
+#include "process/usage.h"
 
 #define MB (1 << 20)
 
@@ -61,6 +64,55 @@ static struct captured *stop(struct recording *r)
     return captured_read(r->path);
 }
 
+/* --- Children that are read when they say so: no moment is left to chance --------- */
+
+static int to_child, to_parent; /* one pair; each process has its own end */
+
+static void tell(int to) { CHECK(send(to, "", 1, MSG_NOSIGNAL) == 1); }
+
+static void hear(int from)
+{
+    char c;
+
+    CHECK(recv(from, &c, 1, 0) == 1);
+}
+
+/* A child that waits to be let go, as one does before exec; then runs `body`. */
+static pid_t start_child(void (*body)(void))
+{
+    int ends[2];
+    pid_t pid;
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    to_child = ends[0];
+    to_parent = ends[1];
+    pid = fork();
+    if (pid == 0) {
+        close(to_child);
+        hear(to_parent);
+        body();
+        _exit(0);
+    }
+    close(to_parent);
+    return pid;
+}
+
+static void let_go(void) { tell(to_child); }
+
+/* In the child: it stays as it is until the test has read it. */
+static void be_read_now(void)
+{
+    tell(to_parent);
+    hear(to_parent);
+}
+
+static void read_when_asked(struct recording *r)
+{
+    hear(to_child);
+    sd_collector_rss.at_end(r->state); /* a reading at once; the deadlines go on */
+    let_go();
+}
+
 /* Works as the parent does: waits, lets the collector read the zombie, reaps it. */
 static struct captured *run_to_end(struct recording *r, pid_t pid)
 {
@@ -69,27 +121,8 @@ static struct captured *run_to_end(struct recording *r, pid_t pid)
     CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
     sd_collector_rss.at_end(r->state);
     CHECK(waitpid(pid, NULL, 0) == pid);
+    close(to_child);
     return stop(r);
-}
-
-/* A child that waits to be let go, as one does before exec; then runs `body`. */
-static pid_t start_child(void (*body)(void), int *let_go)
-{
-    int gate[2];
-    char c;
-    pid_t pid;
-
-    CHECK(pipe(gate) == 0);
-    pid = fork();
-    if (pid == 0) {
-        close(gate[1]);
-        if (read(gate[0], &c, 1) == 0)
-            body();
-        _exit(0);
-    }
-    close(gate[0]);
-    *let_go = gate[1];
-    return pid;
 }
 
 static void touch_and_drop(size_t n)
@@ -167,55 +200,81 @@ static void spin_and_hold(void)
     memset(p, 1, 60 * MB);
     while (sd_clock_process_cpu_ns() - from < 200000000u)
         ;
+    be_read_now();
     munmap(p, 60 * MB);
+}
+
+static int64_t cpu_of(const struct rusage *u)
+{
+    return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * 1000000000 +
+           (u->ru_utime.tv_usec + u->ru_stime.tv_usec) * 1000;
 }
 
 TEST(rss_reads_memory_and_all_of_the_cpu_time)
 {
-    int let_go;
-    pid_t pid = start_child(spin_and_hold, &let_go);
+    struct rusage before, after;
+    pid_t pid = start_child(spin_and_hold);
     struct recording r;
     struct captured *c;
-    int64_t cpu;
 
+    getrusage(RUSAGE_CHILDREN, &before);
     set_options(10000000, true, false);
     r = start(pid);
-    close(let_go);
+    let_go();
+    read_when_asked(&r);
     c = run_to_end(&r, pid);
-    cpu = last_of(c, pid, "cpu") - first_of(c, pid, "cpu");
-    CHECK(cpu >= 199000000 && cpu <= 240000000);
+    getrusage(RUSAGE_CHILDREN, &after);
+    CHECK(last_of(c, pid, "cpu") - first_of(c, pid, "cpu") >= 200000000);
+    /* All of it, its end included, as the kernel counts it, within 20 ms. */
+    CHECK(llabs(cpu_of(&after) - cpu_of(&before) - last_of(c, pid, "cpu")) < 20000000);
     CHECK(largest_of(c, pid, "rss") >= 60 * MB && largest_of(c, pid, "vms") >= 60 * MB);
     CHECK(largest_of(c, pid, "rss") <= largest_of(c, pid, "peak_rss"));
     CHECK(first_of(c, pid, "threads") == 1);
     CHECK(last_of(c, pid, "pss") == SD_VALUE_NONE);
-    CHECK(c->n >= 15); /* 200 ms at 100 a second */
+    /* 200 ms at 100 a second; on a busy machine some are left out, and it says so. */
+    CHECK(c->n >= 15 || strstr(c->notes, "left out"));
     CHECK(strstr(c->metas, "rss.readings="));
     captured_free(c);
     captured_clean();
 }
 
+/* What this process held at most: a child's peak below that is not told from what it
+ * was given by fork (watch.c), and how much that is depends on the tests before. */
+static int64_t floor_bytes;
+
+static int64_t own_largest(void)
+{
+    struct rusage own;
+
+    CHECK(getrusage(RUSAGE_SELF, &own) == 0);
+    return (int64_t)own.ru_maxrss * 1024;
+}
+
 static void peak_for_a_moment(void)
 {
-    usleep(300000); /* the first reading comes before it, on a busy machine too */
-    touch_and_drop(80 * MB);
-    usleep(30000);
+    struct sd_usage_reader reader;
+    struct sd_usage now;
+
+    sd_usage_init(&reader, 0);
+    CHECK(sd_usage_read(&reader, SD_USAGE_MEMORY, &now) == 0);
+    touch_and_drop((size_t)(floor_bytes + 80 * MB - now.rss_bytes));
 }
 
 TEST(rss_sees_a_peak_shorter_than_its_interval)
 {
-    int let_go;
-    pid_t pid = start_child(peak_for_a_moment, &let_go);
     struct recording r;
     struct captured *c;
-    int64_t peak;
+    pid_t pid;
 
-    set_options(2000000000, true, false); /* reads at the start and at the end only */
+    floor_bytes = own_largest();
+    pid = start_child(peak_for_a_moment);
+    set_options(3600000000000u, true, false); /* reads at the start and the end only */
     r = start(pid);
-    close(let_go);
+    let_go();
     c = run_to_end(&r, pid);
-    /* Above what it held anyway, which a sanitizer makes large. */
-    peak = last_of(c, pid, "peak_rss") - largest_of(c, pid, "rss");
-    CHECK(peak >= 70 * MB && peak <= 110 * MB);
+    CHECK(largest_of(c, pid, "rss") < floor_bytes + 20 * MB);
+    CHECK(last_of(c, pid, "peak_rss") >= floor_bytes + 60 * MB);
+    CHECK(last_of(c, pid, "peak_rss") <= floor_bytes + 110 * MB);
     captured_free(c);
     captured_clean();
 }
@@ -228,14 +287,13 @@ static void exec_a_sleeper(void)
 
 TEST(rss_with_pss_goes_on_after_an_exec)
 {
-    int let_go;
-    pid_t pid = start_child(exec_a_sleeper, &let_go);
+    pid_t pid = start_child(exec_a_sleeper);
     struct recording r;
     struct captured *c;
 
     set_options(20000000, true, true); /* pss is read at once, and after a second */
     r = start(pid);
-    close(let_go);
+    let_go();
     c = run_to_end(&r, pid);
     CHECK(largest_of(c, pid, "pss") > 0);
     CHECK(c->events[c->n - 1].to - c->events[0].from >= 1200000000u);
@@ -257,14 +315,13 @@ static void write_much(void)
 
 TEST(rss_counts_bytes_written_to_the_last)
 {
-    int let_go;
-    pid_t pid = start_child(write_much, &let_go);
+    pid_t pid = start_child(write_much);
     struct recording r;
     struct captured *c;
 
     set_options(1000000000, true, false);
     r = start(pid);
-    close(let_go);
+    let_go();
     c = run_to_end(&r, pid);
     CHECK(last_of(c, pid, "written") - first_of(c, pid, "written") == 20 * MB);
     CHECK(last_of(c, pid, "received") >= 0 && last_of(c, pid, "sent") >= 0);
@@ -286,26 +343,25 @@ static void have_a_child(void)
     }
     *shared_pid = pid;
     waitpid(pid, NULL, 0);
-    usleep(50000);
 }
 
 TEST(rss_follows_children_and_keeps_what_they_used)
 {
-    int let_go;
     struct recording r;
     struct captured *c;
     pid_t pid, child;
 
     shared_pid =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid = start_child(have_a_child, &let_go);
+    pid = start_child(have_a_child);
     set_options(5000000, true, true);
     r = start(pid);
-    close(let_go);
+    let_go();
+    read_when_asked(&r);
     c = run_to_end(&r, pid);
     child = *shared_pid;
     CHECK(first_of(c, child, "cpu") == 0 && first_of(c, child, "written") == 0);
-    CHECK(last_of(c, child, "cpu") >= 150000000);
+    CHECK(last_of(c, child, "cpu") >= 200000000);
     CHECK(largest_of(c, child, "peak_rss") >= largest_of(c, pid, "peak_rss") + 50 * MB);
     /* One namespace, one reader of its network. */
     CHECK(last_of(c, pid, "received") >= 0);
@@ -320,17 +376,17 @@ TEST(rss_follows_children_and_keeps_what_they_used)
 
 TEST(rss_without_children_reads_the_root_alone)
 {
-    int let_go;
     struct recording r;
     struct captured *c;
     pid_t pid;
 
     shared_pid =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid = start_child(have_a_child, &let_go);
+    pid = start_child(have_a_child);
     set_options(5000000, false, false);
     r = start(pid);
-    close(let_go);
+    let_go();
+    read_when_asked(&r);
     c = run_to_end(&r, pid);
     CHECK(last_of(c, *shared_pid, "cpu") == SD_VALUE_NONE);
     CHECK(last_of(c, pid, "cpu") >= 0);
@@ -345,28 +401,27 @@ static void wait_for_a_writer(void)
 
     if (pid == 0) {
         write_much();
-        usleep(100000); /* so that it is read once more before it ends */
+        be_read_now();
         _exit(0);
     }
     *shared_pid = pid;
     waitpid(pid, NULL, 0);
-    usleep(50000);
 }
 
 /* The kernel adds a child's bytes to the parent that waited for it. */
 TEST(rss_counts_bytes_of_a_child_for_the_child_alone)
 {
-    int let_go;
     struct recording r;
     struct captured *c;
     pid_t pid;
 
     shared_pid =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    pid = start_child(wait_for_a_writer, &let_go);
+    pid = start_child(wait_for_a_writer);
     set_options(5000000, true, false);
     r = start(pid);
-    close(let_go);
+    let_go();
+    read_when_asked(&r);
     c = run_to_end(&r, pid);
     CHECK(last_of(c, *shared_pid, "written") == 20 * MB);
     CHECK(last_of(c, pid, "written") < MB);
@@ -379,15 +434,14 @@ static void exec_sleep(void) { execlp("sleep", "sleep", "0.1", (char *)NULL); }
 
 TEST(rss_shows_the_name_of_the_program_that_was_executed)
 {
-    int let_go;
-    pid_t pid = start_child(exec_sleep, &let_go);
+    pid_t pid = start_child(exec_sleep);
     struct recording r;
     struct captured *c;
     const char *name = "";
 
     set_options(5000000, true, false);
     r = start(pid);
-    close(let_go);
+    let_go();
     c = run_to_end(&r, pid);
     for (size_t i = 0; i < c->n; i++)
         name = c->events[i].track;
@@ -398,10 +452,11 @@ TEST(rss_shows_the_name_of_the_program_that_was_executed)
 
 /* --- Deadlines and memory */
 
+static void end_at_once(void) {}
+
 TEST(rss_keeps_its_deadlines)
 {
-    int let_go;
-    pid_t pid = start_child(peak_for_a_moment, &let_go);
+    pid_t pid = start_child(end_at_once);
     uint64_t from = sd_clock_ns();
     struct recording r;
     struct captured *c;
@@ -411,7 +466,7 @@ TEST(rss_keeps_its_deadlines)
     set_options(1000000, true, false);
     r = start(pid);
     usleep(200000);
-    close(let_go);
+    let_go();
     c = run_to_end(&r, pid);
     took = sd_clock_ns() - from;
     n = captured_count(c, SD_REC_POINT, NULL);
@@ -424,8 +479,7 @@ TEST(rss_keeps_its_deadlines)
 
 TEST(rss_without_memory_fails_or_records_and_never_hangs)
 {
-    int let_go;
-    pid_t pid = start_child(peak_for_a_moment, &let_go);
+    pid_t pid = start_child(end_at_once);
     const struct sd_capture_options raw = { .zstd_level = 0 };
 
     set_options(1000000, true, false);
@@ -449,6 +503,7 @@ TEST(rss_without_memory_fails_or_records_and_never_hangs)
         CHECK(sd_capture_finish(capture, 0, &counts) == 0);
         captured_clean();
     }
-    close(let_go);
+    let_go();
     waitpid(pid, NULL, 0);
+    close(to_child);
 }
