@@ -48,18 +48,18 @@ _Static_assert(sizeof(struct sd_call_cell) == 64, "on disk");
  * `inside` falls between the two clock reads of the call itself, and so into its own
  * ticks; `outside` into those of its caller. */
 struct sd_call_root {
-    uint32_t parent;   /* 0 */
+    uint32_t resyncs;  /* how often the calls known and the frames found disagreed */
     uint32_t track;    /* the thread, among the table's definitions */
     uint64_t folded;   /* calls that were booked on an outer call of the same function,
                           because the tree had as many nodes as it may have */
     uint64_t untraced; /* ticks in which the tracing was interrupted by others */
-    uint64_t traced; /* ticks that the session followed the thread, up to its last stop;
-                        0 after a death */
+    uint64_t traced;   /* ticks that the session followed the thread, up to its last
+                          stop; 0 after a death */
     uint32_t python_inside, python_outside;
     uint32_t c_inside, c_outside; /* of C functions */
     uint64_t zero;                /* no function's key */
     int32_t last_child;           /* as above */
-    uint32_t resyncs; /* how often the calls known and the frames found disagreed */
+    int32_t none;                 /* 0 */
 };
 _Static_assert(sizeof(struct sd_call_root) == 64, "on disk");
 #endif

@@ -127,7 +127,7 @@ int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
 
 bool sd_cells_is_ours(const struct sd_cells *t)
 {
-    return atomic_load_explicit(t->is_here, memory_order_relaxed) != 0;
+    return !t->head || atomic_load_explicit(t->is_here, memory_order_relaxed) != 0;
 }
 
 void *sd_cells_at(const struct sd_cells *t, uint32_t index)
@@ -136,6 +136,21 @@ void *sd_cells_at(const struct sd_cells *t, uint32_t index)
 
     return (uint8_t *)s + SD_SEGMENT_HEAD +
            (size_t)(index % t->per_segment) * t->cell_bytes;
+}
+
+uint32_t sd_cells_index(const struct sd_cells *t, const void *cell)
+{
+    uint32_t bytes = t->per_segment * t->cell_bytes;
+
+    /* The last first: who asks has mostly just got it. */
+    for (size_t i = t->n_cells; i-- > 0;) {
+        uintptr_t first = (uintptr_t)t->cells[i] + SD_SEGMENT_HEAD;
+        uintptr_t at = (uintptr_t)cell;
+
+        if (at >= first && at - first < bytes)
+            return (uint32_t)(i * t->per_segment + (at - first) / t->cell_bytes);
+    }
+    return SD_NO_CELL;
 }
 
 static bool has_room(struct sd_cells *t)
@@ -194,9 +209,14 @@ static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)
     return r;
 }
 
-static uint32_t commit(struct sd_cells *t, const struct sd_record *r)
+static void publish(struct sd_cells *t, const struct sd_record *r)
 {
     atomic_store_explicit(&t->defs->used, t->defs->used + r->len, memory_order_release);
+}
+
+static uint32_t commit(struct sd_cells *t, const struct sd_record *r)
+{
+    publish(t, r);
     return t->next_id++;
 }
 
@@ -224,6 +244,18 @@ uint32_t sd_cells_define_site(struct sd_cells *t, enum sd_site_kind kind, uint32
     return commit(t, &r->head);
 }
 
+uint32_t sd_cells_define_function(struct sd_cells *t, enum sd_site_flags flags,
+                                  uint32_t name, uint32_t label, uint32_t file,
+                                  uint32_t line)
+{
+    struct sd_rec_site *r = put(t, SD_REC_SITE, sizeof *r);
+
+    if (!r)
+        return 0;
+    sd_fill_function(r, t->next_id, flags, name, label, file, line);
+    return commit(t, &r->head);
+}
+
 uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
                                uint32_t parent, uint64_t number, uint64_t start,
                                uint32_t name)
@@ -234,6 +266,18 @@ uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
         return 0;
     sd_fill_track(r, t->next_id, kind, parent, number, start, name);
     return commit(t, &r->head);
+}
+
+bool sd_cells_put_clock(struct sd_cells *t, enum sd_clock_kind kind, uint64_t ticks,
+                        uint64_t mono_ns)
+{
+    struct sd_rec_clock *r = put(t, SD_REC_CLOCK, sizeof *r);
+
+    if (!r)
+        return false;
+    *r = (struct sd_rec_clock){ r->head, (uint32_t)kind, ticks, mono_ns };
+    publish(t, &r->head);
+    return true;
 }
 
 /* --- The end */

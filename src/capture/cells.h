@@ -48,16 +48,26 @@ void *sd_cells_at(const struct sd_cells *t, uint32_t index);
 uint32_t sd_cells_n(const struct sd_cells *t);
 /* Cells that could not be added. */
 uint64_t sd_cells_lost(const struct sd_cells *t);
-/* False in a child of fork: the cells are the parent's, and nothing may be stored. */
+/* Where the cell stands that sd_cells_at gave: a look into each segment. */
+uint32_t sd_cells_index(const struct sd_cells *t, const void *cell);
+/* False in a child of fork when a file is behind it: the cells are the parent's, and
+ * nothing may be stored.  Anonymous memory is the child's own copy. */
 bool sd_cells_is_ours(const struct sd_cells *t);
 
 /* Each gives the id, or 0 when it cannot be stored. */
 uint32_t sd_cells_define_string(struct sd_cells *t, const char *s, size_t n);
 uint32_t sd_cells_define_site(struct sd_cells *t, enum sd_site_kind kind, uint32_t name,
                               uint32_t file, uint32_t line, uint32_t parent);
+uint32_t sd_cells_define_function(struct sd_cells *t, enum sd_site_flags flags,
+                                  uint32_t name, uint32_t label, uint32_t file,
+                                  uint32_t line);
 uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
                                uint32_t parent, uint64_t number, uint64_t start,
                                uint32_t name);
+/* One moment on the clock of the table's ticks and on CLOCK_MONOTONIC.  False: it
+ * cannot be stored. */
+bool sd_cells_put_clock(struct sd_cells *t, enum sd_clock_kind kind, uint64_t ticks,
+                        uint64_t mono_ns);
 
 /* Says that it will not change any more and unmaps it; before the writer is left. */
 void sd_cells_free(struct sd_cells *t);

@@ -28,8 +28,9 @@ struct sd_writer;
 
 /* Frames are compared, never followed.  In the two lowest bits: */
 enum {
-    SD_FRAME_C = 1,    /* a C function called from this frame, which has none */
-    SD_FRAME_BASE = 2, /* not a call: what was running when the session began */
+    SD_FRAME_C = 1,      /* a C function called from this frame, which has none */
+    SD_FRAME_BASE = 2,   /* not a call: what was running when the session began */
+    SD_FRAME_FOLDED = 3, /* booked on a cell that is on the stack already */
     SD_FRAME_TAGS = 3,
 };
 
@@ -51,6 +52,7 @@ struct sd_call_names {
 };
 
 struct sd_call_slot;
+struct sd_call_parked;
 
 struct sd_call_tree {
     struct sd_call_entry *top;   /* the call that runs; at the bottom an entry BASE */
@@ -63,14 +65,16 @@ struct sd_call_tree {
     uint64_t (*timer)(void *of); /* a user's own clock, or NULL */
     void *timer_of;
     struct sd_call_names names;
-    struct sd_call_slot *slots;    /* (caller, key) to cell; owned */
-    size_t n_slots;                /* a power of two */
-    uint32_t n_max;                /* nodes that there may be */
-    uint64_t began;                /* ticks; 0: is not followed now */
-    uint64_t paired;               /* ticks of the last CLOCK record */
-    struct sd_table sites;         /* key to site */
-    struct sd_table waiting;       /* frame of a suspended coroutine to ticks */
-    struct sd_call_parked *parked; /* stacks that wait; owned */
+    struct sd_call_slot *slots;      /* (caller, key) to cell; owned */
+    size_t n_slots;                  /* a power of two */
+    uint32_t n_max;                  /* nodes that there may be */
+    bool is_followed;                /* between begin and end */
+    uint64_t began;                  /* ticks */
+    uint64_t paired;                 /* ticks of the last CLOCK record */
+    struct sd_table sites;           /* key to site */
+    struct sd_table waiting;         /* frame of a suspended coroutine to ticks */
+    struct sd_table parked_by_frame; /* of a waiting stack's last entry to its place */
+    struct sd_call_parked *parked;   /* stacks that wait; owned */
     size_t n_parked, cap_parked;
 };
 
@@ -83,10 +87,13 @@ static inline struct sd_call_cell *sd_call_cell_at(struct sd_call_cell *from,
     return from + (ptrdiff_t)distance;
 }
 
-/* Not inlined, and rare: */
+/* Not inlined, and rare.  NULL: there is no cell for it. */
 struct sd_call_cell *sd_call_tree_find(struct sd_call_tree *t,
                                        struct sd_call_cell *parent, uint64_t key,
                                        const void *what);
+/* Puts a call without a cell of its own on the stack, which has room for it. */
+struct sd_call_entry *sd_call_tree_fold(struct sd_call_tree *t, uint64_t key,
+                                        uintptr_t frame);
 /* Brings the stack to where `below` is on top and there is room for one more; NULL when
  * there is none. */
 struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below);
@@ -128,6 +135,8 @@ static inline struct sd_call_entry *sd_call_tree_enter(struct sd_call_tree *t,
             return NULL;
     }
     cell = sd_call_tree_child(t, top->cell, key, what);
+    if (__builtin_expect(!cell, 0))
+        return sd_call_tree_fold(t, key, frame);
     top++;
     top->cell = cell;
     top->frame = frame;
@@ -157,7 +166,8 @@ struct sd_call_tree_how {
     struct sd_call_names names;
     uint64_t (*timer)(void *of); /* or NULL */
     void *timer_of;
-    uint32_t n_max; /* 0: a million */
+    uint32_t n_max;           /* nodes; 0: a million */
+    enum sd_clock_kind clock; /* unless there is a timer */
     bool sees_c, has_cpu;
 };
 
@@ -181,7 +191,13 @@ static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
     return sd_cells_at(t->table, 0);
 }
 
-/* How many calls of the cell are open now, parked ones included. */
-uint64_t sd_call_tree_open(const struct sd_call_tree *t,
-                           const struct sd_call_cell *cell);
+/* Now, on the tree's clock. */
+uint64_t sd_call_tree_now(const struct sd_call_tree *t);
+
+/* Tells every call that is open, parked ones too, and how long it has run: what a look
+ * at a running tree has to leave out. */
+void sd_call_tree_each_open(const struct sd_call_tree *t,
+                            void (*tell)(void *of, const struct sd_call_cell *cell,
+                                         uint64_t ticks),
+                            void *of);
 #endif

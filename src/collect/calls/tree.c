@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/tree.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* A slot of the table from (caller, function) to the cell.  For one key the hash is a
+ * bijection of the caller, so that hash and key together are exact. */
+struct sd_call_slot {
+    uint64_t hash;
+    struct sd_call_cell *cell; /* NULL: free */
+};
+
+struct sd_call_parked {            /* the entries above the base, in their order */
+    struct sd_call_entry *entries; /* owned */
+    size_t n;
+};
+
+#if SD_TINY
+enum { FIRST_SLOTS = 4, FIRST_ENTRIES = 4, MOST_PARKED = 4 };
+#else
+enum { FIRST_SLOTS = 256, FIRST_ENTRIES = 256, MOST_PARKED = 65536 };
+#endif
+enum { DEFAULT_NODES = 1000000, OTHER_KEY = 3 };
+
+/* Ticks between two CLOCK records of a growing table: about a second. */
+#define PAIR_EVERY (UINT64_C(1) << 31)
+
+static inline bool is_base(const struct sd_call_entry *e)
+{
+    return (e->frame & SD_FRAME_TAGS) == SD_FRAME_BASE;
+}
+
+/* An entry that has both tags is booked on a cell that runs already. */
+static inline bool is_folded(const struct sd_call_entry *e)
+{
+    return (e->frame & SD_FRAME_TAGS) == SD_FRAME_FOLDED;
+}
+
+static inline uintptr_t untagged(uintptr_t frame)
+{
+    return frame & ~(uintptr_t)SD_FRAME_TAGS;
+}
+
+uint64_t sd_call_tree_now(const struct sd_call_tree *t)
+{
+    return t->timer ? t->timer(t->timer_of) : sd_ticks_now(t->clock);
+}
+
+static uint64_t cpu_now(const struct sd_call_tree *t)
+{
+    return t->has_cpu ? sd_clock_thread_cpu_ns() : 0;
+}
+
+/* --- Finding a cell -------------------------------------------------------------- */
+
+static inline uint64_t hash_of(const struct sd_call_cell *parent, uint64_t key)
+{
+    return (uint64_t)(uintptr_t)parent * 0x9E3779B97F4A7C15u ^
+           key * 0xC2B2AE3D27D4EB4Fu;
+}
+
+static struct sd_call_slot *slot_of(struct sd_call_slot *slots, size_t n, uint64_t hash,
+                                    uint64_t key)
+{
+    size_t at = (hash ^ hash >> 29) & (n - 1);
+
+    while (slots[at].cell && (slots[at].hash != hash || slots[at].cell->key != key))
+        at = (at + 1) & (n - 1);
+    return &slots[at];
+}
+
+/* Keeps a free slot at least, so that every search ends. */
+static bool make_room(struct sd_call_tree *t)
+{
+    uint32_t used = sd_cells_n(t->table);
+    struct sd_call_slot *grown;
+    size_t n = t->n_slots * 2;
+
+    if (used < t->n_slots / 2)
+        return true;
+    grown = sd_zalloc(n * sizeof *grown);
+    if (!grown)
+        return used < t->n_slots - 1;
+    for (size_t i = 0; i < t->n_slots; i++)
+        if (t->slots[i].cell)
+            *slot_of(grown, n, t->slots[i].hash, t->slots[i].cell->key) = t->slots[i];
+    sd_free(t->slots);
+    t->slots = grown;
+    t->n_slots = n;
+    return true;
+}
+
+static uint32_t site_of(struct sd_call_tree *t, uint64_t key, const void *what)
+{
+    uint64_t site;
+
+    if (sd_table_get(&t->sites, key, &site))
+        return (uint32_t)site;
+    /* The place is taken first: what is defined must be found again, because the
+     * definition keeps the function alive. */
+    if (sd_table_put(&t->sites, key, 0) < 0)
+        return 0;
+    if (key == OTHER_KEY)
+        site = sd_cells_define_function(
+            t->table, 0,
+            sd_cells_define_string(t->table, SD_CALLS_OTHER, strlen(SD_CALLS_OTHER)), 0,
+            0, 0);
+    else
+        site = t->names.define(t->names.of, t->table, key, what);
+    if (site)
+        sd_table_put(&t->sites, key, site); /* its place is there: cannot fail */
+    else
+        sd_table_remove(&t->sites, key);
+    return (uint32_t)site;
+}
+
+static void put_pair(struct sd_call_tree *t)
+{
+    struct sd_ticks_pair p;
+
+    if (t->timer)
+        return;
+    p = sd_ticks_pair(t->clock);
+    t->paired = p.ticks;
+    sd_cells_put_clock(t->table, t->clock, p.ticks, p.mono_ns);
+}
+
+static struct sd_call_cell *add(struct sd_call_tree *t, struct sd_call_cell *parent,
+                                uint64_t key, const void *what)
+{
+    struct sd_call_cell *root = sd_cells_at(t->table, 0), *cell;
+    struct sd_call_cell made = { .key = key };
+    uint64_t hash = hash_of(parent, key);
+    ptrdiff_t to_root;
+    uint32_t at;
+
+    made.site = site_of(t, key, what);
+    if (!made.site || !make_room(t))
+        return NULL;
+    made.parent = sd_cells_index(t->table, parent);
+    at = sd_cells_add(t->table, &made);
+    if (at == SD_NO_CELL)
+        return NULL;
+    cell = sd_cells_at(t->table, at);
+    to_root = root - cell;
+    /* Segments that lie too far apart for a distance: the cell stays, and unused. */
+    if (to_root != (int32_t)to_root || parent - cell != (int32_t)(parent - cell))
+        return NULL;
+    cell->last_child = cell->next = (int32_t)to_root;
+    *slot_of(t->slots, t->n_slots, hash, key) = (struct sd_call_slot){ hash, cell };
+    if (!t->timer && sd_ticks_now(t->clock) - t->paired > PAIR_EVERY)
+        put_pair(t);
+    return cell;
+}
+
+/* The child is now the one called last, and what follows the one before it. */
+static void remember(struct sd_call_cell *parent, struct sd_call_cell *child)
+{
+    struct sd_call_cell *before = sd_call_cell_at(parent, parent->last_child);
+
+    if (before->key && child - before == (int32_t)(child - before))
+        before->next = (int32_t)(child - before);
+    parent->last_child = (int32_t)(child - parent);
+}
+
+struct sd_call_cell *sd_call_tree_find(struct sd_call_tree *t,
+                                       struct sd_call_cell *parent, uint64_t key,
+                                       const void *what)
+{
+    struct sd_call_cell *cell =
+        slot_of(t->slots, t->n_slots, hash_of(parent, key), key)->cell;
+
+    if (!cell && (sd_cells_n(t->table) < t->n_max || key == OTHER_KEY))
+        cell = add(t, parent, key, what);
+    if (cell)
+        remember(parent, cell);
+    return cell;
+}
+
+/* --- Folding: no cell of its own ------------------------------------------------- */
+
+static struct sd_call_entry *outer_of(struct sd_call_tree *t, uint64_t key)
+{
+    for (struct sd_call_entry *e = t->top; e > t->stack; e--)
+        if (e->cell->key == key)
+            return e;
+    return NULL;
+}
+
+struct sd_call_entry *sd_call_tree_fold(struct sd_call_tree *t, uint64_t key,
+                                        uintptr_t frame)
+{
+    struct sd_call_entry *outer = outer_of(t, key), *e = t->top + 1;
+    struct sd_call_cell *other;
+
+    *e = (struct sd_call_entry){ .frame = untagged(frame) | SD_FRAME_FOLDED };
+    if (outer) {
+        e->cell = outer->cell;
+        e->cell->calls++;
+        sd_call_tree_root(t)->folded++;
+    } else if ((other = sd_call_tree_find(t, t->top->cell, OTHER_KEY, NULL))) {
+        e->cell = other;
+        e->frame = frame;
+        other->calls++;
+    } else { /* not even that: part of its caller */
+        e->cell = t->top->cell;
+    }
+    t->top = e;
+    return e;
+}
+
+/* What runs inside a folded call stands in the tree below the outer one, and so its
+ * time is taken from the calls in between. */
+static void unfold(struct sd_call_tree *t, struct sd_call_entry *e, uint64_t ticks,
+                   uint64_t cpu)
+{
+    for (struct sd_call_entry *between = e - 1;
+         between > t->stack && between->cell != e->cell; between--) {
+        between->start += ticks;
+        between->cpu_start += cpu;
+    }
+}
+
+static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
+{
+    struct sd_call_entry *e = t->top;
+
+    if (is_folded(e)) {
+        unfold(t, e, now - e->start, cpu - e->cpu_start);
+    } else {
+        e->cell->ticks += now - e->start;
+        if (t->has_cpu)
+            e->cell->cpu_ns += cpu - e->cpu_start;
+    }
+    t->top = e - 1;
+}
+
+/* --- Frames and entries brought together ----------------------------------------- */
+
+/* A stack put aside counts what it ran and is found by its last frame. */
+static void stop_clock(struct sd_call_entry *e, size_t n, uint64_t now, uint64_t cpu)
+{
+    for (size_t i = 0; i < n; i++) {
+        e[i].start = now - e[i].start;
+        e[i].cpu_start = cpu - e[i].cpu_start;
+    }
+}
+
+static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!is_folded(&p->entries[i])) {
+            p->entries[i].cell->ticks += p->entries[i].start;
+            p->entries[i].cell->cpu_ns += t->has_cpu ? p->entries[i].cpu_start : 0;
+        }
+}
+
+static void forget_parked(struct sd_call_tree *t, size_t at)
+{
+    struct sd_call_parked *p = &t->parked[at];
+
+    sd_table_remove(&t->parked_by_frame, untagged(p->entries[p->n - 1].frame));
+    sd_free(p->entries);
+    *p = t->parked[--t->n_parked];
+    if (at < t->n_parked)
+        sd_table_put(&t->parked_by_frame, untagged(p->entries[p->n - 1].frame), at);
+}
+
+/* A frame that has come back under a new stack: what waited for it is dead. */
+static void bury(struct sd_call_tree *t, uintptr_t frame)
+{
+    uint64_t at;
+
+    if (!sd_table_get(&t->parked_by_frame, frame, &at))
+        return;
+    book_parked(t, &t->parked[at]);
+    forget_parked(t, at);
+}
+
+/* Puts all entries above `keep` aside.  Without memory they end here. */
+static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
+{
+    uint64_t now = sd_call_tree_now(t), cpu = cpu_now(t);
+    size_t n = (size_t)(t->top - keep);
+    uintptr_t frame = untagged(t->top->frame);
+    struct sd_call_parked *grown;
+    struct sd_call_entry *copy;
+
+    if (n == 0)
+        return;
+    bury(t, frame);
+    if (t->n_parked >= MOST_PARKED)
+        bury(t, untagged(t->parked[0].entries[t->parked[0].n - 1].frame));
+    copy = sd_alloc(n * sizeof *copy);
+    grown =
+        sd_grow_array(t->parked, &t->cap_parked, t->n_parked + 1, sizeof *t->parked);
+    if (grown)
+        t->parked = grown;
+    if (!copy || !grown || sd_table_put(&t->parked_by_frame, frame, t->n_parked) < 0) {
+        sd_free(copy);
+        while (t->top > keep)
+            close_top(t, now, cpu);
+        return;
+    }
+    memcpy(copy, keep + 1, n * sizeof *copy);
+    stop_clock(copy, n, now, cpu);
+    t->parked[t->n_parked++] = (struct sd_call_parked){ copy, n };
+    t->top = keep;
+}
+
+static bool has_room(struct sd_call_tree *t, size_t n)
+{
+    size_t used = (size_t)(t->top - t->stack) + 1,
+           cap = (size_t)(t->last - t->stack) + 1;
+    struct sd_call_entry *grown;
+
+    if (used + n <= cap)
+        return true;
+    grown = sd_grow_array(t->stack, &cap, used + n, sizeof *grown);
+    if (!grown)
+        return false;
+    t->stack = grown;
+    t->top = grown + used - 1;
+    t->last = grown + cap - 1;
+    return true;
+}
+
+/* The stack that waits for this frame takes the place of the one that is here. */
+static bool unpark(struct sd_call_tree *t, uintptr_t frame)
+{
+    struct sd_call_parked p;
+    uint64_t at;
+
+    if (!sd_table_get(&t->parked_by_frame, frame, &at))
+        return false;
+    park_above(t, t->stack);
+    /* Parking may have buried it, when it was the oldest, or moved it. */
+    if (!sd_table_get(&t->parked_by_frame, frame, &at))
+        return false;
+    p = t->parked[at];
+    if (!has_room(t, p.n + 1))
+        return false;
+    stop_clock(p.entries, p.n, sd_call_tree_now(t), cpu_now(t));
+    memcpy(t->stack + 1, p.entries, p.n * sizeof *p.entries);
+    t->top = t->stack + p.n;
+    t->stack->frame = SD_FRAME_BASE;
+    forget_parked(t, at);
+    return true;
+}
+
+static struct sd_call_entry *entry_with(struct sd_call_tree *t, uintptr_t frame)
+{
+    for (struct sd_call_entry *e = t->top; e > t->stack; e--)
+        if (untagged(e->frame) == frame)
+            return e;
+    return NULL;
+}
+
+struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below)
+{
+    struct sd_call_entry *e;
+
+    if (!has_room(t, 1))
+        return NULL;
+    if (untagged(t->top->frame) == below)
+        return t->top;
+    e = below ? entry_with(t, below) : NULL;
+    if (t->top > t->stack)
+        sd_call_tree_root(t)->resyncs++;
+    if (e) {
+        park_above(t, e);
+    } else if (!below || !unpark(t, below)) {
+        park_above(t, t->stack);
+        t->stack->frame = below | SD_FRAME_BASE;
+    }
+    return has_room(t, 1) ? t->top : NULL;
+}
+
+/* The entry that this end belongs to, on top; NULL: it began before we followed. */
+static bool bring_to_top(struct sd_call_tree *t, uintptr_t frame)
+{
+    struct sd_call_entry *e = t->top;
+
+    while (e > t->stack && e->frame != frame &&
+           e->frame != (untagged(frame) | SD_FRAME_FOLDED))
+        e--;
+    if (e > t->stack) {
+        if (e < t->top)
+            sd_call_tree_root(t)->resyncs++;
+        park_above(t, e);
+        return true;
+    }
+    if (!unpark(t, untagged(frame)))
+        return false;
+    sd_call_tree_root(t)->resyncs++;
+    return t->top->frame == frame || is_folded(t->top);
+}
+
+void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
+                               uint64_t cpu)
+{
+    if (!bring_to_top(t, frame))
+        return;
+    /* A stack that waited has its clock set to now, which is past the `now` that was
+     * read before. */
+    if (now < t->top->start)
+        now = t->top->start;
+    close_top(t, now, cpu);
+}
+
+/* --- Generators and coroutines --------------------------------------------------- */
+
+void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
+{
+    sd_table_put(&t->waiting, frame, now); /* without memory that wait is not counted */
+}
+
+void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint64_t now)
+{
+    uint64_t since;
+
+    if (!sd_table_get(&t->waiting, e->frame, &since))
+        return;
+    sd_table_remove(&t->waiting, e->frame);
+    e->cell->awaited += now - since;
+}
+
+/* --- A tree's life --------------------------------------------------------------- */
+
+static int add_root(struct sd_call_tree *t)
+{
+    struct sd_call_root root = { .zero = 0 };
+
+    if (sd_cells_add(t->table, &root) != 0)
+        return sd_no_memory();
+    put_pair(t);
+    return 0;
+}
+
+int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **out)
+{
+    struct sd_call_tree *t = sd_zalloc(sizeof *t);
+    int rc = 0;
+
+    *out = NULL;
+    if (!t)
+        return sd_no_memory();
+    t->names = how->names;
+    t->timer = how->timer;
+    t->timer_of = how->timer_of;
+    t->n_max = how->n_max ? how->n_max : DEFAULT_NODES;
+    t->sees_c = how->sees_c;
+    t->has_cpu = how->has_cpu;
+    t->clock = how->clock;
+    t->n_slots = FIRST_SLOTS;
+    t->slots = sd_zalloc(FIRST_SLOTS * sizeof *t->slots);
+    t->stack = sd_zalloc(FIRST_ENTRIES * sizeof *t->stack);
+    if (!t->slots || !t->stack)
+        rc = sd_no_memory();
+    if (rc == 0)
+        rc = sd_cells_new(how->writer, SD_CELLS_CALLS, sizeof(struct sd_call_cell),
+                          &t->table);
+    if (rc == 0)
+        rc = add_root(t);
+    if (rc < 0) {
+        sd_call_tree_free(t);
+        return rc;
+    }
+    t->top = t->stack;
+    t->last = t->stack + FIRST_ENTRIES - 1;
+    t->stack->frame = SD_FRAME_BASE;
+    t->stack->cell = sd_cells_at(t->table, 0);
+    *out = t;
+    return 0;
+}
+
+void sd_call_tree_free(struct sd_call_tree *t)
+{
+    if (!t)
+        return;
+    while (t->n_parked)
+        forget_parked(t, t->n_parked - 1);
+    sd_free(t->parked);
+    sd_table_release(&t->parked_by_frame);
+    sd_table_release(&t->sites);
+    sd_table_release(&t->waiting);
+    sd_cells_free(t->table);
+    sd_free(t->slots);
+    sd_free(t->stack);
+    sd_free(t);
+}
+
+void sd_call_tree_begin(struct sd_call_tree *t)
+{
+    t->stack->frame = SD_FRAME_BASE;
+    t->top = t->stack;
+    t->began = sd_call_tree_now(t);
+    t->is_followed = true;
+}
+
+void sd_call_tree_end(struct sd_call_tree *t)
+{
+    uint64_t now, cpu;
+
+    if (!t->is_followed)
+        return;
+    now = sd_call_tree_now(t);
+    cpu = cpu_now(t);
+    while (t->top > t->stack)
+        close_top(t, now, cpu);
+    while (t->n_parked) {
+        book_parked(t, &t->parked[t->n_parked - 1]);
+        forget_parked(t, t->n_parked - 1);
+    }
+    sd_table_clear(&t->waiting);
+    sd_call_tree_root(t)->traced += now - t->began;
+    t->is_followed = false;
+    put_pair(t);
+}
+
+void sd_call_tree_each_open(const struct sd_call_tree *t,
+                            void (*tell)(void *of, const struct sd_call_cell *cell,
+                                         uint64_t ticks),
+                            void *of)
+{
+    uint64_t now = sd_call_tree_now(t);
+
+    for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
+        if (!is_folded(e))
+            tell(of, e->cell, now - e->start);
+    for (size_t i = 0; i < t->n_parked; i++)
+        for (size_t k = 0; k < t->parked[i].n; k++)
+            if (!is_folded(&t->parked[i].entries[k]))
+                tell(of, t->parked[i].entries[k].cell, t->parked[i].entries[k].start);
+}
