@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/table.h"
+#include "capture/cells.h"
 #include "capture/writer.h"
 #include "process/usage.h"
 
@@ -187,7 +188,7 @@ static struct sd_writer *take_over(void)
     return w;
 }
 
-struct sd_log *sd_session_log(void)
+struct sd_writer *sd_session_writer(void)
 {
     struct sd_writer *w = atomic_load_explicit(&session.writer, memory_order_acquire);
 
@@ -196,9 +197,15 @@ struct sd_log *sd_session_log(void)
             return NULL;
         w = take_over();
     }
-    if (!w || atomic_load_explicit(&session.is_stopped, memory_order_relaxed))
-        return NULL;
-    return sd_writer_log(w);
+    return w && !atomic_load_explicit(&session.is_stopped, memory_order_relaxed) ? w
+                                                                                 : NULL;
+}
+
+struct sd_log *sd_session_log(void)
+{
+    struct sd_writer *w = sd_session_writer();
+
+    return w ? sd_writer_log(w) : NULL;
 }
 
 /* peak.c alone asks, with its lock held; sd_session_leave takes that once between the
@@ -312,4 +319,30 @@ uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t)
         pthread_getname_np(pthread_self(), name, sizeof name);
     return sd_log_define_track(l, t->key, SD_TRACK_THREAD, process, t->tid,
                                t->start_ticks, define_name(l, name));
+}
+
+static uint32_t process_in_table(struct sd_cells *table, const struct identity *p,
+                                 uint32_t parent)
+{
+    uint32_t name = sd_cells_define_string(table, p->name, strlen(p->name));
+
+    return sd_cells_define_track(table, SD_TRACK_PROCESS, parent, (uint64_t)p->pid,
+                                 p->start_ticks, name);
+}
+
+uint32_t sd_session_define_in_table(struct sd_cells *table)
+{
+    const struct sd_thread *t = sd_thread_self();
+    char name[SD_PROCESS_NAME] = "";
+    uint32_t parent = 0, process;
+
+    if (!session.self.pid)
+        identify();
+    if (session.parent.pid)
+        parent = process_in_table(table, &session.parent, 0);
+    process = process_in_table(table, &session.self, parent);
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    return sd_cells_define_track(table, SD_TRACK_THREAD, process, t->tid,
+                                 t->start_ticks,
+                                 sd_cells_define_string(table, name, strlen(name)));
 }

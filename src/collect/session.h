@@ -15,6 +15,7 @@
 
 #include "collect/peak.h"
 
+struct sd_cells;
 struct sd_writer;
 struct sd_log;
 
@@ -28,6 +29,10 @@ void sd_session_leave(void);
 bool sd_session_has_capture(void);
 /* hot: this thread's log into the capture, or NULL. */
 struct sd_log *sd_session_log(void);
+
+/* The capture as its tables need it (capture/cells.h), or NULL.  Good until
+ * sd_session_leave. */
+struct sd_writer *sd_session_writer(void);
 
 /* For those who live in someone else's process (libsonde, the extension), once at load:
  * a broken assert then stops the measuring and says so in the capture, instead of
@@ -61,4 +66,6 @@ enum { SD_ROOM_THREAD = 1024 }; /* room for sd_session_define_thread */
 /* Defines the thread's track, and that of its process, in this chunk; inside room only.
  * Returns its id, which is known under t->key from now on. */
 uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t);
+/* The calling thread's, in a table. */
+uint32_t sd_session_define_in_table(struct sd_cells *table);
 #endif

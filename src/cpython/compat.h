@@ -18,6 +18,10 @@
 /* 3.8's PyMODINIT_FUNC says nothing of visibility, and we hide everything. */
 #define SD_PYINIT __attribute__((visibility("default"))) PyMODINIT_FUNC
 
+/* From 3.12 on the interpreter tells tools of calls (sys.monitoring); before, a hook on
+ * the evaluation of frames (PEP 523) or the profile function does. */
+#define SD_HAS_MONITORING (PY_VERSION_HEX >= 0x030c0000)
+
 /* Instances of types made from a spec own a reference to their type.  Visiting it
  * crashes subclasses before 3.9 (bpo-40217); there it is simply not collected. */
 #if PY_VERSION_HEX >= 0x03090000
@@ -120,6 +124,17 @@ static inline bool sd_weakref_is(PyObject *ref, PyObject *o)
     return is;
 #else
     return o && PyWeakref_GET_OBJECT(ref) == o;
+#endif
+}
+
+/* A function's qualified name, borrowed; NULL before 3.11, which does not keep it. */
+static inline PyObject *sd_code_qualname(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return code->co_qualname;
+#else
+    (void)code;
+    return NULL;
 #endif
 }
 #endif

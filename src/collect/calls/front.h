@@ -27,11 +27,13 @@
 enum sd_calls_events {
     SD_CALLS_PYTHON = 1,
     SD_CALLS_C = 2,       /* C functions, too */
-    SD_CALLS_BOUNDED = 4, /* functions that are short and many may be left out */
+    SD_CALLS_BOUNDED = 4, /* functions that are short and often may be left out */
+    SD_CALLS_ALL = 8,     /* some session follows all threads */
 };
 
-/* Hears these events from now on, in all threads of this interpreter; 0: stop, and put
- * everything back.  Fails with a sentence (SD_ELACKS, SD_ENOMEM).  Never raises. */
+/* Hears these events from now on; 0: stop, and put everything back.  Called after every
+ * start and stop of a session, by the thread that did it, whose trees are set.  Fails
+ * with a sentence (SD_ELACKS, SD_ENOMEM); leaves no exception. */
 int sd_calls_listen(unsigned events);
 
 /* The tree of this thread when there is just one and it needs no more than the
@@ -44,6 +46,13 @@ void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
                            uintptr_t below, enum sd_calls_start how);
 void sd_calls_leave_others(uintptr_t frame);
 void sd_calls_suspend(uintptr_t frame); /* of coroutines; generators just leave */
+
+/* Does any session follow the calling thread? */
+bool sd_calls_follows(void);
+/* The call in `frame`, which was told of last, ended before its first instruction. */
+void sd_calls_never_ran(uintptr_t frame);
+/* Between these ticks calls could not be heard, in no thread. */
+void sd_calls_untraced(uint64_t from, uint64_t to);
 
 /* hot: a function starts. */
 static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t frame,
@@ -107,12 +116,18 @@ static inline void sd_calls_enter_c(const void *method_def, const void *callable
 
     if (t && !t->sees_c)
         return;
+    /* A C function cannot call another from here: the end of the last went unheard. */
+    if (t && __builtin_expect(t->top->frame == (frame | SD_FRAME_C), 0))
+        sd_calls_leave(frame | SD_FRAME_C);
     sd_calls_enter(sd_calls_c_key(method_def), callable, frame | SD_FRAME_C, frame);
 }
 
 /* hot: the C function returned to `frame`. */
 static inline void sd_calls_leave_c(uintptr_t frame)
 {
-    sd_calls_leave(frame | SD_FRAME_C);
+    struct sd_call_tree *t = sd_calls_only;
+
+    if (!t || t->sees_c)
+        sd_calls_leave(frame | SD_FRAME_C);
 }
 #endif

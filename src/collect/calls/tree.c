@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "collect/calls/thread_cpu.h"
 
 /* A slot of the table from (caller, function) to the cell.  For one key the hash is a
  * bijection of the caller, so that hash and key together are exact. */
@@ -49,9 +50,9 @@ uint64_t sd_call_tree_now(const struct sd_call_tree *t)
     return t->timer ? t->timer(t->timer_of) : sd_ticks_now(t->clock);
 }
 
-static uint64_t cpu_now(const struct sd_call_tree *t)
+uint64_t sd_call_tree_cpu(const struct sd_call_tree *t)
 {
-    return t->has_cpu ? sd_clock_thread_cpu_ns() : 0;
+    return t->cpu ? sd_thread_cpu_ns(t->cpu) : 0;
 }
 
 /* --- Finding a cell -------------------------------------------------------------- */
@@ -109,7 +110,7 @@ static uint32_t site_of(struct sd_call_tree *t, uint64_t key, const void *what)
             sd_cells_define_string(t->table, SD_CALLS_OTHER, strlen(SD_CALLS_OTHER)), 0,
             0, 0);
     else
-        site = t->names.define(t->names.of, t->table, key, what);
+        site = t->names.define(t->names.of, t, key, what);
     if (site)
         sd_table_put(&t->sites, key, site); /* its place is there: cannot fail */
     else
@@ -232,7 +233,7 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
         unfold(t, e, now - e->start, cpu - e->cpu_start);
     } else {
         e->cell->ticks += now - e->start;
-        if (t->has_cpu)
+        if (t->cpu)
             e->cell->cpu_ns += cpu - e->cpu_start;
     }
     t->top = e - 1;
@@ -254,7 +255,7 @@ static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
     for (size_t i = 0; i < p->n; i++)
         if (!is_folded(&p->entries[i])) {
             p->entries[i].cell->ticks += p->entries[i].start;
-            p->entries[i].cell->cpu_ns += t->has_cpu ? p->entries[i].cpu_start : 0;
+            p->entries[i].cell->cpu_ns += t->cpu ? p->entries[i].cpu_start : 0;
         }
 }
 
@@ -283,7 +284,7 @@ static void bury(struct sd_call_tree *t, uintptr_t frame)
 /* Puts all entries above `keep` aside.  Without memory they end here. */
 static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
 {
-    uint64_t now = sd_call_tree_now(t), cpu = cpu_now(t);
+    uint64_t now = sd_call_tree_now(t), cpu = sd_call_tree_cpu(t);
     size_t n = (size_t)(t->top - keep);
     uintptr_t frame = untagged(t->top->frame);
     struct sd_call_parked *grown;
@@ -343,7 +344,7 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     p = t->parked[at];
     if (!has_room(t, p.n + 1))
         return false;
-    stop_clock(p.entries, p.n, sd_call_tree_now(t), cpu_now(t));
+    stop_clock(p.entries, p.n, sd_call_tree_now(t), sd_call_tree_cpu(t));
     memcpy(t->stack + 1, p.entries, p.n * sizeof *p.entries);
     t->top = t->stack + p.n;
     t->stack->frame = SD_FRAME_BASE;
@@ -411,6 +412,14 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
     close_top(t, now, cpu);
 }
 
+void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame)
+{
+    if (t->top->frame != frame)
+        return;
+    t->top->cell->calls--;
+    t->top--;
+}
+
 /* --- Generators and coroutines --------------------------------------------------- */
 
 void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
@@ -430,12 +439,14 @@ void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint6
 
 /* --- A tree's life --------------------------------------------------------------- */
 
-static int add_root(struct sd_call_tree *t)
+static int add_root(struct sd_call_tree *t, const struct sd_ticks_pair *first)
 {
     struct sd_call_root root = { .zero = 0 };
 
     if (sd_cells_add(t->table, &root) != 0)
         return sd_no_memory();
+    if (first->ticks)
+        sd_cells_put_clock(t->table, t->clock, first->ticks, first->mono_ns);
     put_pair(t);
     return 0;
 }
@@ -453,7 +464,7 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
     t->timer_of = how->timer_of;
     t->n_max = how->n_max ? how->n_max : DEFAULT_NODES;
     t->sees_c = how->sees_c;
-    t->has_cpu = how->has_cpu;
+    t->cpu = how->cpu;
     t->clock = how->clock;
     t->n_slots = FIRST_SLOTS;
     t->slots = sd_zalloc(FIRST_SLOTS * sizeof *t->slots);
@@ -464,7 +475,7 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
         rc = sd_cells_new(how->writer, SD_CELLS_CALLS, sizeof(struct sd_call_cell),
                           &t->table);
     if (rc == 0)
-        rc = add_root(t);
+        rc = add_root(t, &how->first);
     if (rc < 0) {
         sd_call_tree_free(t);
         return rc;
@@ -486,6 +497,7 @@ void sd_call_tree_free(struct sd_call_tree *t)
     sd_free(t->parked);
     sd_table_release(&t->parked_by_frame);
     sd_table_release(&t->sites);
+    sd_table_release(&t->strings);
     sd_table_release(&t->waiting);
     sd_cells_free(t->table);
     sd_free(t->slots);
@@ -508,7 +520,7 @@ void sd_call_tree_end(struct sd_call_tree *t)
     if (!t->is_followed)
         return;
     now = sd_call_tree_now(t);
-    cpu = cpu_now(t);
+    cpu = sd_call_tree_cpu(t);
     while (t->top > t->stack)
         close_top(t, now, cpu);
     while (t->n_parked) {

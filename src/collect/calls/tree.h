@@ -24,6 +24,8 @@
 #include "capture/cells.h"
 #include "collect/calls/ticks.h"
 
+struct sd_call_tree;
+struct sd_thread_cpu;
 struct sd_writer;
 
 /* Frames are compared, never followed.  In the two lowest bits: */
@@ -46,7 +48,7 @@ struct sd_call_entry {
 struct sd_call_names {
     /* Defines the function's site in the table and keeps alive what the key stands
      * for.  0: it cannot be. */
-    uint32_t (*define)(void *of, struct sd_cells *table, uint64_t key,
+    uint32_t (*define)(void *of, struct sd_call_tree *t, uint64_t key,
                        const void *what);
     void *of;
 };
@@ -60,8 +62,8 @@ struct sd_call_tree {
     struct sd_call_entry *stack; /* owned */
     struct sd_cells *table;      /* owned */
     bool sees_c;                 /* C functions are wanted */
-    bool has_cpu;
     enum sd_clock_kind clock;
+    struct sd_thread_cpu *cpu;   /* NULL: CPU time is not wanted; borrowed */
     uint64_t (*timer)(void *of); /* a user's own clock, or NULL */
     void *timer_of;
     struct sd_call_names names;
@@ -72,6 +74,10 @@ struct sd_call_tree {
     uint64_t began;                  /* ticks */
     uint64_t paired;                 /* ticks of the last CLOCK record */
     struct sd_table sites;           /* key to site */
+    struct sd_table strings;         /* for `define`: what it has defined already */
+    uint64_t thread;                 /* for sessions: a number, whose it is */
+    uint64_t ident;                  /* the thread's pthread_t ... */
+    uint32_t tid;                    /* ... and the kernel's number */
     struct sd_table waiting;         /* frame of a suspended coroutine to ticks */
     struct sd_table parked_by_frame; /* of a waiting stack's last entry to its place */
     struct sd_call_parked *parked;   /* stacks that wait; owned */
@@ -161,14 +167,23 @@ static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
 
 /* --- The rest -------------------------------------------------------------------- */
 
+/* What tracing costs, of one call and return, in ticks x 1024, as a root has it. */
+struct sd_call_costs {
+    uint32_t python_inside, python_outside;
+    uint32_t c_inside, c_outside;
+};
+
 struct sd_call_tree_how {
     struct sd_writer *writer; /* NULL: in memory only */
     struct sd_call_names names;
     uint64_t (*timer)(void *of); /* or NULL */
     void *timer_of;
-    uint32_t n_max;           /* nodes; 0: a million */
-    enum sd_clock_kind clock; /* unless there is a timer */
-    bool sees_c, has_cpu;
+    uint32_t n_max;             /* nodes; 0: a million */
+    enum sd_clock_kind clock;   /* unless there is a timer */
+    struct sd_ticks_pair first; /* an earlier moment of the process: two pairs from the
+                                   start give a rate, whatever happens */
+    struct sd_thread_cpu *cpu;  /* or NULL */
+    bool sees_c;
 };
 
 int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **out);
@@ -191,8 +206,12 @@ static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
     return sd_cells_at(t->table, 0);
 }
 
-/* Now, on the tree's clock. */
+/* Now, on the tree's clock and the thread's (0 where that is not wanted). */
 uint64_t sd_call_tree_now(const struct sd_call_tree *t);
+uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
+
+/* The call on top never ran, though it was told of: it is not counted. */
+void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame);
 
 /* Tells every call that is open, parked ones too, and how long it has run: what a look
  * at a running tree has to leave out. */

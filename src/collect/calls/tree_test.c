@@ -21,7 +21,7 @@ struct world {
 
 static uint64_t read_clock(void *of) { return ((struct world *)of)->now; }
 
-static uint32_t define(void *of, struct sd_cells *table, uint64_t key, const void *what)
+static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
 {
     char name[24];
     int n = snprintf(name, sizeof name, "%d", (int)key);
@@ -29,7 +29,7 @@ static uint32_t define(void *of, struct sd_cells *table, uint64_t key, const voi
     (void)what;
     ((struct world *)of)->n_defined++;
     return sd_cells_define_function(
-        table, 0, sd_cells_define_string(table, name, (size_t)n), 0, 0, 1);
+        t->table, 0, sd_cells_define_string(t->table, name, (size_t)n), 0, 0, 1);
 }
 
 static struct world *begin(struct world *w, uint32_t n_max)
@@ -299,6 +299,21 @@ TEST(recursion_is_folded_when_the_tree_is_full)
     CHECK(sd_cells_n(w.tree->table) == 4);
     other = sd_cells_at(w.tree->table, 3);
     CHECK(other->parent == 1 && other->calls == 1 && other->ticks == 1000);
+    sd_call_tree_free(w.tree);
+}
+
+TEST(a_call_that_never_ran_is_not_counted)
+{
+    struct world w;
+
+    begin(&w, 0);
+    enter(&w, 'a', 1, 0);
+    enter(&w, 'b', 2, 1);
+    sd_call_tree_undo(w.tree, frame_at(2));
+    sd_call_tree_undo(w.tree, frame_at(2)); /* told twice */
+    w.now += 3;
+    leave(&w, 1);
+    CHECK(is(&w, "a", 1, 3) && is(&w, "ab", 0, 0));
     sd_call_tree_free(w.tree);
 }
 

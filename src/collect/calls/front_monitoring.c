@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* front_monitoring: calls as sys.monitoring tells of them (3.12 and later).
+ *
+ * The interpreter calls an object of ours for each event; with a vectorcall slot that
+ * costs half of what a function does.  One tool id serves all sessions: 3, or 4 where
+ * another has it; those of debuggers, coverage, profilers and optimizers are left
+ * alone.
+ *
+ * C functions are heard by CALL at the caller's instruction.  It would be cheaper to
+ * switch that event off where a Python function was called; but the next call from the
+ * same place may go to a C function, and counts are exact.
+ *
+ * Bounded: a function that is called often and is short may be left out, which is what
+ * the event's DISABLE is for.  It outlives the tool, so whoever stops puts all back. */
+#include "cpython/compat_frame.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/calls/front.h"
+#include "collect/calls/sessions.h"
+#include "cpython/compat.h"
+
+#if SD_HAS_MONITORING
+
+struct listener { /* a callback */
+    PyObject_HEAD vectorcallfunc call;
+};
+
+enum {
+#define EVENT(name, callback, bounded, when) AT_##name,
+#include "collect/calls/monitored.def"
+#undef EVENT
+    N_EVENTS
+};
+
+/* What the interpreter has only one of. */
+static struct {
+    PyInterpreterState *interpreter; /* that is listened to; NULL: none */
+    int tool;
+    unsigned events;             /* that are heard now */
+    uint64_t short_ticks;        /* bounded: a call is short below this */
+    bool has_disabled;           /* something was left out */
+    PyObject *missing, *disable; /* sys.monitoring's; owned */
+} front;
+
+/* --- Events ---------------------------------------------------------------------- */
+
+#define ARGS PyObject *self, PyObject *const *args, size_t n_args, PyObject *names
+#define UNUSED (void)self, (void)n_args, (void)names
+
+static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code; }
+
+/* hot: the caller's frame.  Mostly it is the one before, and the tree says so. */
+static inline uintptr_t below(const sd_frame *f)
+{
+    const struct sd_call_tree *t = sd_calls_only;
+    uintptr_t previous = (uintptr_t)sd_frame_previous(f);
+
+    if (__builtin_expect(t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == previous,
+                         1))
+        return previous;
+    return (uintptr_t)sd_frame_below(f);
+}
+
+/* hot: every call of a Python function. */
+static PyObject *on_start(ARGS)
+{
+    sd_frame *f = sd_frame_now();
+
+    UNUSED;
+    sd_calls_enter(key_of(args[0]), args[0], (uintptr_t)f, below(f));
+    return Py_None; /* immortal where there is monitoring */
+}
+
+static PyObject *on_resume(ARGS)
+{
+    sd_frame *f = sd_frame_now();
+
+    UNUSED;
+    sd_calls_resume(key_of(args[0]), args[0], (uintptr_t)f, below(f));
+    return Py_None;
+}
+
+/* hot: every return of a Python function. */
+static PyObject *on_leave(ARGS)
+{
+    UNUSED;
+    (void)args;
+    sd_calls_leave((uintptr_t)sd_frame_now());
+    return Py_None;
+}
+
+static PyObject *on_yield(ARGS)
+{
+    const PyCodeObject *code = (PyCodeObject *)args[0];
+
+    UNUSED;
+    if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
+        sd_calls_suspend((uintptr_t)sd_frame_now());
+    else
+        sd_calls_leave((uintptr_t)sd_frame_now());
+    return Py_None;
+}
+
+/* hot: what a call site calls, if it is a C function that cProfile would show: a
+ * builtin, or a method found on its type and called with an object of that type. */
+static inline const PyMethodDef *c_function(PyObject *called, PyObject *first)
+{
+    if (PyCFunction_Check(called))
+        return ((PyCFunctionObject *)called)->m_ml;
+    if (Py_IS_TYPE(called, &PyMethodDescr_Type) && first != front.missing &&
+        PyObject_TypeCheck(first, PyDescr_TYPE(called)))
+        return ((PyMethodDescrObject *)called)->d_method;
+    return NULL;
+}
+
+static PyObject *on_c_call(ARGS)
+{
+    const PyMethodDef *def = c_function(args[2], args[3]);
+
+    UNUSED;
+    if (def)
+        sd_calls_enter_c(def, args[2], (uintptr_t)sd_frame_now());
+    return Py_None;
+}
+
+static PyObject *on_c_end(ARGS)
+{
+    UNUSED;
+    if (c_function(args[2], args[3]))
+        sd_calls_leave_c((uintptr_t)sd_frame_now());
+    return Py_None;
+}
+
+/* --- Bounded --------------------------------------------------------------------- */
+
+enum { OFTEN = 2000 };
+
+static PyObject *leave_out(void)
+{
+    front.has_disabled = true;
+    return Py_NewRef(front.disable);
+}
+
+/* The call that was just put on the stack is one of many short ones. */
+static bool is_too_small(const struct sd_call_tree *t, uintptr_t frame)
+{
+    const struct sd_call_cell *cell = t->top->cell;
+
+    return t->top->frame == frame && cell->calls > OFTEN &&
+           cell->ticks < cell->calls * front.short_ticks;
+}
+
+static PyObject *on_start_bounded(ARGS)
+{
+    uintptr_t frame = (uintptr_t)sd_frame_now();
+    struct sd_call_tree *t;
+
+    on_start(self, args, n_args, names);
+    t = sd_calls_only;
+    if (!t || !is_too_small(t, frame))
+        return Py_None;
+    sd_call_tree_undo(t, frame);
+    return leave_out();
+}
+
+static PyObject *on_resume_bounded(ARGS)
+{
+    uintptr_t frame = (uintptr_t)sd_frame_now();
+    struct sd_call_tree *t;
+
+    on_resume(self, args, n_args, names);
+    t = sd_calls_only;
+    if (!t || !is_too_small(t, frame))
+        return Py_None;
+    t->top->cell->resumes--;
+    sd_call_tree_undo(t, frame);
+    return leave_out();
+}
+
+/* A place where functions end that nobody follows is left out, too; not so while one of
+ * them is open, since its end must be heard. */
+static bool is_open(const struct sd_call_tree *t, uint64_t key)
+{
+    for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
+        if (e->cell->key == key)
+            return true;
+    return false;
+}
+
+static PyObject *on_leave_bounded(ARGS)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    bool is_known = !t || is_open(t, key_of(args[0]));
+
+    on_leave(self, args, n_args, names);
+    return is_known || t->n_parked ? Py_None : leave_out();
+}
+
+static PyObject *on_yield_bounded(ARGS)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    bool is_known = !t || is_open(t, key_of(args[0]));
+
+    on_yield(self, args, n_args, names);
+    return is_known || t->n_parked ? Py_None : leave_out();
+}
+
+/* --- Listening ------------------------------------------------------------------- */
+
+static const struct event {
+    const char *name;
+    vectorcallfunc callback, bounded;
+    unsigned when;
+} heard[] = {
+#define EVENT(name, callback, bounded, when) { #name, callback, bounded, when },
+#include "collect/calls/monitored.def"
+#undef EVENT
+};
+
+static void listener_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot listener_slots[] = {
+    { Py_tp_call, PyVectorcall_Call },
+    { Py_tp_dealloc, listener_free },
+    { Py_tp_members,
+      (PyMemberDef[]){ { "__vectorcalloffset__", T_PYSSIZET,
+                         offsetof(struct listener, call), READONLY, NULL },
+                       { 0 } } },
+    { 0, NULL },
+};
+
+static PyType_Spec listener_spec = {
+    .name = "sonde._sonde.listener",
+    .basicsize = sizeof(struct listener),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = listener_slots,
+};
+
+static PyObject *new_listener(PyTypeObject *type, vectorcallfunc call)
+{
+    struct listener *l = PyObject_New(struct listener, type);
+
+    if (l)
+        l->call = call;
+    return (PyObject *)l;
+}
+
+static PyObject *monitoring(void) { return PySys_GetObject("monitoring"); }
+
+static long number_of(PyObject *events, const char *name)
+{
+    PyObject *number = PyObject_GetAttrString(events, name);
+    long value = number ? PyLong_AsLong(number) : -1;
+
+    Py_XDECREF(number);
+    return value;
+}
+
+/* Calls sys.monitoring.NAME(tool, ...); -1 with an exception. */
+static int tell(const char *name, const char *format, ...)
+{
+    va_list given;
+    PyObject *arguments, *method, *result = NULL;
+
+    va_start(given, format);
+    arguments = Py_VaBuildValue(format, given);
+    va_end(given);
+    method = PyObject_GetAttrString(monitoring(), name);
+    if (arguments && method)
+        result = PyObject_CallObject(method, arguments);
+    Py_XDECREF(arguments);
+    Py_XDECREF(method);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int take_tool(void)
+{
+    for (front.tool = 3; front.tool <= 4; front.tool++) {
+        if (tell("use_tool_id", "(is)", front.tool, "sonde") == 0)
+            return 0;
+        if (!PyErr_ExceptionMatches(PyExc_ValueError))
+            return -1;
+        PyErr_Clear();
+    }
+    return sd_fail(SD_ELACKS,
+                   "other tools hold the monitoring ids 3 and 4 (sys.monitoring): stop "
+                   "one of them");
+}
+
+static int set_listener(PyTypeObject *type, PyObject *events, const struct event *e,
+                        unsigned wanted, long *mask)
+{
+    long number = number_of(events, e->name);
+    PyObject *l;
+    int rc;
+
+    if (number < 0)
+        return -1;
+    if (!(wanted & e->when))
+        return tell("register_callback", "(ilO)", front.tool, number, Py_None);
+    *mask |= number;
+    l = new_listener(type, wanted & SD_CALLS_BOUNDED ? e->bounded : e->callback);
+    rc = l ? tell("register_callback", "(ilO)", front.tool, number, l) : -1;
+    Py_XDECREF(l);
+    return rc;
+}
+
+/* Every function that was left out is heard again, by other tools too. */
+static int put_back(void)
+{
+    if (!front.has_disabled)
+        return 0;
+    front.has_disabled = false;
+    return tell("restart_events", "()");
+}
+
+static int set_listeners(unsigned wanted)
+{
+    PyObject *events = PyObject_GetAttrString(monitoring(), "events");
+    PyObject *type = events ? PyType_FromSpec(&listener_spec) : NULL;
+    long mask = 0;
+    int rc = type ? 0 : -1;
+
+    for (int i = 0; rc == 0 && i < N_EVENTS; i++)
+        rc = set_listener((PyTypeObject *)type, events, &heard[i], wanted, &mask);
+    Py_XDECREF(events);
+    Py_XDECREF(type);
+    if (rc == 0)
+        rc = tell("set_events", "(il)", front.tool, mask);
+    return rc == 0 ? put_back() : rc;
+}
+
+/* A microsecond, by what has passed since the process knows the time. */
+static uint64_t ticks_of_short(void)
+{
+    enum sd_clock_kind kind = sd_ticks_kind();
+    struct sd_ticks_pair first = sd_calls_first_pair(), now = sd_ticks_pair(kind);
+    double ns = sd_ticks_ns(kind, &first, &now);
+
+    return ns > 0 ? (uint64_t)(1000 / ns) : 0;
+}
+
+static void stop_listening(void)
+{
+    if (!front.interpreter)
+        return;
+    if (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0)
+        PyErr_Clear();
+    Py_CLEAR(front.missing);
+    Py_CLEAR(front.disable);
+    front.interpreter = NULL;
+    front.events = 0;
+}
+
+static int start_listening(void)
+{
+    int rc;
+
+    front.missing = PyObject_GetAttrString(monitoring(), "MISSING");
+    front.disable = PyObject_GetAttrString(monitoring(), "DISABLE");
+    rc = front.missing && front.disable ? take_tool() : -1;
+    if (rc == 0)
+        front.interpreter = PyInterpreterState_Get();
+    return rc;
+}
+
+static int listen_to(unsigned events)
+{
+    int rc = 0;
+
+    if (!monitoring())
+        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
+    if (front.interpreter && front.interpreter != PyInterpreterState_Get())
+        return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
+                                  "process already");
+    if (!front.interpreter)
+        rc = start_listening();
+    front.short_ticks = ticks_of_short();
+    if (rc == 0)
+        rc = set_listeners(events);
+    if (rc == 0)
+        front.events = events;
+    return rc;
+}
+
+int sd_calls_listen(unsigned events)
+{
+    struct sd_raised raised;
+    int rc;
+
+    events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED;
+    if (events == front.events)
+        return 0;
+    raised = sd_raised_take();
+    rc = events ? listen_to(events) : 0;
+    if (rc != 0 || !events)
+        stop_listening();
+    if (rc == -1 && PyErr_Occurred())
+        rc = sd_fail(SD_ELACKS, "sys.monitoring refused to tell of calls");
+    PyErr_Clear();
+    sd_raised_give_back(raised);
+    return rc;
+}
+#else
+/* Until the interpreter's own front is there. */
+__attribute__((weak)) int sd_calls_listen(unsigned events)
+{
+    return events ? sd_fail(SD_ELACKS, "calls cannot be followed in this Python") : 0;
+}
+#endif

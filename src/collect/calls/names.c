@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/names.h"
+
+#include <string.h>
+
+#include "cpython/compat.h"
+
+/* --- C functions ----------------------------------------------------------------- */
+
+/* The name of the module that a function says it is of: mostly a string. */
+static PyObject *module_name(PyObject *module)
+{
+    if (!module)
+        return NULL;
+    if (PyUnicode_Check(module))
+        return Py_NewRef(module);
+    return PyModule_Check(module) ? PyModule_GetNameObject(module) : NULL;
+}
+
+static PyObject *name_of_function(PyCFunctionObject *f)
+{
+    PyObject *module = module_name(f->m_module), *name;
+
+    if (!module)
+        PyErr_Clear();
+    if (module && PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
+        name = PyUnicode_FromFormat("<%U.%s>", module, f->m_ml->ml_name);
+    else
+        name = PyUnicode_FromFormat("<%s>", f->m_ml->ml_name);
+    Py_XDECREF(module);
+    return name;
+}
+
+/* Whose repr is the interpreter's own. */
+static bool is_plain_descriptor(PyObject *o)
+{
+    PyTypeObject *type = Py_TYPE(o);
+
+    return type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type ||
+           type == &PyWrapperDescr_Type || type == &PyCFunction_Type ||
+           type == &PyStaticMethod_Type || type == &PyFunction_Type;
+}
+
+/* cProfile writes a method as its type's attribute is written. */
+static PyObject *name_of_method(PyCFunctionObject *f)
+{
+    PyObject *name = PyUnicode_FromString(f->m_ml->ml_name);
+    PyObject *found = name ? _PyType_Lookup(Py_TYPE(f->m_self), name) : NULL,
+             *text = NULL;
+
+    Py_XDECREF(name);
+    if (found && is_plain_descriptor(found)) {
+        Py_INCREF(found);
+        text = PyObject_Repr(found);
+        Py_DECREF(found);
+    }
+    if (text)
+        return text;
+    PyErr_Clear();
+    if (f->m_module && PyUnicode_Check(f->m_module))
+        return PyUnicode_FromFormat("<built-in method %U.%s>", f->m_module,
+                                    f->m_ml->ml_name);
+    return PyUnicode_FromFormat("<built-in method %s>", f->m_ml->ml_name);
+}
+
+/* `what` is a builtin function or method, or the descriptor of a method. */
+static PyObject *name_of_c(PyObject *what)
+{
+    if (!PyCFunction_Check(what))
+        return PyObject_Repr(what);
+    return ((PyCFunctionObject *)what)->m_self
+               ? name_of_method((PyCFunctionObject *)what)
+               : name_of_function((PyCFunctionObject *)what);
+}
+
+/* --- Definitions ----------------------------------------------------------------- */
+
+/* Text of any kind, as UTF-8: what is no character goes as the bytes it stands for. */
+static uint32_t define_text(struct sd_call_tree *t, PyObject *text)
+{
+    uint64_t id = 0;
+    PyObject *bytes;
+
+    if (!text || !PyUnicode_Check(text))
+        return 0;
+    if (sd_table_get(&t->strings, (uint64_t)(uintptr_t)text, &id))
+        return (uint32_t)id;
+    bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    if (bytes)
+        id = sd_cells_define_string(t->table, PyBytes_AS_STRING(bytes),
+                                    (size_t)PyBytes_GET_SIZE(bytes));
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+    return (uint32_t)id;
+}
+
+/* Names and files of code objects are kept alive by them: their address will do. */
+static uint32_t define_kept(struct sd_call_tree *t, PyObject *text)
+{
+    uint32_t id = define_text(t, text);
+
+    if (id)
+        sd_table_put(&t->strings, (uint64_t)(uintptr_t)text, id);
+    return id;
+}
+
+static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code)
+{
+    uint32_t name = define_kept(t, code->co_name);
+    uint32_t label = define_kept(t, sd_code_qualname(code));
+    uint32_t file = define_kept(t, code->co_filename);
+
+    return name ? sd_cells_define_function(t->table, 0, name, label, file,
+                                           (uint32_t)code->co_firstlineno)
+                : 0;
+}
+
+static uint32_t define_c(struct sd_call_tree *t, PyObject *name)
+{
+    uint32_t id = define_text(t, name);
+
+    return id ? sd_cells_define_function(t->table, SD_SITE_NATIVE, id, 0, 0, 0) : 0;
+}
+
+/* What stands for the key, held from now on; NULL: it cannot be. */
+static PyObject *meet(struct sd_calls_names *names, uint64_t key, const void *what)
+{
+    PyObject *known = sd_calls_function(names, key);
+
+    if (known)
+        return known;
+    known = key & 1 ? name_of_c((PyObject *)what) : Py_NewRef((PyObject *)what);
+    if (known && sd_table_put(&names->known, key, (uint64_t)(uintptr_t)known) < 0)
+        Py_CLEAR(known);
+    PyErr_Clear();
+    return known;
+}
+
+uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
+                         const void *what)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *function = meet(names, key, what);
+    uint32_t site = 0;
+
+    if (function)
+        site =
+            key & 1 ? define_c(t, function) : define_code(t, (PyCodeObject *)function);
+    sd_raised_give_back(raised);
+    return site;
+}
+
+PyObject *sd_calls_function(const struct sd_calls_names *names, uint64_t key)
+{
+    uint64_t found;
+
+    return sd_table_get(&names->known, key, &found) ? (PyObject *)(uintptr_t)found
+                                                    : NULL;
+}
+
+void sd_calls_names_release(struct sd_calls_names *names)
+{
+    struct sd_table known = names->known;
+    uint64_t key, value;
+    size_t at = 0;
+
+    /* Dropping a code object may run anything: the table is not ours by then. */
+    memset(names, 0, sizeof *names);
+    while (sd_table_next(&known, &at, &key, &value))
+        Py_DECREF((PyObject *)(uintptr_t)value);
+    sd_table_release(&known);
+}

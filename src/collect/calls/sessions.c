@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/sessions.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/calls/thread_cpu.h"
+#include "collect/session.h"
+
+struct thread {
+    uint64_t number;  /* never used twice, unlike the system's */
+    unsigned seen;    /* the generation that its list is of */
+    bool is_in_timer; /* a user's clock runs: its own calls are not followed */
+    struct sd_call_tree **only;  /* where its sd_calls_only is */
+    struct sd_call_tree **trees; /* those that follow it; owned, the trees are not */
+    size_t n, cap;
+    struct sd_thread_cpu *cpu; /* owned; NULL until it is wanted */
+    struct thread *next;
+};
+
+/* What a process has only one of.  The list of active sessions is read with the
+ * interpreter's lock alone, and changed with both. */
+static struct {
+    pthread_mutex_t lock; /* over the lists and what hangs on them */
+    struct sd_calls_session *active;
+    struct thread *threads;
+    unsigned generation; /* of the active sessions */
+    uint64_t n_threads;
+    struct sd_ticks_pair first;
+    pthread_key_t at_end;
+    bool is_ready;
+} calls = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+_Thread_local
+    __attribute__((tls_model("initial-exec"))) struct sd_call_tree *sd_calls_only;
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread *here;
+
+/* --- Threads --------------------------------------------------------------------- */
+
+/* A tree whose clock is the user's cannot be ended here: that is Python code. */
+static void end_of_tree(struct sd_calls_session *s, size_t at)
+{
+    struct sd_call_tree *t = s->trees[at];
+
+    if (t->timer)
+        return;
+    sd_call_tree_end(t);
+    t->cpu = NULL;
+    if (s->wish.in_capture) { /* the capture has it; threads come and go */
+        sd_call_tree_free(t);
+        s->trees[at] = s->trees[--s->n_trees];
+    }
+}
+
+static void forget_thread(struct thread *th)
+{
+    sd_free(th->trees);
+    sd_thread_cpu_free(th->cpu);
+    sd_free(th);
+}
+
+/* Without the interpreter's lock: the thread is past all Python. */
+static void at_thread_end(void *of)
+{
+    struct thread *th = of, **link;
+
+    pthread_mutex_lock(&calls.lock);
+    for (link = &calls.threads; *link && *link != th;)
+        link = &(*link)->next;
+    if (*link)
+        *link = th->next;
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        for (size_t i = s->n_trees; i-- > 0;)
+            if (s->trees[i]->thread == th->number)
+                end_of_tree(s, i);
+    pthread_mutex_unlock(&calls.lock);
+    sd_calls_only = NULL;
+    here = NULL;
+    forget_thread(th);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&calls.lock); }
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&calls.lock); }
+
+/* Only this thread is here.  Tables of a capture are the parent's: nothing may be
+ * counted in them from here on. */
+static void after_fork_in_child(void)
+{
+    for (struct thread *th = calls.threads, *next; th; th = next) {
+        next = th->next;
+        if (th != here)
+            forget_thread(th);
+    }
+    calls.threads = here;
+    if (here)
+        here->next = NULL;
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        while (s->wish.in_capture && s->n_trees)
+            sd_call_tree_free(s->trees[--s->n_trees]);
+    sd_calls_only = NULL;
+    calls.generation++;
+    pthread_mutex_unlock(&calls.lock);
+}
+
+static int make_ready(void)
+{
+    if (calls.is_ready)
+        return 0;
+    sd_session_watch_forks();
+    if (pthread_key_create(&calls.at_end, at_thread_end) != 0)
+        return sd_fail(SD_ELACKS,
+                       "the program has no place left for thread-local data");
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    calls.first = sd_ticks_pair(sd_ticks_kind());
+    calls.is_ready = true;
+    return 0;
+}
+
+struct sd_ticks_pair sd_calls_first_pair(void)
+{
+    make_ready();
+    return calls.first;
+}
+
+static struct thread *thread_here(void)
+{
+    struct thread *th = here;
+
+    if (th)
+        return th;
+    th = sd_zalloc(sizeof *th);
+    if (!th || pthread_setspecific(calls.at_end, th) != 0) {
+        sd_free(th);
+        return NULL;
+    }
+    th->only = &sd_calls_only;
+    pthread_mutex_lock(&calls.lock);
+    th->number = ++calls.n_threads;
+    th->seen = calls.generation - 1;
+    th->next = calls.threads;
+    calls.threads = th;
+    pthread_mutex_unlock(&calls.lock);
+    return here = th;
+}
+
+/* --- Trees of a thread ----------------------------------------------------------- */
+
+static struct sd_call_tree *tree_of(const struct sd_calls_session *s,
+                                    const struct thread *th)
+{
+    for (size_t i = 0; i < s->n_trees; i++)
+        if (s->trees[i]->thread == th->number)
+            return s->trees[i];
+    return NULL;
+}
+
+static void fill_root(struct sd_call_tree *t, const struct sd_calls_session *s)
+{
+    struct sd_call_root *root = sd_call_tree_root(t);
+
+    root->track = sd_session_define_in_table(t->table);
+    root->python_inside = s->costs.python_inside;
+    root->python_outside = s->costs.python_outside;
+    root->c_inside = s->costs.c_inside;
+    root->c_outside = s->costs.c_outside;
+}
+
+static int make_tree(struct sd_calls_session *s, struct thread *th,
+                     struct sd_call_tree **out)
+{
+    struct sd_call_tree_how how = { .names = s->wish.names,
+                                    .timer = s->wish.timer,
+                                    .timer_of = s->wish.of,
+                                    .n_max = s->wish.n_max,
+                                    .clock = s->clock,
+                                    .first = calls.first,
+                                    .sees_c = s->wish.events & SD_CALLS_C };
+    struct sd_call_tree **grown =
+        sd_grow_array(s->trees, &s->cap_trees, s->n_trees + 1, sizeof *grown);
+    int rc;
+
+    if (!grown)
+        return sd_no_memory();
+    s->trees = grown;
+    if (s->wish.in_capture && !(how.writer = sd_session_writer()))
+        return sd_fail(SD_EGONE, "the capture has been left");
+    if (s->wish.has_cpu && !th->cpu)
+        th->cpu = sd_thread_cpu_new();
+    how.cpu = s->wish.has_cpu ? th->cpu : NULL;
+    rc = sd_call_tree_new(&how, out);
+    if (rc < 0)
+        return rc;
+    (*out)->thread = th->number;
+    (*out)->tid = sd_thread_self()->tid;
+    (*out)->ident = (uint64_t)pthread_self();
+    fill_root(*out, s);
+    s->trees[s->n_trees++] = *out;
+    return 0;
+}
+
+/* The session's tree of this thread, made when it is wanted; NULL when it is not, or
+ * cannot be. */
+static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct thread *th,
+                                        bool *is_new)
+{
+    struct sd_call_tree *t = tree_of(s, th);
+
+    *is_new = false;
+    if (!t && s->wish.events & SD_CALLS_ALL)
+        make_tree(s, th, &t);
+    if (t && !t->is_followed && s->wish.events & SD_CALLS_ALL)
+        *is_new = true;
+    return t && (t->is_followed || *is_new) ? t : NULL;
+}
+
+static bool add_tree(struct thread *th, struct sd_call_tree *t)
+{
+    struct sd_call_tree **grown =
+        sd_grow_array(th->trees, &th->cap, th->n + 1, sizeof *grown);
+
+    if (!grown)
+        return false;
+    th->trees = grown;
+    grown[th->n++] = t;
+    return true;
+}
+
+static bool is_plain(const struct sd_call_tree *t)
+{
+    return t->clock == SD_CLOCK_TSC && !t->timer && !t->cpu;
+}
+
+/* Sessions came or went: finds this thread's trees anew.  A clock of the user's is
+ * Python code and is read without the lock. */
+static void refresh(struct thread *th)
+{
+    size_t n_new = 0;
+    int saved = errno;
+
+    pthread_mutex_lock(&calls.lock);
+    th->n = 0;
+    th->seen = calls.generation;
+    for (struct sd_calls_session *s = calls.active; s; s = s->next) {
+        bool is_new;
+        struct sd_call_tree *t = wanted_tree(s, th, &is_new);
+
+        if (t && add_tree(th, t))
+            n_new += is_new;
+    }
+    pthread_mutex_unlock(&calls.lock);
+    for (size_t i = 0; n_new && i < th->n && th->seen == calls.generation; i++)
+        if (!th->trees[i]->is_followed)
+            sd_call_tree_begin(th->trees[i]);
+    if (th->n == 1 && is_plain(th->trees[0]) && th->seen == calls.generation)
+        sd_calls_only = th->trees[0];
+    errno = saved;
+}
+
+/* The calling thread, its list up to date; NULL when nothing follows it. */
+static struct thread *followed_thread(void)
+{
+    struct thread *th;
+
+    if (!calls.active)
+        return NULL;
+    th = thread_here();
+    if (!th || th->is_in_timer)
+        return NULL;
+    if (th->seen != calls.generation)
+        refresh(th);
+    return th->n ? th : NULL;
+}
+
+bool sd_calls_follows(void) { return sd_calls_only || followed_thread(); }
+
+/* --- Events ---------------------------------------------------------------------- */
+
+static uint64_t now_of(struct thread *th, const struct sd_call_tree *t)
+{
+    uint64_t now;
+
+    if (!t->timer)
+        return sd_ticks_now(t->clock);
+    th->is_in_timer = true;
+    now = t->timer(t->timer_of);
+    th->is_in_timer = false;
+    return now;
+}
+
+static bool hears(const struct sd_call_tree *t, uintptr_t frame)
+{
+    return t->sees_c || !(frame & SD_FRAME_C);
+}
+
+static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
+                      const void *what, uintptr_t frame, uintptr_t below,
+                      enum sd_calls_start how)
+{
+    struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
+    uint64_t now;
+
+    if (!e)
+        return;
+    if (how == SD_CALLS_RESUMES) {
+        e->cell->resumes++;
+        if (t->waiting.n)
+            sd_call_tree_resumed(t, e, now_of(th, t));
+    }
+    e->cpu_start = sd_call_tree_cpu(t);
+    now = now_of(th, t);
+    /* A user's clock may have ended the session. */
+    if (th->seen == calls.generation)
+        e->start = now;
+}
+
+void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
+                           uintptr_t below, enum sd_calls_start how)
+{
+    struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n && th->seen == calls.generation; i++)
+        if (hears(th->trees[i], frame))
+            enter_one(th, th->trees[i], key, what, frame, below, how);
+}
+
+static void leave_one(struct thread *th, struct sd_call_tree *t, uintptr_t frame,
+                      bool is_suspended)
+{
+    uint64_t now = now_of(th, t), cpu;
+
+    if (th->seen != calls.generation)
+        return;
+    cpu = sd_call_tree_cpu(t);
+    if (is_suspended)
+        sd_call_tree_suspended(t, frame, now);
+    sd_call_tree_leave_slowly(t, frame, now, cpu);
+}
+
+static void leave_all(uintptr_t frame, bool is_suspended)
+{
+    struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n && th->seen == calls.generation; i++)
+        if (hears(th->trees[i], frame))
+            leave_one(th, th->trees[i], frame, is_suspended);
+}
+
+void sd_calls_leave_others(uintptr_t frame) { leave_all(frame, false); }
+void sd_calls_suspend(uintptr_t frame) { leave_all(frame, true); }
+
+void sd_calls_never_ran(uintptr_t frame)
+{
+    struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n; i++)
+        sd_call_tree_undo(th->trees[i], frame);
+}
+
+void sd_calls_untraced(uint64_t from, uint64_t to)
+{
+    pthread_mutex_lock(&calls.lock);
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        for (size_t i = 0; i < s->n_trees; i++)
+            if (s->trees[i]->is_followed && !s->trees[i]->timer && to > from)
+                sd_call_tree_root(s->trees[i])->untraced += to - from;
+    pthread_mutex_unlock(&calls.lock);
+}
+
+/* --- Sessions -------------------------------------------------------------------- */
+
+/* Every thread looks again at its next event. */
+static void announce(void)
+{
+    calls.generation++;
+    for (struct thread *th = calls.threads; th; th = th->next)
+        *th->only = NULL;
+}
+
+int sd_calls_session_new(const struct sd_calls_wish *wish,
+                         struct sd_calls_session **out)
+{
+    struct sd_calls_session *s = NULL;
+    int rc = make_ready();
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    s = sd_zalloc(sizeof *s);
+    if (!s)
+        return sd_no_memory();
+    s->wish = *wish;
+    s->clock = sd_ticks_kind();
+    *out = s;
+    return 0;
+}
+
+static void activate(struct sd_calls_session *s)
+{
+    if (!s->is_active) {
+        s->next = calls.active;
+        calls.active = s;
+        s->is_active = true;
+    }
+    announce();
+}
+
+int sd_calls_session_start(struct sd_calls_session *s)
+{
+    struct thread *th = thread_here();
+    struct sd_call_tree *t;
+    int rc = 0;
+
+    if (!th)
+        return sd_no_memory();
+    pthread_mutex_lock(&calls.lock);
+    t = tree_of(s, th);
+    if (!t)
+        rc = make_tree(s, th, &t);
+    if (t)
+        t->sees_c = s->wish.events & SD_CALLS_C;
+    if (rc == 0)
+        activate(s);
+    pthread_mutex_unlock(&calls.lock);
+    if (rc < 0)
+        return rc;
+    if (!t->is_followed)
+        sd_call_tree_begin(t);
+    return 0;
+}
+
+static void deactivate(struct sd_calls_session *s)
+{
+    struct sd_calls_session **link = &calls.active;
+
+    while (*link && *link != s)
+        link = &(*link)->next;
+    if (*link)
+        *link = s->next;
+    s->is_active = false;
+    announce();
+}
+
+void sd_calls_session_stop(struct sd_calls_session *s)
+{
+    if (!s->is_active)
+        return;
+    pthread_mutex_lock(&calls.lock);
+    deactivate(s);
+    for (size_t i = 0; !s->wish.timer && i < s->n_trees; i++)
+        sd_call_tree_end(s->trees[i]);
+    pthread_mutex_unlock(&calls.lock);
+    for (size_t i = 0; s->wish.timer && i < s->n_trees; i++)
+        sd_call_tree_end(s->trees[i]);
+}
+
+static void drop_trees(struct sd_calls_session *s)
+{
+    pthread_mutex_lock(&calls.lock);
+    while (s->n_trees)
+        sd_call_tree_free(s->trees[--s->n_trees]);
+    announce();
+    pthread_mutex_unlock(&calls.lock);
+}
+
+int sd_calls_session_clear(struct sd_calls_session *s)
+{
+    drop_trees(s);
+    return s->is_active ? sd_calls_session_start(s) : 0;
+}
+
+void sd_calls_session_free(struct sd_calls_session *s)
+{
+    if (!s)
+        return;
+    sd_calls_session_stop(s);
+    drop_trees(s);
+    sd_free(s->trees);
+    sd_free(s);
+}
+
+unsigned sd_calls_wanted(void)
+{
+    unsigned events = 0;
+
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        events |= s->wish.events;
+    /* What is short and often may be left out only if nobody needs it. */
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        if (!(s->wish.events & SD_CALLS_BOUNDED))
+            events &= ~(unsigned)SD_CALLS_BOUNDED;
+    return events;
+}

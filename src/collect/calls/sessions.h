@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_SESSIONS_H
+#define SD_CALLS_SESSIONS_H
+/* sessions: who follows calls now, and in which threads.
+ *
+ * A session is one Profile, or the one that fills a capture.  It has a tree for each
+ * thread that it follows: only those that started it, or all.  Any number may be active
+ * at once; each has its own trees and sees every call.
+ *
+ * A thread finds out at its next event that sessions came or went: whoever changes
+ * their list empties the pointer by which every thread finds its one tree.  All of it
+ * happens with the interpreter's lock held but for the end of a thread and fork, which
+ * a lock of ours keeps apart.
+ *
+ * Fork: the trees of a capture are the parent's, and the child makes its own at its
+ * first event; those in memory are a copy, in which the child goes on. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/calls/front.h"
+
+struct sd_calls_wish {
+    unsigned events; /* enum sd_calls_events; with SD_CALLS_ALL all threads */
+    bool has_cpu;    /* CPU time, too */
+    bool in_capture; /* tables go to the capture that the process has joined */
+    uint32_t n_max;  /* nodes of one tree; 0: a million */
+    uint64_t (*timer)(void *of); /* instead of ticks, or NULL */
+    void *of;                    /* the timer's */
+    struct sd_call_names names;
+};
+
+struct sd_calls_session {
+    struct sd_calls_wish wish; /* `events` may change while it is not active */
+    bool is_active;
+    enum sd_clock_kind clock;
+    struct sd_call_tree **trees; /* owned; of threads that ended, too */
+    size_t n_trees, cap_trees;
+    struct sd_call_costs costs;    /* for trees to come; set by who calibrated */
+    struct sd_calls_session *next; /* among the active ones */
+};
+
+int sd_calls_session_new(const struct sd_calls_wish *wish,
+                         struct sd_calls_session **out);
+/* Follows the calling thread (or all) from now on; once more is nothing.  The caller
+ * then tells the front what is wanted (sd_calls_wanted). */
+int sd_calls_session_start(struct sd_calls_session *s);
+/* Ends what is open in all its trees, and follows no more. */
+void sd_calls_session_stop(struct sd_calls_session *s);
+/* Forgets all that was counted, and what is open. */
+int sd_calls_session_clear(struct sd_calls_session *s);
+void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */
+
+/* All that any active session wants to hear. */
+unsigned sd_calls_wanted(void);
+/* The first moment on both clocks that this process knows; made at the first call. */
+struct sd_ticks_pair sd_calls_first_pair(void);
+#endif
