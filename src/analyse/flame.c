@@ -113,6 +113,9 @@ static const char *track_words(struct maker *m, uint32_t track)
     const struct sd_track *t = &m->t->p->tracks[track];
     const char *name = t->name ? t->name : "";
 
+    if (t->command)
+        return sd_arena_printf(m->arena, "process %" PRIu64 ":\"%s\"", t->number,
+                               t->command);
     return sd_arena_printf(m->arena, "%s %" PRIu64 "%s%s",
                            t->kind == SD_TRACK_PROCESS ? "process" : "thread",
                            t->number, *name ? " " : "", name);

@@ -247,6 +247,18 @@ uint32_t sd_log_define_track(struct sd_log *l, uint64_t key, enum sd_track_kind 
     return id;
 }
 
+uint32_t sd_log_define_process(struct sd_log *l, uint64_t key, uint32_t parent,
+                               uint64_t pid, uint64_t start, uint32_t name,
+                               uint32_t command)
+{
+    uint32_t id = remember(l, key);
+    struct sd_rec_track *r = sd_log_put(l, SD_REC_TRACK, sizeof *r);
+
+    sd_fill_track(r, id, SD_TRACK_PROCESS, parent, pid, start, name);
+    r->command = command;
+    return id;
+}
+
 uint32_t sd_log_define_function(struct sd_log *l, uint64_t key,
                                 enum sd_site_flags flags, uint32_t name, uint32_t label,
                                 uint32_t file, uint32_t line)

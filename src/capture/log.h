@@ -105,6 +105,10 @@ uint32_t sd_log_define_site(struct sd_log *l, uint64_t key, enum sd_site_kind ki
 uint32_t sd_log_define_track(struct sd_log *l, uint64_t key, enum sd_track_kind kind,
                              uint32_t parent, uint64_t number, uint64_t start,
                              uint32_t name);
+/* A process, with the command that it was started by (a string, or 0). */
+uint32_t sd_log_define_process(struct sd_log *l, uint64_t key, uint32_t parent,
+                               uint64_t pid, uint64_t start, uint32_t name,
+                               uint32_t command);
 
 uint32_t sd_log_define_function(struct sd_log *l, uint64_t key,
                                 enum sd_site_flags flags, uint32_t name, uint32_t label,

@@ -109,14 +109,14 @@ struct sd_rec_site {
 struct sd_rec_track {
     struct sd_record head;
     uint32_t id;
-    uint16_t kind;   /* enum sd_track_kind */
-    uint16_t flags;  /* 0 */
-    uint32_t parent; /* track or 0: a thread's process, a process's parent */
-    uint64_t number; /* pid, tid, or a task's running number */
-    uint64_t start;  /* process or thread start time (clock ticks since boot): tells
-                        reused numbers apart */
-    uint32_t name;   /* string or 0 */
-    uint32_t pad;
+    uint16_t kind;    /* enum sd_track_kind */
+    uint16_t flags;   /* 0 */
+    uint32_t parent;  /* track or 0: a thread's process, a process's parent */
+    uint64_t number;  /* pid, tid, or a task's running number */
+    uint64_t start;   /* process or thread start time (clock ticks since boot): tells
+                         reused numbers apart */
+    uint32_t name;    /* string or 0 */
+    uint32_t command; /* string or 0: how a process was started */
 };
 
 struct sd_rec_metric {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/redact.h"
+#include "base/redact.h"
 #include "sonde.h"
 
 /* What does not fit into one META record is cut. */

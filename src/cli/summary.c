@@ -7,7 +7,7 @@
 #include "analyse/analyse.h"
 #include "base/buf.h"
 #include "base/text.h"
-#include "cli/redact.h"
+#include "base/redact.h"
 #include "cli/tables.h"
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "cli/attach.h"
 #include "cli/launch.h"
-#include "cli/redact.h"
+#include "base/redact.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
 #include "cli/target.h"

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "cli/export.h"
 #include "cli/path.h"
-#include "cli/redact.h"
+#include "base/redact.h"
 #include "cli/say.h"
 
 enum { LOOKS = 20, LOOK_NS = 50 * 1000 * 1000, NO_SUCH_COMMAND = 127 };

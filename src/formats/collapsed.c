@@ -154,15 +154,17 @@ static void put_text(struct sd_buf *to, const char *text)
             to->p[i] = ',';
 }
 
+/* In py-spy's words: a process is known by its command. */
 static void put_track(struct sd_buf *to, const struct sd_profile *p, uint32_t track)
 {
     const struct sd_track *t = &p->tracks[track];
+    const char *name = t->command ? t->command : t->name;
 
     if (t->kind == SD_TRACK_PROCESS)
         sd_buf_printf(to, "process %" PRIu64 ":\"", t->number);
     else
-        sd_buf_printf(to, "thread (%" PRIu64 ")%s", t->number, t->name ? ": " : "");
-    put_text(to, t->name ? t->name : "");
+        sd_buf_printf(to, "thread (%" PRIu64 ")%s", t->number, name ? ": " : "");
+    put_text(to, name ? name : "");
     sd_buf_text(to, t->kind == SD_TRACK_PROCESS ? "\"" : "");
 }
 

@@ -146,6 +146,7 @@ static void put_tracks(struct sd_json *j, const struct sd_profile *p)
         sd_json_key_uint(j, "number", t->number);
         sd_json_key_uint(j, "start", t->start);
         sd_json_key_string(j, "name", t->name);
+        sd_json_key_string(j, "command", t->command);
         sd_json_key_string(j, "host", t->host);
         key_status(j, "status", t->status);
         sd_json_end(j);

@@ -12,10 +12,13 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/redact.h"
 
 enum {
     THREADS_MAX = 65536, /* of one process, looked through for children */
     CHILDREN_READ = 4096,
+    COMMAND_READ = 4096, /* of the words a process was started with */
+    WORDS_MAX = 64,
 };
 
 /* The last pid that was given out, or -1: "0.20 0.18 0.12 1/80 11206". */
@@ -189,6 +192,71 @@ int sd_tree_look(struct sd_tree *t)
     return rc;
 }
 
+/* --- Names */
+
+/* The words of /proc/PID/cmdline, or 0 of a kernel thread and a zombie.  One that does
+ * not fit is left out: half a word may be half a secret. */
+static size_t read_words(pid_t pid, char *bytes, char *words[WORDS_MAX + 1])
+{
+    char path[64];
+    size_t n = 0, at, from = 0;
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    got = pread(fd, bytes, COMMAND_READ, 0);
+    close(fd);
+    for (at = 0; got > 0 && at < (size_t)got && n < WORDS_MAX; at++) {
+        if (bytes[at])
+            continue;
+        words[n++] = bytes + from;
+        from = at + 1;
+    }
+    words[n] = NULL;
+    return n;
+}
+
+/* The caller frees it; NULL: there is none. */
+static char *read_command(pid_t pid)
+{
+    char bytes[COMMAND_READ], *words[WORDS_MAX + 1], *command = NULL;
+    struct sd_buf text = { 0 };
+
+    if (read_words(pid, bytes, words) == 0)
+        return NULL;
+    sd_redact_command(&text, words);
+    if (!text.bad) {
+        size_t n = text.n < SD_TREE_COMMAND ? text.n : SD_TREE_COMMAND - 1;
+
+        while (n < text.n && n > 0 && (text.p[n] & 0xc0) == 0x80)
+            n--; /* not within a character */
+        command = sd_strndup(sd_buf_string(&text), n);
+    }
+    sd_buf_release(&text);
+    return command;
+}
+
+void sd_tree_name_again(struct sd_tree *t, size_t member)
+{
+    struct sd_tree_member *m = &t->members[member];
+    struct sd_process_stat st;
+    char *command = read_command(m->pid);
+
+    /* Asked after the command: then that was its own, too. */
+    if (sd_process_stat(m->pid, &st) < 0 || st.start_ticks != m->start_ticks) {
+        sd_free(command);
+        return;
+    }
+    memcpy(m->name, st.name, sizeof m->name);
+    if (!command)
+        return;
+    sd_free(m->command);
+    m->command = command;
+}
+
 void sd_tree_set_gone(struct sd_tree *t, size_t member)
 {
     sd_assert(member < t->n);
@@ -200,6 +268,8 @@ void sd_tree_release(struct sd_tree *t)
 {
     if (t->loadavg >= 0)
         close(t->loadavg);
+    for (size_t i = 0; i < t->n; i++)
+        sd_free(t->members[i].command);
     sd_free(t->members);
     memset(t, 0, sizeof *t);
     t->loadavg = -1;

@@ -24,6 +24,7 @@ struct sd_tree_member {
     size_t parent; /* index of a member; SIZE_MAX: the root's */
     bool is_gone;  /* ended; stays in the list so that indexes stay good */
     char name[SD_PROCESS_NAME];
+    char *command; /* owned; without secrets; NULL: not asked for, or none */
     void *of_user; /* whatever the owner of the tree hangs on it */
 };
 
@@ -37,8 +38,9 @@ struct sd_tree {
 };
 
 enum {
-    SD_TREE_MAX = 65536, /* members, the ended ones included; more are not followed */
-    SD_TREE_SKIPS = 9,   /* a full look is made at least every tenth time */
+    SD_TREE_COMMAND = 256, /* bytes of a command, with its 0; longer ones are cut */
+    SD_TREE_MAX = 65536,   /* members, the ended ones included; more are not followed */
+    SD_TREE_SKIPS = 9,     /* a full look is made at least every tenth time */
 };
 
 /* SD_EGONE when there is no such process. */
@@ -46,6 +48,9 @@ int sd_tree_init(struct sd_tree *t, pid_t root);
 /* Finds new descendants.  Whether a member has ended is for the caller to notice (its
  * readings fail) and to say. */
 int sd_tree_look(struct sd_tree *t);
+/* Asks again what a member is called, and by which command it was started: a process
+ * that execs, or gives itself a name, is called otherwise from then on. */
+void sd_tree_name_again(struct sd_tree *t, size_t member);
 void sd_tree_set_gone(struct sd_tree *t, size_t member);
 void sd_tree_release(struct sd_tree *t);
 #endif

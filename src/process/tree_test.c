@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,6 +107,53 @@ TEST(tree_finds_children_of_every_thread_once)
     CHECK(t.n == n);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    sd_tree_release(&t);
+}
+
+/* A process that is told when to exec, by closing the pipe that it then reads from. */
+static pid_t start_patient(int *go, int *leave)
+{
+    char *const words[] = { "sh", "-c", "read x", "--password=hunter2", NULL };
+    int wait_for[2], input[2];
+    char c;
+    pid_t pid;
+
+    CHECK(pipe(wait_for) == 0 && pipe(input) == 0);
+    pid = fork();
+    if (pid == 0) {
+        close(wait_for[1]);
+        close(input[1]);
+        if (read(wait_for[0], &c, 1) == 0 && dup2(input[0], 0) == 0)
+            execv("/bin/sh", words);
+        _exit(1);
+    }
+    close(wait_for[0]);
+    close(input[0]);
+    *go = wait_for[1];
+    *leave = input[1];
+    return pid;
+}
+
+TEST(tree_names_a_process_as_it_is_called_after_its_exec)
+{
+    struct sd_process_stat st;
+    struct sd_tree t;
+    int go, leave;
+    pid_t pid = start_patient(&go, &leave);
+
+    CHECK(sd_tree_init(&t, pid) == 0);
+    CHECK(strcmp(t.members[0].name, "sh") != 0 && !t.members[0].command);
+    close(go);
+    do { /* in the midst of exec it has its name already, but not its words */
+        CHECK(sd_process_stat(pid, &st) == 0 && st.state != 'Z');
+        sd_tree_name_again(&t, 0);
+    } while (strcmp(t.members[0].name, "sh") != 0 || !t.members[0].command ||
+             strncmp(t.members[0].command, "sh ", 3) != 0);
+    CHECK(strcmp(t.members[0].command, "sh -c 'read x' --password=***") == 0);
+    close(leave);
+    waitpid(pid, NULL, 0);
+    sd_tree_name_again(&t, 0); /* nobody's: as it was */
+    CHECK(strcmp(t.members[0].name, "sh") == 0 && t.members[0].command);
     sd_tree_release(&t);
 }
 

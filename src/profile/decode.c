@@ -266,6 +266,7 @@ static int take_track(struct sd_decoder *d, const struct sd_rec_track *r)
                  .host = d->host },
         .parent = local_id(d, r->parent, SD_REC_TRACK),
         .name = optional_name(d, r->name),
+        .command = optional_name(d, r->command),
         .time_ns = moment(d, d->view.t0),
     };
     uint32_t id;

@@ -270,6 +270,8 @@ static void name_track(struct sd_profile *p, uint32_t track,
         return;
     p->tracks[track].name = text_of(p, d->name);
     p->index->named_at[track] = d->time_ns;
+    if (d->command != UINT32_MAX) /* not everybody who names a process knows it */
+        p->tracks[track].command = text_of(p, d->command);
 }
 
 static int new_track(struct sd_profile *p, const struct sd_track_key *key, uint32_t *id)

@@ -92,8 +92,8 @@ int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
 /* `parent` is a track or UINT32_MAX; `name` a string or UINT32_MAX; the name with the
  * latest time stays. */
 struct sd_track_definition {
-    struct sd_track_key key; /* its owner is filled in here */
-    uint32_t parent, name;
+    struct sd_track_key key;        /* its owner is filled in here */
+    uint32_t parent, name, command; /* UINT32_MAX: none */
     uint64_t time_ns;
 };
 int sd_define_track(struct sd_profile *p, const struct sd_track_definition *d,

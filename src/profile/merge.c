@@ -138,6 +138,8 @@ static int map_track(struct sd_profile *into, const struct sd_profile *from, siz
     };
     int rc = map_text(into, t->name, &d.name);
 
+    if (rc == 0)
+        rc = map_text(into, t->command, &d.command);
     d.key.host = host_id(into, t->host, &rc);
     if (t->parent.at != UINT32_MAX && ids->tracks[t->parent.at] != UINT32_MAX)
         d.parent = ids->tracks[t->parent.at];

@@ -52,8 +52,9 @@ struct sd_track {
     enum sd_track_kind kind;
     sd_track_id parent;
     uint64_t number, start;
-    const char *name; /* the latest it had, or NULL */
-    const char *host; /* of the capture it stands in, or NULL */
+    const char *name;    /* the latest it had, or NULL */
+    const char *command; /* by which a process was started, or NULL */
+    const char *host;    /* of the capture it stands in, or NULL */
     /* Times of its first and last event, from the capture's zero and within the window
      * of a filter; first > last: none. */
     uint64_t first_ns, last_ns;

@@ -168,6 +168,24 @@ def test_children_on_request(folder):
     assert "heavy" in functions(os.path.join(folder, "b.sonde"))
 
 
+def test_processes_have_their_names_and_commands(folder):
+    """As they are after exec, in raw and flame graphs by their command, as py-spy has them."""
+    write(folder, "server.py", SERVER)
+
+    def record(name, *options):
+        result = sonde("record", "-s", "-o", name, *options, "--", "sh", "-c", '"$0" server.py 0.4; true', PYTHON, cwd=folder)
+        equal(result.status, 0, "status (%s)" % result.err)
+        with open(os.path.join(folder, name)) as f:
+            return f.read()
+
+    roots = {line.split(";")[0] for line in record("x.txt", "-f", "raw", "--capture", "x.sonde").splitlines()}
+    assert any(re.fullmatch(r'process \d+:"%s server.py 0.4"' % re.escape(PYTHON), root) for root in roots), roots
+    contains(record("x.svg"), "server.py 0.4&quot;")
+    tracks = json.loads(sonde("convert", "x.sonde", "-", "-f", "json", cwd=folder).out)["tracks"]
+    names = {t["name"] for t in tracks if t["kind"] == "process"}
+    assert "sh" in names and "sonde" not in names, names
+
+
 def test_kill_of_sonde(folder):
     """The program runs on, and what was seen is there."""
     with Server(folder) as server:

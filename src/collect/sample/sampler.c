@@ -19,6 +19,7 @@ struct sd_sampler {
     struct sd_sample_counts counts;
     struct sd_unwind_lines *lines; /* owned; options.native, else NULL */
     uint64_t next_look_ns;
+    size_t next_named;                /* member of the tree, counted on and on */
     uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
     struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
 };
@@ -92,21 +93,29 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
     sd_free(s);
 }
 
+/* At each look one process is asked for its name, in turn: it may have given itself
+ * another. */
 static void look_for_processes(struct sd_sampler *s, uint64_t now_ns)
 {
-    if (s->options.skips_children || now_ns < s->next_look_ns)
+    size_t i;
+
+    if (now_ns < s->next_look_ns)
         return;
     s->next_look_ns = now_ns + LOOK_NS;
-    sd_tree_look(&s->tree);
+    if (!s->options.skips_children)
+        sd_tree_look(&s->tree);
+    i = s->next_named++ % s->tree.n;
+    if (!s->tree.members[i].is_gone)
+        sd_tree_name_again(&s->tree, i);
 }
 
-/* A process that has exec'ed has another name now. */
-static void name_again(struct sd_tree_member *m)
+/* A process that has exec'ed has another name now, and so may have those it comes
+ * from, which were seen before their own exec. */
+static void name_again(struct sd_sampler *s, size_t member)
 {
-    struct sd_process_stat st;
-
-    if (sd_process_stat(m->pid, &st) == 0 && st.start_ticks == m->start_ticks)
-        memcpy(m->name, st.name, sizeof m->name);
+    for (; member != SIZE_MAX; member = s->tree.members[member].parent)
+        if (!s->tree.members[member].is_gone)
+            sd_tree_name_again(&s->tree, member);
 }
 
 /* A CPU that we were bound to for a thread's sake may be crowded by others. */
@@ -136,9 +145,11 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
             continue;
         }
         round.now_ns = sd_clock_ns();
-        sd_target_round(t, &round);
+        if (t->state == SD_TARGET_WAITS)
+            sd_target_try(t, &round);
         if (t->serial != serial)
-            name_again(&s->tree.members[i]);
+            name_again(s, i);
+        sd_target_round(t, &round);
         if (t->state == SD_TARGET_GONE) {
             s->tree.members[i].of_user = NULL;
             sd_tree_set_gone(&s->tree, i);

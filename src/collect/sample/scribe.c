@@ -236,8 +236,11 @@ static int define_node(struct sd_scribe *s, struct sd_log *l, uint32_t node)
 static uint64_t process_key(const struct sd_tree_member *m)
 {
     const uint64_t id[2] = { (uint64_t)m->pid, m->start_ticks };
+    const char *command = m->command ? m->command : "";
 
-    return sd_hash(m->name, strlen(m->name), sd_hash(id, sizeof id, 0x70726f63u));
+    return sd_hash(
+        m->name, strlen(m->name),
+        sd_hash(command, strlen(command), sd_hash(id, sizeof id, 0x70726f63u)));
 }
 
 static uint32_t define_process(struct sd_log *l, const struct sd_tree *t, size_t at)
@@ -255,9 +258,9 @@ static uint32_t define_process(struct sd_log *l, const struct sd_tree *t, size_t
     while (n > 0) {
         const struct sd_tree_member *m = &t->members[unknown[--n]];
 
-        id = sd_log_define_track(l, process_key(m), SD_TRACK_PROCESS, id,
-                                 (uint64_t)m->pid, m->start_ticks,
-                                 define_text(l, m->name));
+        id = sd_log_define_process(l, process_key(m), id, (uint64_t)m->pid,
+                                   m->start_ticks, define_text(l, m->name),
+                                   define_text(l, m->command ? m->command : ""));
     }
     return id;
 }
@@ -265,8 +268,10 @@ static uint32_t define_process(struct sd_log *l, const struct sd_tree *t, size_t
 static uint32_t define_thread(const struct sd_scribe *s, struct sd_log *l,
                               const struct sd_scribe_memo *m)
 {
-    const uint64_t who[3] = { m->who.member, (uint64_t)m->who.tid,
-                              m->who.thread_start_ticks };
+    /* With its process as that is called now: it has another name after an exec. */
+    const uint64_t who[4] = { m->who.member, (uint64_t)m->who.tid,
+                              m->who.thread_start_ticks,
+                              process_key(&s->tree->members[m->who.member]) };
     uint64_t key =
         sd_hash(m->name, strlen(m->name), sd_hash(who, sizeof who, 0x746872u));
     uint32_t id = sd_log_known(l, key), process;
@@ -308,11 +313,27 @@ static void put_sample(const struct sd_scribe *s, struct sd_log *l,
     e->values[SD_SAMPLE_METRIC_CPU] = (int64_t)m->cpu_ns;
 }
 
+/* For a thread of this process, and the processes that it comes from. */
+static size_t tracks_room(const struct sd_tree *t, size_t member)
+{
+    size_t room = TRACK_ROOM;
+    int n = 0;
+
+    for (; member != SIZE_MAX && n < ANCESTORS_MAX;
+         member = t->members[member].parent) {
+        const char *command = t->members[member].command;
+
+        room += TRACK_ROOM + (command ? SD_ROOM_STRING(strlen(command)) : 0);
+        n++;
+    }
+    return room;
+}
+
 static bool write_sample(struct sd_scribe *s, struct sd_log *l,
                          const struct sd_scribe_memo *m)
 {
     const size_t room = sizeof(struct sd_rec_sample) + 64 + SD_ROOM_SHAPE +
-                        (ANCESTORS_MAX + 2) * TRACK_ROOM;
+                        tracks_room(s->tree, m->who.member);
     int i;
 
     for (i = 0; i < N_TRIES; i++) {

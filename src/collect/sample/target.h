@@ -113,12 +113,13 @@ void sd_target_free(struct sd_target *t, const struct sd_listener *listener);
 /* Looks for its Python once, and says with a sentence why there is none. */
 int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
                      struct sd_round *round);
+/* Looks for a Python when that is due; `serial` is another when there is a new one. */
+void sd_target_try(struct sd_target *t, struct sd_round *round);
 /* One look at each thread, told to the listener.  The state says when it has ended. */
 void sd_target_round(struct sd_target *t, struct sd_round *round);
 
-/* The rest is for target_round.c.  Looks for a Python when that is due; then forgets
- * what was known of one; or that the process has ended. */
-void sd_target_try(struct sd_target *t, struct sd_round *round);
+/* The rest is for target_round.c.  Forgets what was known of a Python; or that the
+ * process has ended. */
 void sd_target_forget(struct sd_target *t, const struct sd_listener *listener);
 void sd_target_end(struct sd_target *t, const struct sd_listener *listener);
 /* What is due now and then: the list of threads, their names. */

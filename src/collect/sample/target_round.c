@@ -423,8 +423,6 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
     size_t i;
     int rc;
 
-    if (t->state == SD_TARGET_WAITS)
-        sd_target_try(t, round);
     if (t->state != SD_TARGET_RUNS)
         return;
     rc = sd_target_keep_up(t, round);

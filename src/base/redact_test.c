@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/redact.h"
+#include "base/redact.h"
 
 #include <stdio.h>
 #include <string.h>

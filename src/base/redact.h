@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_REDACT_H
-#define SD_CLI_REDACT_H
+#ifndef SD_BASE_REDACT_H
+#define SD_BASE_REDACT_H
 /* redact: a command line without its secrets.
  *
  * A capture is sent to colleagues and pasted into issues, and the command that made

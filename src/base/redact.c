@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/redact.h"
+#include "base/redact.h"
 
 #include <ctype.h>
 #include <string.h>
