@@ -9,72 +9,28 @@ the package index and its checksum compared.  tests/integration_test.py of it ru
 by test.  Its remaining tests call its library from Rust; what they state about its scripts
 (names, lines, threads, processes) is stated here again, of `dump --json` and `record`.
 """
-import hashlib
-import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import tarfile
 import time
-import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from fetched import download, unpack_tests
 from helpers import PYTHON, SONDE, Skip, between, clean_env, equal, need, run, run_tests, wait_for
 
 VERSION = "0.4.3"
 SHA256 = "65ac4319f8c20dcd1e2ea219935c6b4fd98179b0b7faf59181eae2680a85fad4"
-ASK_PIP = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
-KEPT = os.path.join(os.environ.get("SONDE_BUILD") or os.path.dirname(SONDE), "fetched")
 
 
 # ---- the source package, and sonde under another name
 
 
-def ask(address):
-    with urllib.request.urlopen(address, timeout=30) as answer:
-        return answer.read()
-
-
-def index():
-    """Where pip would look."""
-    named = os.environ.get("PIP_INDEX_URL") or run([PYTHON, "-c", ASK_PIP]).out
-    return named.strip().rstrip("/")
-
-
-def download():
-    """The bytes of the source package, from the index, or from where an earlier run put them."""
-    name = "py_spy-%s.tar.gz" % VERSION
-    kept = os.path.join(KEPT, name)
-    if os.path.exists(kept):
-        with open(kept, "rb") as f:
-            return f.read()
-    try:
-        page = ask("%s/py-spy/" % index()).decode()
-        raw = ask(re.search(r'href="([^"#]*/%s)[#"]' % re.escape(name), page).group(1))
-    except (OSError, ValueError, AttributeError) as why:
-        raise Skip("py-spy %s cannot be fetched: %s" % (VERSION, why))
-    equal(hashlib.sha256(raw).hexdigest(), SHA256, "checksum of %s" % name)
-    os.makedirs(KEPT, exist_ok=True)
-    with open(kept + ".part%d" % os.getpid(), "wb") as f:
-        f.write(raw)
-    os.replace(f.name, kept)
-    return raw
-
-
 def unpack(folder):
     """Writes py-spy's tests into the folder and gives their path."""
-    start = "py_spy-%s/tests/" % VERSION
-    with tarfile.open(fileobj=io.BytesIO(download())) as package:
-        for member in package.getmembers():
-            if member.isfile() and member.name.startswith(start) and ".." not in member.name:
-                path = os.path.join(folder, "tests", member.name[len(start):])
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "wb") as f:
-                    f.write(package.extractfile(member).read())
-    return os.path.join(folder, "tests")
+    return unpack_tests(folder, download("py-spy", "py_spy-%s.tar.gz" % VERSION, SHA256), "py_spy-%s/tests/" % VERSION)
 
 
 def as_py_spy(folder):

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+"""cProfile, as sonde.compat.cProfile."""
+import _sonde_alias
+
+_sonde_alias.become(globals())

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""The folder of `sonde compat-path` in interpreters that sonde has an extension for, and in those that it has none for."""
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, PYTHON, clean_env, contains, equal, run, run_tests, write  # noqa: E402
+
+
+def stripped_alias(folder):
+    """The folder of compat-path in a package without any extension."""
+    package = os.path.join(folder, "site", "sonde")
+    shutil.copytree(os.path.join(PACKAGE_PATH, "sonde"), package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    return os.path.join(package, "_alias")
+
+
+ASKS_WHOSE = """\
+import sys, cProfile, pstats, profile, _lsprof
+print([m.__name__ for m in (cProfile, pstats, profile, _lsprof)], "sonde" in sys.modules, "_alias" in cProfile.__file__)
+cProfile.run("len([])")
+"""
+
+
+def others():
+    """Interpreters that sonde has no extension for, as far as there are any."""
+    root = os.path.join(os.path.expanduser("~"), ".pyenv", "versions")
+    names = sorted(os.listdir(root)) if os.path.isdir(root) else []
+    return [os.path.join(root, name, "bin", "python") for name in names if re.match(r"2\.7|3\.[67]\.", name)]
+
+
+def test_without_an_extension_the_interpreter_keeps_its_own(folder):
+    alias = stripped_alias(folder)
+    path = write(folder, "asks.py", ASKS_WHOSE)
+    for python in [PYTHON] + others():
+        result = run([python, path], cwd=folder, env=clean_env(PYTHONPATH=alias))
+        equal(result.err, "", "stderr of %s" % python)
+        contains(result.out, "['cProfile', 'pstats', 'profile', '_lsprof']")
+        contains(result.out, "False")
+        assert "True" not in result.out, result.out
+        contains(result.out, "{len}" if "2.7" in python else "{built-in method builtins.len}")
+        result = run([python, "-m", "cProfile", "-s", "name", path], cwd=folder, env=clean_env(PYTHONPATH=alias))
+        equal((result.status, result.err), (0, ""), "cProfile of %s" % python)
+        contains(result.out, "Ordered by: function name")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
