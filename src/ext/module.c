@@ -15,6 +15,7 @@
 #include "collect/session.h"
 #include "ext/given.h"
 #include "ext/interval.h"
+#include "ext/profile.h"
 #include "ext/section.h"
 #include "process/usage.h"
 #include "sonde.h"
@@ -385,7 +386,10 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
         if (!ext->views[i])
             return -1;
     }
-    if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each)
+    ext->profile = make_type(capsule, &sd_profile_spec);
+    ext->lsprof = make_type(capsule, &sd_lsprof_spec);
+    if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
+        !ext->profile || !ext->lsprof || sd_profile_make_entries(ext) < 0)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
                     offsetof(struct sd_profiler, weakrefs));
@@ -413,6 +417,14 @@ static int add_names(PyObject *module, struct sd_ext *ext)
             return -1;
     }
     return PyModule_AddObjectRef(module, "Profiler", (PyObject *)ext->profiler) < 0 ||
+                   PyModule_AddObjectRef(module, "Profile", (PyObject *)ext->profile) <
+                       0 ||
+                   PyModule_AddObjectRef(module, "LsprofProfiler",
+                                         (PyObject *)ext->lsprof) < 0 ||
+                   PyModule_AddObjectRef(module, "profiler_entry",
+                                         (PyObject *)ext->entry) < 0 ||
+                   PyModule_AddObjectRef(module, "profiler_subentry",
+                                         (PyObject *)ext->subentry) < 0 ||
                    PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
                ? -1
                : 0;
@@ -460,6 +472,10 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->nest);
     Py_VISIT(ext->quiet);
     Py_VISIT(ext->each);
+    Py_VISIT(ext->profile);
+    Py_VISIT(ext->lsprof);
+    Py_VISIT(ext->entry);
+    Py_VISIT(ext->subentry);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
     Py_VISIT(ext->quiet_one);
@@ -488,6 +504,10 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->nest);
     Py_CLEAR(ext->quiet);
     Py_CLEAR(ext->each);
+    Py_CLEAR(ext->profile);
+    Py_CLEAR(ext->lsprof);
+    Py_CLEAR(ext->entry);
+    Py_CLEAR(ext->subentry);
     return 0;
 }
 

@@ -47,6 +47,10 @@ void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
 void sd_calls_leave_others(uintptr_t frame);
 void sd_calls_suspend(uintptr_t frame); /* of coroutines; generators just leave */
 
+/* The C function that runs, if it is `from`, is known as `to` in the calling thread:
+ * what a session calls itself by while it ends.  Keys as below. */
+void sd_calls_rename_c(const void *from, const void *to, const void *callable);
+
 /* Does any session follow the calling thread? */
 bool sd_calls_follows(void);
 /* The call in `frame`, which was told of last, ended before its first instruction. */

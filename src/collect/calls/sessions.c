@@ -358,6 +358,30 @@ void sd_calls_never_ran(uintptr_t frame)
         sd_call_tree_undo(th->trees[i], frame);
 }
 
+static void rename_top(struct sd_call_tree *t, uint64_t from, uint64_t to,
+                       const void *callable)
+{
+    struct sd_call_entry was = *t->top, *e;
+
+    if (t->top == t->stack || was.cell->key != from)
+        return;
+    sd_call_tree_undo(t, was.frame);
+    e = sd_call_tree_enter(t, to, callable, was.frame,
+                           was.frame & ~(uintptr_t)SD_FRAME_TAGS);
+    if (e) {
+        e->start = was.start;
+        e->cpu_start = was.cpu_start;
+    }
+}
+
+void sd_calls_rename_c(const void *from, const void *to, const void *callable)
+{
+    struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n; i++)
+        rename_top(th->trees[i], sd_calls_c_key(from), sd_calls_c_key(to), callable);
+}
+
 void sd_calls_untraced(uint64_t from, uint64_t to)
 {
     pthread_mutex_lock(&calls.lock);

@@ -538,11 +538,12 @@ void sd_call_tree_each_open(const struct sd_call_tree *t,
                                          uint64_t ticks),
                             void *of)
 {
-    uint64_t now = sd_call_tree_now(t);
+    /* A user's clock is not asked by who only looks. */
+    uint64_t now = t->timer ? 0 : sd_ticks_now(t->clock);
 
     for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
         if (!is_folded(e))
-            tell(of, e->cell, now - e->start);
+            tell(of, e->cell, t->timer ? 0 : now - e->start);
     for (size_t i = 0; i < t->n_parked; i++)
         for (size_t k = 0; k < t->parked[i].n; k++)
             if (!is_folded(&t->parked[i].entries[k]))

@@ -355,7 +355,8 @@ TEST(open_calls_are_told_to_who_looks)
     enter(&w, 'x', 11, 0);
     w.now += 3;
     sd_call_tree_each_open(w.tree, count_open, sums);
-    CHECK(sums[0] == 2 && sums[1] == 5);
+    /* What waits has told its time; what runs would have to ask the user's clock. */
+    CHECK(sums[0] == 2 && sums[1] == 2);
     sd_call_tree_free(w.tree);
 }
 

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/profile.h"
+
+#include <marshal.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* --- A user's own clock ---------------------------------------------------------- */
+
+/* What the timer returned, in ticks: integers of `timeunit`, else nanoseconds. */
+static uint64_t ticks_of(const struct sd_profile *p, PyObject *time)
+{
+    double seconds;
+
+    if (p->timeunit > 0)
+        return (uint64_t)PyLong_AsLongLong(time);
+    seconds = PyFloat_AsDouble(time);
+    return seconds > -9e9 && seconds < 9e9 ? (uint64_t)(int64_t)(seconds * 1e9) : 0;
+}
+
+/* A timer that fails tells so where nobody can catch it, and the time is 0. */
+static uint64_t read_timer(void *of)
+{
+    struct sd_profile *p = of;
+    struct sd_raised raised = sd_raised_take();
+    PyObject *time;
+    uint64_t ticks = 0;
+
+    p->is_in_timer = true;
+    time = PyObject_CallObject(p->timer, NULL);
+    p->is_in_timer = false;
+    if (time)
+        ticks = ticks_of(p, time);
+    if (PyErr_Occurred()) {
+        PyErr_WriteUnraisable(p->timer);
+        ticks = 0;
+    }
+    Py_XDECREF(time);
+    sd_raised_give_back(raised);
+    return ticks;
+}
+
+static bool refuses(const struct sd_profile *p, const char *what)
+{
+    if (!p->session) {
+        PyErr_SetString(PyExc_RuntimeError, "the profiler was not initialized");
+        return true;
+    }
+    if (p->is_in_timer)
+        PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
+    return p->is_in_timer;
+}
+
+/* --- On and off ------------------------------------------------------------------ */
+
+/* cProfile is one of a kind where there is monitoring: another one is refused. */
+static int take_tool(struct sd_profile *p)
+{
+#if SD_HAS_MONITORING
+    PyObject *monitoring = PySys_GetObject("monitoring"), *done;
+
+    if (!monitoring)
+        return 0;
+    done = PyObject_CallMethod(monitoring, "use_tool_id", "is", 2, "cProfile");
+    if (!done) {
+        PyErr_SetString(PyExc_ValueError, "Another profiling tool is already active");
+        return -1;
+    }
+    Py_DECREF(done);
+    p->has_tool = true;
+#else
+    (void)p;
+#endif
+    return 0;
+}
+
+static void give_tool_back(struct sd_profile *p)
+{
+    PyObject *monitoring = p->has_tool ? PySys_GetObject("monitoring") : NULL, *done;
+
+    p->has_tool = false;
+    if (!monitoring)
+        return;
+    done = PyObject_CallMethod(monitoring, "free_tool_id", "i", 2);
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+
+static unsigned events_of(const struct sd_profile *p)
+{
+    return SD_CALLS_PYTHON | (p->switches & SD_PROFILE_BUILTINS ? SD_CALLS_C : 0) |
+           (p->follows_all ? SD_CALLS_ALL : 0);
+}
+
+static int start(struct sd_profile *p)
+{
+    int rc;
+
+    p->session->wish.events = events_of(p);
+    rc = sd_calls_session_start(p->session);
+    if (rc == 0)
+        rc = sd_calls_listen(sd_calls_wanted());
+    if (rc == 0)
+        return 0;
+    sd_calls_session_stop(p->session);
+    sd_calls_listen(sd_calls_wanted());
+    sd_ext_raise(rc);
+    return -1;
+}
+
+static void stop(struct sd_profile *p)
+{
+    if (!p->is_enabled)
+        return;
+    p->is_enabled = false;
+    sd_calls_session_stop(p->session);
+    sd_calls_listen(sd_calls_wanted());
+    give_tool_back(p);
+}
+
+static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int on)
+{
+    if (on >= 0)
+        p->switches = (p->switches & ~(unsigned)which) | (on ? (unsigned)which : 0);
+}
+
+static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "subcalls", "builtins", NULL };
+    struct sd_profile *p = (struct sd_profile *)self;
+    int subcalls = -1, builtins = -1; /* as the constructor said */
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:enable", names, &subcalls,
+                                     &builtins) ||
+        refuses(p, "enable"))
+        return NULL;
+    if (p->is_one_of_a_kind && take_tool(p) < 0)
+        return NULL;
+    set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
+    set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    if (start(p) < 0) {
+        give_tool_back(p);
+        return NULL;
+    }
+    p->is_enabled = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_disable(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (refuses((struct sd_profile *)self, "disable"))
+        return NULL;
+    stop((struct sd_profile *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_clear(PyObject *self, PyObject *unused)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    int rc;
+
+    (void)unused;
+    if (refuses(p, "clear"))
+        return NULL;
+    rc = sd_calls_session_clear(p->session);
+    sd_calls_names_release(&p->names);
+    if (rc < 0)
+        return sd_ext_raise(rc);
+    Py_RETURN_NONE;
+}
+
+/* --- with ------------------------------------------------------------------------ */
+
+static PyObject *profile_enter(PyObject *self, PyObject *unused)
+{
+    PyObject *nothing = PyTuple_New(0), *done = NULL;
+
+    (void)unused;
+    if (nothing)
+        done = profile_enable(self, nothing, NULL);
+    Py_XDECREF(nothing);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    return Py_NewRef(self);
+}
+
+static PyMethodDef profile_methods[];
+enum { AT_DISABLE, AT_EXIT }; /* in profile_methods */
+
+/* Seen from inside, __exit__ is disable(): its row is the one that cProfile has, too.
+ */
+static PyObject *profile_exit(PyObject *self, PyObject *args)
+{
+    struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
+    PyObject *disable;
+
+    (void)args;
+    if (!ext || refuses((struct sd_profile *)self, "disable"))
+        return NULL;
+    disable = PyObject_GetAttrString((PyObject *)ext->profile, "disable");
+    if (!disable)
+        return NULL;
+    sd_calls_rename_c(&profile_methods[AT_EXIT], &profile_methods[AT_DISABLE], disable);
+    Py_DECREF(disable);
+    stop((struct sd_profile *)self);
+    Py_RETURN_NONE;
+}
+
+/* --- Results --------------------------------------------------------------------- */
+
+static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "bias", "thread", "cpu", NULL };
+    struct sd_profile_look look = { .thread = -1 };
+    PyObject *bias = Py_None, *thread = Py_None;
+    int is_cpu = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOp:getstats", names, &bias,
+                                     &thread, &is_cpu) ||
+        refuses((struct sd_profile *)self, "read"))
+        return NULL;
+    look.is_cpu = is_cpu;
+    look.has_bias = bias != Py_None;
+    if (look.has_bias)
+        look.bias = PyFloat_AsDouble(bias);
+    if (thread != Py_None)
+        look.thread = (int)PyLong_AsLong(thread);
+    if (PyErr_Occurred())
+        return NULL;
+    return sd_profile_getstats((struct sd_profile *)self, &look);
+}
+
+static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyObject *stats;
+
+    (void)unused;
+    if (refuses(p, "read"))
+        return NULL;
+    stats = sd_profile_as_stats(p);
+    if (!stats)
+        return NULL;
+    Py_XSETREF(p->stats, stats);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_create(PyObject *self, PyObject *unused)
+{
+    if (refuses((struct sd_profile *)self, "disable"))
+        return NULL;
+    stop((struct sd_profile *)self);
+    return profile_snapshot(self, unused);
+}
+
+static int write_file(PyObject *path, PyObject *bytes)
+{
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "wb") : NULL;
+    PyObject *done = file ? PyObject_CallMethod(file, "write", "O", bytes) : NULL;
+    PyObject *closed = NULL;
+
+    if (file) { /* the first exception is the one to tell */
+        struct sd_raised raised = sd_raised_take();
+
+        closed = PyObject_CallMethod(file, "close", NULL);
+        if (!done)
+            PyErr_Clear();
+        if (!done)
+            sd_raised_give_back(raised);
+    }
+    Py_XDECREF(io);
+    Py_XDECREF(file);
+    Py_XDECREF(done);
+    Py_XDECREF(closed);
+    return done && closed ? 0 : -1;
+}
+
+static PyObject *profile_dump(PyObject *self, PyObject *path)
+{
+    PyObject *done = profile_create(self, NULL), *bytes = NULL;
+
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    bytes = PyMarshal_WriteObjectToString(((struct sd_profile *)self)->stats,
+                                          Py_MARSHAL_VERSION);
+    if (!bytes || write_file(path, bytes) < 0) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    Py_DECREF(bytes);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_threads(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return refuses((struct sd_profile *)self, "read")
+               ? NULL
+               : sd_profile_threads((struct sd_profile *)self);
+}
+
+/* --- The type -------------------------------------------------------------------- */
+
+static int make_session(struct sd_profile *p)
+{
+    struct sd_calls_wish wish = { .events = events_of(p),
+                                  .has_cpu = p->has_cpu,
+                                  .timer = p->timer ? read_timer : NULL,
+                                  .of = p,
+                                  .names = { sd_calls_define, &p->names } };
+    int rc;
+
+    sd_calls_session_free(p->session);
+    p->session = NULL;
+    sd_calls_names_release(&p->names);
+    rc = sd_calls_session_new(&wish, &p->session);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
+static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "timer", "timeunit", "subcalls",   "builtins", "threads",
+                             "cpu",   "raw",      "signatures", NULL };
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL;
+    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0;
+    double timeunit = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppO", names, &timer, &unit,
+                                     &subcalls, &builtins, &threads, &cpu, &raw,
+                                     &signatures))
+        return -1;
+    if (unit != Py_None)
+        timeunit = PyFloat_AsDouble(unit);
+    if (PyErr_Occurred())
+        return -1;
+    if (p->session && refuses(p, "initialize"))
+        return -1;
+    stop(p);
+    Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
+    p->timeunit = timeunit;
+    p->switches = 0;
+    set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
+    set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    p->follows_all = threads;
+    p->has_cpu = cpu;
+    p->is_raw = raw;
+    return make_session(p);
+}
+
+static PyObject *lsprof_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *self = PyType_GenericNew(type, args, kwargs);
+
+    if (self)
+        ((struct sd_profile *)self)->is_one_of_a_kind = true;
+    return self;
+}
+
+static int profile_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+
+    SD_VISIT_TYPE(self);
+    Py_VISIT(p->timer);
+    Py_VISIT(p->stats);
+    return 0;
+}
+
+/* While it runs, its timer is needed. */
+static int profile_clear_refs(PyObject *self)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+
+    stop(p);
+    if (p->session)
+        p->session->wish.timer = NULL;
+    Py_CLEAR(p->timer);
+    Py_CLEAR(p->stats);
+    return 0;
+}
+
+static void profile_dealloc(PyObject *self)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    struct sd_raised raised = sd_raised_take();
+
+    PyObject_GC_UnTrack(self);
+    profile_clear_refs(self);
+    sd_calls_session_free(p->session);
+    sd_calls_names_release(&p->names);
+    sd_raised_give_back(raised);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+
+static PyMethodDef profile_methods[] = {
+    [AT_DISABLE] = { "disable", profile_disable, METH_NOARGS,
+                     "disable()\n--\n\nStops collecting; what is open ends here." },
+    [AT_EXIT] = { "__exit__", profile_exit, METH_VARARGS, NULL },
+    { "__enter__", profile_enter, METH_NOARGS, NULL },
+    { "enable", WITH_KEYWORDS(profile_enable), METH_VARARGS | METH_KEYWORDS,
+      "enable(subcalls=True, builtins=True)\n--\n\nStarts collecting, in this thread "
+      "or "
+      "in all.  With subcalls, numbers of each\nfunction are kept apart by caller; "
+      "with "
+      "builtins, C functions have rows of their\nown." },
+    { "clear", profile_clear, METH_NOARGS,
+      "clear()\n--\n\nForgets all that was collected." },
+    { "getstats", WITH_KEYWORDS(profile_getstats), METH_VARARGS | METH_KEYWORDS,
+      "getstats(*, bias=None, thread=None, cpu=False)\n--\n\nA list of profiler_entry, "
+      "one for each function: code, callcount, reccallcount,\ntotaltime, inlinetime "
+      "and "
+      "calls, a list of profiler_subentry or None." },
+    { "snapshot_stats", profile_snapshot, METH_NOARGS,
+      "snapshot_stats()\n--\n\nPuts what was collected so far into the attribute "
+      "`stats`, as pstats wants it." },
+    { "create_stats", profile_create, METH_NOARGS,
+      "create_stats()\n--\n\nStops collecting, and puts it into the attribute "
+      "`stats`." },
+    { "dump_stats", profile_dump, METH_O,
+      "dump_stats(file)\n--\n\nStops collecting, and writes a file that pstats "
+      "reads." },
+    { "threads", profile_threads, METH_NOARGS,
+      "threads()\n--\n\nThe threads that were followed: (ident, native id, seconds "
+      "followed, CPU seconds)." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyMemberDef profile_members[] = {
+    { "stats", T_OBJECT_EX, offsetof(struct sd_profile, stats), 0,
+      "What create_stats() made: {(file, line, name): (primitive calls, calls, own "
+      "time, "
+      "total time, callers)}" },
+    { NULL, 0, 0, 0, NULL },
+};
+
+PyDoc_STRVAR(
+    profile_doc,
+    "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, "
+    "threads=False, cpu=False, raw=False, signatures=True)\n--\n\n"
+    "Counts and times every call.\n\n"
+    "The clock is the processor's own, or `timer`: a function that returns "
+    "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
+    "the thread that calls\nenable() is followed.  `cpu` measures CPU time, "
+    "too.  Times are without the cost\nof tracing unless `raw` asks for all.  "
+    "`signatures` is accepted and has no effect\nyet.");
+
+static PyType_Slot profile_slots[] = {
+    { Py_tp_doc, (void *)profile_doc },
+    { Py_tp_new, PyType_GenericNew },
+    { Py_tp_init, profile_init },
+    { Py_tp_traverse, profile_traverse },
+    { Py_tp_clear, profile_clear_refs },
+    { Py_tp_dealloc, profile_dealloc },
+    { Py_tp_methods, profile_methods },
+    { Py_tp_members, profile_members },
+    { 0, NULL },
+};
+
+PyType_Spec sd_profile_spec = {
+    .name = "sonde.Profile",
+    .basicsize = sizeof(struct sd_profile),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = profile_slots,
+};
+
+static PyType_Slot lsprof_slots[] = {
+    { Py_tp_doc, (void *)profile_doc },
+    { Py_tp_new, lsprof_new },
+    { Py_tp_init, profile_init },
+    { Py_tp_traverse, profile_traverse },
+    { Py_tp_clear, profile_clear_refs },
+    { Py_tp_dealloc, profile_dealloc },
+    { Py_tp_methods, profile_methods },
+    { Py_tp_members, profile_members },
+    { 0, NULL },
+};
+
+PyType_Spec sd_lsprof_spec = {
+    .name = "_lsprof.Profiler",
+    .basicsize = sizeof(struct sd_profile),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = lsprof_slots,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_PROFILE_H
+#define SD_EXT_PROFILE_H
+/* profile: `_sonde.Profile`, every call counted and timed as cProfile.Profile does; and
+ * `_sonde.LsprofProfiler`, the same with the manners of _lsprof.Profiler (one at a
+ * time, under the tool id of profilers), for sonde.compat. */
+#include "ext/ext.h"
+
+#include "collect/calls/names.h"
+#include "collect/calls/sessions.h"
+
+struct sd_calls;
+struct sd_node;
+
+enum sd_profile_switch { /* what the constructor and enable() switch on */
+                         SD_PROFILE_SUBCALLS = 1,
+                         SD_PROFILE_BUILTINS = 2,
+};
+
+struct sd_profile {
+    PyObject_HEAD struct sd_calls_session *session; /* owned; NULL until __init__ */
+    struct sd_calls_names names;
+    PyObject *timer;   /* a callable, or NULL: ticks; owned */
+    PyObject *stats;   /* what snapshot_stats made, or NULL; owned */
+    double timeunit;   /* seconds of one unit of the timer's integers; 0: seconds */
+    unsigned switches; /* enum sd_profile_switch */
+    bool follows_all;  /* every thread */
+    bool has_cpu;      /* CPU time, too */
+    bool is_raw;       /* times as measured, the cost of tracing in them */
+    bool is_enabled;
+    bool is_in_timer;      /* the user's clock runs: nothing may be changed under it */
+    bool is_one_of_a_kind; /* as cProfile is, where there is monitoring */
+    bool has_tool;         /* tool id 2 is ours, as cProfile's */
+};
+
+extern PyType_Spec sd_profile_spec, sd_lsprof_spec;
+/* Makes profiler_entry and profiler_subentry.  -1 with an exception. */
+int sd_profile_make_entries(struct sd_ext *ext);
+
+/* --- profile_stats.c: the numbers of a Profile as Python objects */
+
+struct sd_profile_look { /* how they are wanted */
+    int thread;          /* only of this one of threads(); -1: all together */
+    bool is_cpu;         /* of the CPU clock */
+    bool has_bias;       /* subtract this for each event, whatever comes of it */
+    double bias;         /* in units of the timer */
+};
+
+/* A list of profiler_entry; NULL with an exception. */
+PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look);
+/* pstats' dictionary. */
+PyObject *sd_profile_as_stats(struct sd_profile *p);
+/* [(ident, tid, seconds followed, CPU seconds)] */
+PyObject *sd_profile_threads(struct sd_profile *p);
+#endif

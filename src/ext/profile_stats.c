@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+/* profile_stats: what a Profile has counted, as Python objects.
+ *
+ * Making an object may run a collection of garbage, hence any code, hence calls that
+ * are counted while we read.  So the trees are copied first, and the functions held. */
+#include "ext/profile.h"
+
+#include <string.h>
+
+#include "analyse/calls.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/call_nodes.h"
+
+struct numbers {           /* all zero is a released one */
+    struct sd_node *nodes; /* of all trees asked for; owned */
+    size_t n_nodes;
+    PyObject **functions; /* code objects and names; owned, with a reference each */
+    size_t n_functions, cap;
+    struct sd_table by_key; /* a function's number */
+    struct sd_calls sums;
+    double seconds; /* of a tick */
+};
+
+static void release(struct numbers *m)
+{
+    for (size_t i = 0; i < m->n_functions; i++)
+        Py_XDECREF(m->functions[i]);
+    sd_free(m->functions);
+    sd_free(m->nodes);
+    sd_table_release(&m->by_key);
+    sd_calls_release(&m->sums);
+    memset(m, 0, sizeof *m);
+}
+
+/* --- Copying the trees ----------------------------------------------------------- */
+
+static int number_of(struct numbers *m, const struct sd_profile *p, uint64_t key,
+                     uint32_t *out)
+{
+    PyObject **grown;
+    uint64_t known;
+
+    if (!sd_table_get(&m->by_key, key, &known)) {
+        grown = sd_grow_array(m->functions, &m->cap, m->n_functions + 1, sizeof *grown);
+        if (!grown)
+            return sd_no_memory();
+        m->functions = grown;
+        known = m->n_functions;
+        if (sd_table_put(&m->by_key, key, known) < 0)
+            return sd_no_memory();
+        grown[m->n_functions++] = Py_XNewRef(sd_calls_function(&p->names, key));
+    }
+    *out = (uint32_t)known;
+    return 0;
+}
+
+struct open_calls {
+    struct sd_node *nodes; /* of the tree */
+    const struct sd_call_tree *tree;
+    bool is_cpu;
+};
+
+/* What runs is not counted yet, but the time so far is: its callees' is. */
+static void leave_out(void *of, const struct sd_call_cell *cell, uint64_t ticks)
+{
+    struct open_calls *o = of;
+    struct sd_node *node = &o->nodes[sd_cells_index(o->tree->table, cell)];
+
+    node->calls -= node->calls > 0;
+    node->inclusive += o->is_cpu ? 0 : (int64_t)ticks;
+}
+
+static int copy_tree(struct numbers *m, const struct sd_profile *p,
+                     const struct sd_call_tree *t, bool is_cpu)
+{
+    uint32_t n = sd_cells_n(t->table), first = (uint32_t)m->n_nodes;
+    struct open_calls open = { m->nodes + first, t, is_cpu };
+    int rc = 0;
+
+    m->nodes[first] = (struct sd_node){ .parent = SD_NO_NODE };
+    for (uint32_t i = 1; rc == 0 && i < n; i++) {
+        const struct sd_call_cell *c = sd_cells_at(t->table, i);
+        struct sd_node *node = &m->nodes[first + i];
+
+        *node = (struct sd_node){ .parent = first + c->parent,
+                                  .calls = c->calls,
+                                  .inclusive = (int64_t)(is_cpu ? c->cpu_ns : c->ticks),
+                                  .is_c = c->key & 1 };
+        rc = number_of(m, p, c->key, &node->function);
+    }
+    m->n_nodes += n;
+    if (rc == 0)
+        sd_call_tree_each_open(t, leave_out, &open);
+    return rc;
+}
+
+static int copy_trees(struct numbers *m, const struct sd_profile *p,
+                      const struct sd_profile_look *look)
+{
+    const struct sd_calls_session *s = p->session;
+    size_t n = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < s->n_trees; i++)
+        n += sd_cells_n(s->trees[i]->table);
+    m->nodes = sd_alloc((n + 1) * sizeof *m->nodes);
+    if (!m->nodes)
+        return sd_no_memory();
+    for (size_t i = 0; rc == 0 && i < s->n_trees; i++)
+        if (look->thread < 0 || (size_t)look->thread == i)
+            rc = copy_tree(m, p, s->trees[i], look->is_cpu);
+    return rc;
+}
+
+/* --- From nodes to numbers ------------------------------------------------------- */
+
+static double seconds_of_tick(const struct sd_profile *p)
+{
+    struct sd_ticks_pair first = sd_calls_first_pair(),
+                         now = sd_ticks_pair(p->session->clock);
+
+    if (p->timer)
+        return p->timeunit > 0 ? p->timeunit : 1e-9;
+    return sd_ticks_ns(p->session->clock, &first, &now) * 1e-9;
+}
+
+/* What is subtracted: the cost of tracing, or what the user says. */
+static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *look,
+                    double seconds, struct sd_trace_cost *cost)
+{
+    const struct sd_call_costs *known = &p->session->costs;
+    uint64_t bias;
+
+    if (look->has_bias) {
+        bias = look->bias > 0 ? (uint64_t)(look->bias / seconds * 1024) : 0;
+        *cost = (struct sd_trace_cost){ bias, bias, bias, bias, true };
+        return true;
+    }
+    *cost = (struct sd_trace_cost){ known->python_inside, known->python_outside,
+                                    known->c_inside, known->c_outside, false };
+    return !p->timer && !p->is_raw && !look->is_cpu;
+}
+
+static int derive(struct sd_profile *p, const struct sd_profile_look *look,
+                  struct numbers *m)
+{
+    struct sd_trace_cost cost;
+    int rc;
+
+    memset(m, 0, sizeof *m);
+    m->seconds = seconds_of_tick(p);
+    rc = copy_trees(m, p, look);
+    if (rc == 0)
+        rc = sd_nodes_settle(m->nodes, m->n_nodes,
+                             cost_of(p, look, m->seconds, &cost) ? &cost : NULL, NULL);
+    if (rc == 0)
+        rc = sd_calls_derive(m->nodes, m->n_nodes, m->n_functions, &m->sums);
+    if (look->is_cpu)
+        m->seconds = 1e-9;
+    if (rc < 0) {
+        release(m);
+        sd_ext_raise(rc);
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- getstats -------------------------------------------------------------------- */
+
+static PyStructSequence_Field entry_fields[] = {
+    { "code", "code object or built-in function name" },
+    { "callcount", "how many times this was called" },
+    { "reccallcount", "how many times called recursively" },
+    { "totaltime", "total time in this entry" },
+    { "inlinetime", "inline time in this entry (not in subcalls)" },
+    { "calls", "details of the calls" },
+    { NULL, NULL },
+};
+
+static PyStructSequence_Field subentry_fields[] = {
+    { "code", "called code object or built-in function name" },
+    { "callcount", "how many times this is called" },
+    { "reccallcount", "how many times this is called recursively" },
+    { "totaltime", "total time spent in this call" },
+    { "inlinetime", "inline time (not in further subcalls)" },
+    { NULL, NULL },
+};
+
+int sd_profile_make_entries(struct sd_ext *ext)
+{
+    static PyStructSequence_Desc entry = { "_lsprof.profiler_entry", NULL, entry_fields,
+                                           6 };
+    static PyStructSequence_Desc subentry = { "_lsprof.profiler_subentry", NULL,
+                                              subentry_fields, 5 };
+
+    ext->entry = PyStructSequence_NewType(&entry);
+    ext->subentry = PyStructSequence_NewType(&subentry);
+    return ext->entry && ext->subentry ? 0 : -1;
+}
+
+/* A function without an object is what found no place of its own. */
+static PyObject *shown(const struct numbers *m, uint32_t function)
+{
+    PyObject *o = m->functions[function];
+
+    return o ? Py_NewRef(o) : PyUnicode_FromString(SD_CALLS_OTHER);
+}
+
+/* `calls` becomes the entry's; NULL: a subentry. */
+static PyObject *make_entry(PyTypeObject *type, const struct numbers *m,
+                            uint32_t function, const struct sd_calls_sum *sum,
+                            PyObject *calls)
+{
+    PyObject *entry = PyStructSequence_New(type);
+    PyObject *items[] = {
+        shown(m, function),
+        PyLong_FromUnsignedLongLong(sum->calls),
+        PyLong_FromUnsignedLongLong(sum->calls - sum->primitive),
+        PyFloat_FromDouble((double)sum->total * m->seconds),
+        PyFloat_FromDouble((double)sum->own * m->seconds),
+        calls,
+    };
+    int n = calls ? 6 : 5;
+    bool is_whole = entry != NULL;
+
+    for (int i = 0; i < n; i++)
+        is_whole = is_whole && items[i];
+    for (int i = 0; i < n; i++)
+        if (is_whole)
+            PyStructSequence_SetItem(entry, i, items[i]);
+        else
+            Py_XDECREF(items[i]);
+    if (!is_whole)
+        Py_CLEAR(entry);
+    return entry;
+}
+
+static int append(PyObject *list, PyObject *item)
+{
+    int rc = item ? PyList_Append(list, item) : -1;
+
+    Py_XDECREF(item);
+    return rc;
+}
+
+/* The lists of what each function called: one for each, or NULL. */
+static int list_callees(struct sd_ext *ext, const struct numbers *m, PyObject **lists)
+{
+    for (size_t i = 0; i < m->sums.n_edges; i++) {
+        const struct sd_calls_edge *e = &m->sums.edges[i];
+
+        if (e->sum.calls == 0)
+            continue;
+        if (!lists[e->caller])
+            lists[e->caller] = PyList_New(0);
+        if (!lists[e->caller] ||
+            append(lists[e->caller],
+                   make_entry(ext->subentry, m, e->callee, &e->sum, NULL)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *list_entries(struct sd_ext *ext, const struct numbers *m,
+                              PyObject **callees)
+{
+    PyObject *entries = PyList_New(0);
+
+    for (uint32_t i = 0; entries && i < m->n_functions; i++) {
+        PyObject *calls;
+
+        if (m->sums.functions[i].calls == 0)
+            continue;
+        calls = callees[i] ? callees[i] : Py_NewRef(Py_None);
+        callees[i] = NULL;
+        if (append(entries,
+                   make_entry(ext->entry, m, i, &m->sums.functions[i], calls)) < 0)
+            Py_CLEAR(entries);
+    }
+    return entries;
+}
+
+PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look)
+{
+    struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
+    PyObject *entries = NULL, **callees;
+    struct numbers m;
+
+    if (!ext || derive(p, look, &m) < 0)
+        return NULL;
+    callees = sd_zalloc((m.n_functions + 1) * sizeof *callees);
+    if (!callees)
+        PyErr_NoMemory();
+    else if (!(p->switches & SD_PROFILE_SUBCALLS) ||
+             list_callees(ext, &m, callees) == 0)
+        entries = list_entries(ext, &m, callees);
+    for (size_t i = 0; callees && i < m.n_functions; i++)
+        Py_XDECREF(callees[i]);
+    sd_free(callees);
+    release(&m);
+    return entries;
+}
+
+/* --- stats ----------------------------------------------------------------------- */
+
+/* pstats' key of a function: file, line, name. */
+static PyObject *label(const struct numbers *m, uint32_t function)
+{
+    PyObject *o = m->functions[function];
+
+    if (o && PyCode_Check(o))
+        return Py_BuildValue("OiO", ((PyCodeObject *)o)->co_filename,
+                             ((PyCodeObject *)o)->co_firstlineno,
+                             ((PyCodeObject *)o)->co_name);
+    return Py_BuildValue("siN", "~", 0, shown(m, function));
+}
+
+/* What stands under the key already is added to `sum`: functions that are the same to
+ * pstats.  `is_caller`: its tuple has the two counts the other way round. */
+static int add_known(PyObject *known, bool is_caller, double numbers[4])
+{
+    for (int i = 0; known && i < 4; i++) {
+        int at = is_caller && i < 2 ? 1 - i : i;
+
+        numbers[at] += PyFloat_AsDouble(PyTuple_GET_ITEM(known, i));
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static void as_numbers(const struct sd_calls_sum *sum, double seconds, double out[4])
+{
+    out[0] = (double)sum->primitive;
+    out[1] = (double)sum->calls;
+    out[2] = (double)sum->own * seconds;
+    out[3] = (double)sum->total * seconds;
+}
+
+static int put_function(PyObject *stats, PyObject *key, const struct sd_calls_sum *sum,
+                        double seconds)
+{
+    PyObject *known = PyDict_GetItemWithError(stats, key), *callers, *value;
+    double n[4];
+    int rc;
+
+    as_numbers(sum, seconds, n);
+    if (PyErr_Occurred() || add_known(known, false, n) < 0)
+        return -1;
+    callers = known ? Py_NewRef(PyTuple_GET_ITEM(known, 4)) : PyDict_New();
+    value = callers ? Py_BuildValue("LLddN", (long long)n[0], (long long)n[1], n[2],
+                                    n[3], callers)
+                    : NULL;
+    rc = value ? PyDict_SetItem(stats, key, value) : -1;
+    Py_XDECREF(value);
+    return rc;
+}
+
+static int put_caller(PyObject *stats, PyObject *callee, PyObject *caller,
+                      const struct sd_calls_sum *sum, double seconds)
+{
+    PyObject *entry = PyDict_GetItemWithError(stats, callee);
+    PyObject *callers = entry ? PyTuple_GET_ITEM(entry, 4) : NULL, *known, *value;
+    double n[4];
+    int rc;
+
+    if (!callers)
+        return PyErr_Occurred() ? -1 : 0;
+    known = PyDict_GetItemWithError(callers, caller);
+    as_numbers(sum, seconds, n);
+    if (PyErr_Occurred() || add_known(known, true, n) < 0)
+        return -1;
+    value = Py_BuildValue("LLdd", (long long)n[1], (long long)n[0], n[2], n[3]);
+    rc = value ? PyDict_SetItem(callers, caller, value) : -1;
+    Py_XDECREF(value);
+    return rc;
+}
+
+static int fill_stats(PyObject *stats, const struct numbers *m, PyObject **keys,
+                      bool has_callers)
+{
+    for (uint32_t i = 0; i < m->n_functions; i++) {
+        const struct sd_calls_sum *sum = &m->sums.functions[i];
+
+        keys[i] = label(m, i);
+        if (!keys[i] ||
+            (sum->calls && put_function(stats, keys[i], sum, m->seconds) < 0))
+            return -1;
+    }
+    for (size_t i = 0; has_callers && i < m->sums.n_edges; i++) {
+        const struct sd_calls_edge *e = &m->sums.edges[i];
+
+        if (e->sum.calls && put_caller(stats, keys[e->callee], keys[e->caller], &e->sum,
+                                       m->seconds) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+PyObject *sd_profile_as_stats(struct sd_profile *p)
+{
+    static const struct sd_profile_look all = { .thread = -1 };
+    PyObject *stats = PyDict_New(), **keys;
+    struct numbers m;
+
+    if (!stats || derive(p, &all, &m) < 0) {
+        Py_XDECREF(stats);
+        return NULL;
+    }
+    keys = sd_zalloc((m.n_functions + 1) * sizeof *keys);
+    if (!keys)
+        PyErr_NoMemory();
+    if (!keys || fill_stats(stats, &m, keys, p->switches & SD_PROFILE_SUBCALLS) < 0)
+        Py_CLEAR(stats);
+    for (size_t i = 0; keys && i < m.n_functions; i++)
+        Py_XDECREF(keys[i]);
+    sd_free(keys);
+    release(&m);
+    return stats;
+}
+
+/* --- threads --------------------------------------------------------------------- */
+
+/* CPU time of what the thread's root called. */
+static double cpu_seconds(const struct sd_call_tree *t)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 1; i < sd_cells_n(t->table); i++) {
+        const struct sd_call_cell *c = sd_cells_at(t->table, i);
+
+        if (c->parent == 0)
+            sum += c->cpu_ns;
+    }
+    return (double)sum * 1e-9;
+}
+
+PyObject *sd_profile_threads(struct sd_profile *p)
+{
+    double seconds = seconds_of_tick(p);
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = 0; list && i < p->session->n_trees; i++) {
+        struct sd_call_tree *t = p->session->trees[i];
+        uint64_t ticks = sd_call_tree_root(t)->traced;
+
+        if (t->is_followed && !t->timer)
+            ticks += sd_call_tree_now(t) - t->began;
+        if (append(list, Py_BuildValue("KIdd", (unsigned long long)t->ident, t->tid,
+                                       (double)ticks * seconds, cpu_seconds(t))) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
