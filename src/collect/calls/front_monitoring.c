@@ -411,10 +411,4 @@ int sd_calls_listen(unsigned events)
     sd_raised_give_back(raised);
     return rc;
 }
-#else
-/* Until the interpreter's own front is there. */
-__attribute__((weak)) int sd_calls_listen(unsigned events)
-{
-    return events ? sd_fail(SD_ELACKS, "calls cannot be followed in this Python") : 0;
-}
 #endif

@@ -167,9 +167,9 @@ static void remember(struct sd_call_cell *parent, struct sd_call_cell *child)
     parent->last_child = (int32_t)(child - parent);
 }
 
-struct sd_call_cell *sd_call_tree_find(struct sd_call_tree *t,
-                                       struct sd_call_cell *parent, uint64_t key,
-                                       const void *what)
+/* The child of `parent` for this function; NULL: there is no cell for it. */
+static struct sd_call_cell *find(struct sd_call_tree *t, struct sd_call_cell *parent,
+                                 uint64_t key, const void *what)
 {
     struct sd_call_cell *cell =
         slot_of(t->slots, t->n_slots, hash_of(parent, key), key)->cell;
@@ -191,8 +191,8 @@ static struct sd_call_entry *outer_of(struct sd_call_tree *t, uint64_t key)
     return NULL;
 }
 
-struct sd_call_entry *sd_call_tree_fold(struct sd_call_tree *t, uint64_t key,
-                                        uintptr_t frame)
+/* Puts a call without a cell of its own on the stack, which has room for it. */
+static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_t frame)
 {
     struct sd_call_entry *outer = outer_of(t, key), *e = t->top + 1;
     struct sd_call_cell *other;
@@ -202,7 +202,7 @@ struct sd_call_entry *sd_call_tree_fold(struct sd_call_tree *t, uint64_t key,
         e->cell = outer->cell;
         e->cell->calls++;
         sd_call_tree_root(t)->folded++;
-    } else if ((other = sd_call_tree_find(t, t->top->cell, OTHER_KEY, NULL))) {
+    } else if ((other = find(t, t->top->cell, OTHER_KEY, NULL))) {
         e->cell = other;
         e->frame = frame;
         other->calls++;
@@ -360,7 +360,9 @@ static struct sd_call_entry *entry_with(struct sd_call_tree *t, uintptr_t frame)
     return NULL;
 }
 
-struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below)
+/* Brings the stack to where `below` is on top and there is room for one more; NULL when
+ * there is none. */
+static struct sd_call_entry *bring_together(struct sd_call_tree *t, uintptr_t below)
 {
     struct sd_call_entry *e;
 
@@ -378,6 +380,26 @@ struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below)
         t->stack->frame = below | SD_FRAME_BASE;
     }
     return has_room(t, 1) ? t->top : NULL;
+}
+
+struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
+                                                const void *what, uintptr_t frame,
+                                                uintptr_t below)
+{
+    struct sd_call_entry *top = bring_together(t, below);
+    struct sd_call_cell *cell;
+
+    if (!top)
+        return NULL;
+    cell = find(t, top->cell, key, what);
+    if (!cell)
+        return fold(t, key, frame);
+    top++;
+    top->cell = cell;
+    top->frame = frame;
+    cell->calls++;
+    t->top = top;
+    return top;
 }
 
 /* The entry that this end belongs to, on top; NULL: it began before we followed. */

@@ -93,62 +93,53 @@ static inline struct sd_call_cell *sd_call_cell_at(struct sd_call_cell *from,
     return from + (ptrdiff_t)distance;
 }
 
-/* Not inlined, and rare.  NULL: there is no cell for it. */
-struct sd_call_cell *sd_call_tree_find(struct sd_call_tree *t,
-                                       struct sd_call_cell *parent, uint64_t key,
-                                       const void *what);
-/* Puts a call without a cell of its own on the stack, which has room for it. */
-struct sd_call_entry *sd_call_tree_fold(struct sd_call_tree *t, uint64_t key,
-                                        uintptr_t frame);
-/* Brings the stack to where `below` is on top and there is room for one more; NULL when
- * there is none. */
-struct sd_call_entry *sd_call_tree_sync(struct sd_call_tree *t, uintptr_t below);
+/* Not inlined, and rare. */
+struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
+                                                const void *what, uintptr_t frame,
+                                                uintptr_t below);
 void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
                                uint64_t cpu);
 
-/* hot: the child of `parent` for this function.  A cell that has no child yet points to
- * the root, whose key is no function's. */
-static inline struct sd_call_cell *sd_call_tree_child(struct sd_call_tree *t,
-                                                      struct sd_call_cell *parent,
-                                                      uint64_t key, const void *what)
-{
-    struct sd_call_cell *child = sd_call_cell_at(parent, parent->last_child);
-
-    if (__builtin_expect(child->key == key, 1))
-        return child;
-    child = sd_call_cell_at(child, child->next);
-    if (__builtin_expect(child->key == key, 1)) {
-        parent->last_child = (int32_t)(child - parent);
-        return child;
-    }
-    return sd_call_tree_find(t, parent, key, what);
-}
-
 /* hot: a call begins in `frame`, which was called from `below` (0: from none).  The
  * entry is on the stack and counted; the caller reads the clock last, into `start`.
- * NULL: no memory, and the call is not followed. */
-static inline struct sd_call_entry *sd_call_tree_enter(struct sd_call_tree *t,
-                                                       uint64_t key, const void *what,
-                                                       uintptr_t frame, uintptr_t below)
+ *
+ * NULL: it is not the usual case, in which the function is one of the two that were
+ * likely to be called; nothing has changed, and sd_call_tree_enter does the rest.  A
+ * cell that has no child yet points to the root, whose key is no function's. */
+static inline struct sd_call_entry *
+sd_call_tree_try(struct sd_call_tree *t, uint64_t key, uintptr_t frame, uintptr_t below)
 {
     struct sd_call_entry *top = t->top;
-    struct sd_call_cell *cell;
+    struct sd_call_cell *parent = top->cell;
+    struct sd_call_cell *cell = sd_call_cell_at(parent, parent->last_child);
 
     if (__builtin_expect(
-            (top->frame & ~(uintptr_t)SD_FRAME_TAGS) != below || top == t->last, 0)) {
-        top = sd_call_tree_sync(t, below);
-        if (!top)
+            (top->frame & ~(uintptr_t)SD_FRAME_TAGS) != below || top == t->last, 0))
+        return NULL;
+    if (__builtin_expect(cell->key != key, 0)) {
+        cell = sd_call_cell_at(cell, cell->next);
+        if (__builtin_expect(cell->key != key, 0))
             return NULL;
+        parent->last_child = (int32_t)(cell - parent);
     }
-    cell = sd_call_tree_child(t, top->cell, key, what);
-    if (__builtin_expect(!cell, 0))
-        return sd_call_tree_fold(t, key, frame);
     top++;
     top->cell = cell;
     top->frame = frame;
     cell->calls++;
     t->top = top;
     return top;
+}
+
+/* hot: the same in every case.  NULL: no memory, and the call is not followed. */
+static inline struct sd_call_entry *sd_call_tree_enter(struct sd_call_tree *t,
+                                                       uint64_t key, const void *what,
+                                                       uintptr_t frame, uintptr_t below)
+{
+    struct sd_call_entry *e = sd_call_tree_try(t, key, frame, below);
+
+    if (__builtin_expect(e != NULL, 1))
+        return e;
+    return sd_call_tree_enter_slowly(t, key, what, frame, below);
 }
 
 /* hot: the call in `frame` (tagged, of a C function) ended at `now`. */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/front_profile.h"
+
+#include "cpython/compat.h"
+#include "cpython/compat_eval.h"
+
+#if !SD_HAS_MONITORING
+#include "base/mem.h"
+#include "collect/calls/front.h"
+
+/* What a program had set in a thread before us. */
+struct kept {
+    PyThreadState *ts; /* compared only, and by its id: threads end */
+    uint64_t id;
+    Py_tracefunc function;
+    PyObject *object; /* owned */
+};
+
+/* With the interpreter's lock held. */
+static struct {
+    struct kept *kept; /* owned */
+    size_t n_kept, cap_kept;
+    PyObject *object; /* borrowed: what sys.getprofile() gives */
+    bool is_for_all;
+} state;
+
+/* --- Events ----------------------------------------------------------------------- */
+
+static inline void enter(PyFrameObject *f)
+{
+    sd_live_frame *live = sd_profiled_live(f);
+    PyCodeObject *code = sd_live_code(live);
+
+    if (__builtin_expect(sd_live_is_generators(live) && !sd_profiled_begins(f), 0))
+        sd_calls_resume((uintptr_t)code, code, (uintptr_t)live, sd_profiled_below(f));
+    else
+        sd_calls_enter((uintptr_t)code, code, (uintptr_t)live, sd_profiled_below(f));
+}
+
+static inline void leave(PyFrameObject *f)
+{
+    enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
+    sd_live_frame *live = sd_profiled_live(f);
+
+    if (__builtin_expect(sd_live_is_generators(live), 0) &&
+        sd_live_code(live)->co_flags & CAN_WAIT && sd_live_is_suspended(live))
+        sd_calls_suspend((uintptr_t)live);
+    else
+        sd_calls_leave((uintptr_t)live);
+}
+
+/* What is called is always such a function: of a method the interpreter makes one for
+ * us. */
+static inline bool is_c_function(PyObject *o)
+{
+    return __builtin_expect(Py_TYPE(o) == &PyCFunction_Type, 1) || PyCFunction_Check(o);
+}
+
+static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg);
+
+/* The thread is followed no more, and nobody could tell it so from outside. */
+static void stop_hearing(void)
+{
+    if (!sd_calls_follows() && !state.is_for_all)
+        sd_front_profile_off(SD_PROFILE_THREAD);
+}
+
+/* hot: every call and return. */
+static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
+{
+    (void)object;
+    if (__builtin_expect(!sd_calls_only, 0))
+        stop_hearing();
+    switch (what) {
+    case PyTrace_CALL:
+        enter(f);
+        break;
+    case PyTrace_RETURN:
+        leave(f);
+        break;
+    case PyTrace_C_CALL:
+        if (is_c_function(arg))
+            sd_calls_enter_c(((PyCFunctionObject *)arg)->m_ml, arg,
+                             sd_profiled_frame(f));
+        break;
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+        if (is_c_function(arg))
+            sd_calls_leave_c(sd_profiled_frame(f));
+        break;
+    }
+    return 0;
+}
+
+/* --- Threads ---------------------------------------------------------------------- */
+
+/* Without memory it is not put back. */
+static void keep(PyThreadState *ts)
+{
+    struct kept *grown;
+
+    if (!ts->c_profilefunc)
+        return;
+    grown = sd_grow_array(state.kept, &state.cap_kept, state.n_kept + 1, sizeof *grown);
+    if (!grown)
+        return;
+    state.kept = grown;
+    state.kept[state.n_kept++] = (struct kept){
+        .ts = ts,
+        .id = ts->id,
+        .function = ts->c_profilefunc,
+        .object = Py_XNewRef(ts->c_profileobj),
+    };
+}
+
+/* What the thread had before, out of the list; nothing when it had none. */
+static struct kept take_kept(const PyThreadState *ts)
+{
+    for (size_t i = 0; i < state.n_kept; i++) {
+        struct kept found = state.kept[i];
+
+        if (found.ts != ts || found.id != ts->id)
+            continue;
+        state.kept[i] = state.kept[--state.n_kept];
+        return found;
+    }
+    return (struct kept){ 0 };
+}
+
+/* Of threads that ended with us. */
+static void drop_kept(void)
+{
+    while (state.n_kept) {
+        PyObject *object = state.kept[--state.n_kept].object;
+
+        Py_XDECREF(object);
+    }
+}
+
+static void put_back(PyThreadState *ts)
+{
+    struct kept before = { 0 };
+
+    if (ts->c_profilefunc != profile)
+        return;
+    before = take_kept(ts);
+    sd_profile_put(ts, before.function, before.object);
+    Py_XDECREF(before.object);
+}
+
+void sd_front_profile_arm(PyThreadState *ts)
+{
+    if (__builtin_expect(!ts->c_profilefunc, 0))
+        sd_profile_put(ts, profile, state.object);
+}
+
+/* In the thread that asks, as under cProfile, ours takes the place of what the program
+ * had; in the others it respects it. */
+void sd_front_profile_on(enum sd_profile_scope scope)
+{
+    PyThreadState *self = PyThreadState_Get();
+
+    state.is_for_all = scope == SD_PROFILE_ALL;
+    if (self->c_profilefunc != profile) {
+        keep(self);
+        sd_profile_put(self, profile, state.object);
+    } else if (self->c_profileobj != state.object) {
+        sd_profile_put(self, profile, state.object);
+    }
+    if (scope == SD_PROFILE_THREAD)
+        return;
+    for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
+         ts = PyThreadState_Next(ts))
+        sd_front_profile_arm(ts);
+}
+
+void sd_front_profile_off(enum sd_profile_scope scope)
+{
+    PyThreadState *self = PyThreadState_Get();
+
+    if (scope == SD_PROFILE_THREAD) {
+        put_back(self);
+        return;
+    }
+    state.is_for_all = false;
+    for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
+         ts = PyThreadState_Next(ts))
+        put_back(ts);
+    drop_kept();
+}
+
+void sd_calls_profile_is(PyObject *object) { state.object = object; }
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_FRONT_PROFILE_H
+#define SD_CALLS_FRONT_PROFILE_H
+/* front_profile: calls of Python and of C functions in CPython 3.8 to 3.11, heard
+ * through the profile function, as cProfile does.
+ *
+ * Only it hears of C functions.  It hears of Python's as well, and is then the only
+ * front: the eval-frame function would count them twice.  Each thread has its own, with
+ * sys.setprofile as its public face:
+ *   - what a program had set before is put back at the end;
+ *   - what a program sets later stands, as it does under cProfile; the thread is not
+ *     traced from then on, which is told, and again once it sets None. */
+#include "cpython/compat.h"
+
+/* In this thread, or in all threads of the interpreter that run; those that start later
+ * are armed by the eval-frame function at their first frame. */
+enum sd_profile_scope { SD_PROFILE_THREAD, SD_PROFILE_ALL };
+void sd_front_profile_on(enum sd_profile_scope scope);
+void sd_front_profile_off(enum sd_profile_scope scope);
+
+/* hot: this thread has the profile function from now on, if nothing else is set. */
+void sd_front_profile_arm(PyThreadState *ts);
+
+/* What sys.getprofile() gives in threads that are armed from now on: the object that
+ * profiles, borrowed until this is called with another or NULL. */
+void sd_calls_profile_is(PyObject *object);
+#endif

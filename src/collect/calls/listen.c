@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* listen: which front hears, in CPython 3.8 to 3.11. */
+#include "cpython/compat.h"
+
+#if !SD_HAS_MONITORING
+#include "base/error.h"
+#include "collect/calls/front.h"
+#include "collect/calls/front_eval.h"
+#include "collect/calls/front_profile.h"
+
+/* With C functions the profile function hears all; the eval-frame function then only
+ * finds the threads that start later. */
+static int listen_with_c(bool is_for_all)
+{
+    int rc = sd_front_eval_set(is_for_all ? SD_EVAL_THREADS : SD_EVAL_OFF);
+
+    if (rc < 0)
+        return rc;
+    if (is_for_all)
+        sd_front_profile_on(SD_PROFILE_ALL);
+    else if (sd_calls_follows())
+        sd_front_profile_on(SD_PROFILE_THREAD);
+    else
+        sd_front_profile_off(SD_PROFILE_THREAD);
+    return 0;
+}
+
+int sd_calls_listen(unsigned events)
+{
+    if (events & SD_CALLS_BOUNDED)
+        return sd_fail(SD_ELACKS, "bounded overhead needs sys.monitoring, which Python "
+                                  "3.12 and later have");
+    if (events & SD_CALLS_C)
+        return listen_with_c(events & SD_CALLS_ALL);
+    sd_front_profile_off(SD_PROFILE_ALL);
+    return sd_front_eval_set(events & SD_CALLS_PYTHON ? SD_EVAL_CALLS : SD_EVAL_OFF);
+}
+#endif

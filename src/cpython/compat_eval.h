@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CPYTHON_COMPAT_EVAL_H
+#define SD_CPYTHON_COMPAT_EVAL_H
+/* compat_eval: the eval loop of CPython 3.8 to 3.11, as one sees it who is called for
+ * every frame: by the eval-frame function (PEP 523) or by a profile function.
+ *
+ * Later versions have sys.monitoring and need none of this.  All of it wants the
+ * interpreter's lock. */
+#include "cpython/compat.h"
+
+#if !SD_HAS_MONITORING
+#include <frameobject.h>
+#include <opcode.h>
+
+#define Py_BUILD_CORE 1
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#endif
+#include <internal/pycore_pystate.h>
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#endif
+#undef Py_BUILD_CORE
+
+/* --- A frame that runs ----------------------------------------------------------- */
+
+#if PY_VERSION_HEX >= 0x030b0000
+typedef struct _PyInterpreterFrame sd_live_frame;
+#else
+typedef PyFrameObject sd_live_frame;
+#endif
+
+static inline PyCodeObject *sd_live_code(const sd_live_frame *f) { return f->f_code; }
+
+/* The frame that runs, seen from the eval-frame function: the one that called. */
+static inline uintptr_t sd_live_below(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)ts->cframe->current_frame;
+#else
+    return (uintptr_t)ts->frame;
+#endif
+}
+
+/* Does the frame belong to a generator, coroutine or asynchronous generator? */
+static inline bool sd_live_is_generators(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->owner == FRAME_OWNED_BY_GENERATOR;
+#else
+    return f->f_gen != NULL;
+#endif
+}
+
+/* 3.11 calls the function first in a frame that only makes the generator; that is not
+ * yet a call of it. */
+static inline bool sd_live_makes_generator(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (f->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+           f->owner != FRAME_OWNED_BY_GENERATOR;
+#else
+    (void)f;
+    return false;
+#endif
+}
+
+/* Neither of the two. */
+static inline bool sd_live_is_plain(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return !(f->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR));
+#else
+    return !f->f_gen;
+#endif
+}
+
+/* No instruction of the frame has run. */
+static inline bool sd_live_is_untouched(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->prev_instr < _PyCode_CODE(f->f_code);
+#else
+    return f->f_lasti == -1;
+#endif
+}
+
+/* Where the frame stands; compared before and after, never followed. */
+static inline uintptr_t sd_live_position(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)f->prev_instr;
+#else
+    return (uintptr_t)(unsigned)f->f_lasti;
+#endif
+}
+
+/* Of a generator's frame: it begins, instead of going on. */
+static inline bool sd_live_begins(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return sd_live_is_untouched(f) || _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
+#else
+    return sd_live_is_untouched(f);
+#endif
+}
+
+/* Of a generator's frame that has just left the eval loop: it will go on. */
+static inline bool sd_live_is_suspended(sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return _PyFrame_GetGenerator(f)->gi_frame_state == FRAME_SUSPENDED;
+#elif PY_VERSION_HEX >= 0x030a0000
+    return f->f_state == FRAME_SUSPENDED;
+#else
+    return f->f_stacktop != NULL;
+#endif
+}
+
+/* --- The eval-frame function ------------------------------------------------------ */
+
+/* What an eval-frame function takes, and how it is handed on. */
+#if PY_VERSION_HEX >= 0x03090000
+#define SD_EVAL_PARAMETERS PyThreadState *ts, sd_live_frame *f, int raises
+#define SD_EVAL_THREAD(ts) ((void)0)
+#define SD_EVAL_CALL(function, ts, f, raises) ((function)((ts), (f), (raises)))
+#else
+#define SD_EVAL_PARAMETERS sd_live_frame *f, int raises
+#define SD_EVAL_THREAD(ts) PyThreadState *ts = _PyThreadState_GET()
+#define SD_EVAL_CALL(function, ts, f, raises) ((function)((f), (raises)))
+#endif
+
+/* Where the interpreter keeps it. */
+static inline _PyFrameEvalFunction *sd_eval_slot(PyInterpreterState *interp)
+{
+    return &interp->eval_frame;
+}
+
+/* What stands there when it is nobody's. */
+#if PY_VERSION_HEX >= 0x030b0000
+#define SD_EVAL_NOBODY ((_PyFrameEvalFunction)NULL)
+#else
+#define SD_EVAL_NOBODY ((_PyFrameEvalFunction)_PyEval_EvalFrameDefault)
+#endif
+
+static inline PyInterpreterState *sd_interpreter_now(void)
+{
+    return _PyThreadState_GET()->interp;
+}
+
+/* Has this interpreter not ended? */
+static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
+{
+    PyInterpreterState *at = PyInterpreterState_Head();
+
+    while (at && at != interp)
+        at = PyInterpreterState_Next(at);
+    return at != NULL;
+}
+
+/* --- The profile function --------------------------------------------------------- */
+
+/* The frame of a profile function's frame object, and the one that called it. */
+static inline uintptr_t sd_profiled_frame(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)f->f_frame;
+#else
+    return (uintptr_t)f;
+#endif
+}
+
+static inline uintptr_t sd_profiled_below(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)f->f_frame->previous;
+#else
+    return (uintptr_t)f->f_back;
+#endif
+}
+
+static inline sd_live_frame *sd_profiled_live(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->f_frame;
+#else
+    return f;
+#endif
+}
+
+/* Of a generator's frame, at the profile function's CALL: it begins.  3.11 has already
+ * come to its RESUME, whose argument tells what it goes on from; a frame that is thrown
+ * into has not. */
+static inline bool sd_profiled_begins(PyFrameObject *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    _Py_CODEUNIT at = *f->f_frame->prev_instr;
+
+    return (_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) &&
+           _Py_OPARG(at) == 0;
+#else
+    return sd_live_is_untouched(f);
+#endif
+}
+
+/* Sets the profile function of any thread of this interpreter; the public call knows
+ * only the current one, and tells audit hooks, which are the program's code. */
+static inline void sd_profile_put(PyThreadState *ts, Py_tracefunc function,
+                                  PyObject *object)
+{
+    PyObject *old = ts->c_profileobj;
+
+    Py_XINCREF(object);
+    ts->c_profilefunc = NULL;
+    ts->c_profileobj = object;
+    ts->c_profilefunc = function;
+#if PY_VERSION_HEX >= 0x030b0000
+    ts->cframe->use_tracing =
+        ts->tracing == 0 && (function || ts->c_tracefunc) ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030a0000
+    ts->cframe->use_tracing = function || ts->c_tracefunc;
+#else
+    ts->use_tracing = function || ts->c_tracefunc;
+#endif
+    Py_XDECREF(old);
+}
+#endif
+#endif
