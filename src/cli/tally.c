@@ -138,7 +138,7 @@ static uint32_t row_of(struct sd_tally *t, const struct sd_told *told, size_t i)
     if (!*slot) {
         row = sd_tally_function(t, code->name,
                                 *code->qualname ? code->qualname : code->name,
-                                code->filename, code->first_line);
+                                code->path, code->first_line);
         *slot = row == NO_ROW ? 0 : row + 1;
     }
     return *slot - 1;

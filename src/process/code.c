@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/code.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpython/text.h"
+#include "process/source_path.h"
 
 enum {
     N_HEADER = 1024,     /* code_size of every version is at most this */
@@ -205,6 +207,27 @@ static int read_contents(struct sd_codes *c, const struct sd_remote *r,
     return rc;
 }
 
+/* Functions of a file come one after the other, so the last one is remembered. */
+static int find_path(struct sd_codes *c, const struct sd_remote *r,
+                     struct sd_code *code)
+{
+    char path[PATH_MAX];
+    uint32_t id;
+    int rc;
+
+    if (code->filename != c->file) {
+        c->file = c->file_path = code->filename;
+        if (sd_source_path(r->pid, code->filename, path, sizeof path)) {
+            rc = sd_intern(&c->names, path, strlen(path), &id);
+            if (rc < 0)
+                return rc;
+            c->file_path = c->names.items[id].p;
+        }
+    }
+    code->path = c->file_path;
+    return 0;
+}
+
 static uint32_t frame_bytes(const struct sd_layout *l, const uint8_t *header)
 {
     if (l->frames_style == SD_FRAMES_OBJECTS)
@@ -250,10 +273,12 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
                               .local_names = word(d.header, l->code_local_names),
                               .name = "",
                               .qualname = "",
-                              .filename = "" };
+                              .filename = "",
+                              .path = "" };
     take_stamp(l, d.header, code->stamp);
     *out = code;
-    return read_contents(c, r, l, &d, code);
+    rc = read_contents(c, r, l, &d, code);
+    return rc < 0 ? rc : find_path(c, r, code);
 }
 
 /* --- The table ------------------------------------------------------------------- */

@@ -38,7 +38,8 @@ struct sd_code {
         n_args;           /* entries of frame_locals; arguments of any kind of them */
     uint64_t local_names; /* address of the tuple of their names */
     const char *name, *qualname, *filename; /* UTF-8; qualname "" where there is none */
-    bool is_retired;                        /* another object has its address now */
+    const char *path;    /* the file by its absolute path, where that is known */
+    bool is_retired;     /* another object has its address now */
     uint64_t checked_ns; /* sd_codes.now_ns when it was last read or compared */
 
     /* code.c's own: */
@@ -66,6 +67,7 @@ struct sd_codes {               /* all zero is a fresh one */
     size_t n, cap;
     struct sd_arena arena; /* everything the codes hold */
     struct sd_intern names;
+    const char *file, *file_path; /* the last one that was looked for, in `names` */
     uint64_t now_ns; /* set by the owner; any clock that only goes forward */
 };
 

@@ -186,6 +186,37 @@ def test_processes_have_their_names_and_commands(folder):
     assert "sh" in names and "sonde" not in names, names
 
 
+TWO_NAMES = """
+import sys, time
+import lib
+own = {}
+exec(compile(open("lib.py").read(), "lib.py", "exec"), own)
+gone = {}
+exec(compile(open("lib.py").read(), "gone.py", "exec"), gone)
+end = time.time() + 0.6
+while time.time() < end:
+    lib.spin()
+    own["spin"]()
+    gone["spin"]()
+"""
+LIB = """
+def spin():
+    for i in range(20000):
+        pass
+"""
+
+
+def test_a_file_under_a_relative_name_is_the_same(folder):
+    """One row for a function of lib.py, whoever names the file; a file that is not there stays as it is."""
+    write(folder, "lib.py", LIB)
+    write(folder, "two.py", TWO_NAMES)
+    result = sonde("record", "-o", "x.sonde", "--", PYTHON, "two.py", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    rows = json.loads(sonde("report", "--json", "x.sonde", cwd=folder).out)["functions"]
+    equal(sorted(row["file"] for row in rows if row["function"] == "spin"),
+          sorted([os.path.join(os.path.realpath(folder), "lib.py"), "gone.py"]), "files of spin")
+
+
 def test_kill_of_sonde(folder):
     """The program runs on, and what was seen is there."""
     with Server(folder) as server:

@@ -158,8 +158,7 @@ static size_t site_room(const struct sd_scribe_node *x)
     if (!code)
         return SD_ROOM_SITE + SD_ROOM_STRING(16);
     return SD_ROOM_SITE + SD_ROOM_STRING(strlen(code->name)) +
-           SD_ROOM_STRING(strlen(code->qualname)) +
-           SD_ROOM_STRING(strlen(code->filename));
+           SD_ROOM_STRING(strlen(code->qualname)) + SD_ROOM_STRING(strlen(code->path));
 }
 
 static uint32_t define_native(struct sd_log *l, uint64_t key,
@@ -185,7 +184,7 @@ static uint32_t define_site(struct sd_log *l, const struct sd_scribe_node *x)
         return sd_log_define_function(l, key, 0, define_text(l, "[partial]"), 0, 0, 0);
     name = define_text(l, code->name);
     label = define_text(l, code->qualname);
-    file = define_text(l, code->filename);
+    file = define_text(l, code->path);
     return sd_log_define_function(l, key, 0, name, label, file,
                                   code->first_line > 0 ? (uint32_t)code->first_line
                                                        : 0);

@@ -53,6 +53,7 @@ static struct setting *set_up(void)
                                        .name = s->names[i],
                                        .qualname = "",
                                        .filename = "x.py",
+                                       .path = "x.py",
                                        .first_line = 1,
                                        .runs = s->runs,
                                        .n_runs = N_LINES };
