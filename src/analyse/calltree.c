@@ -37,8 +37,16 @@ struct maker {
     struct sd_triples callees;  /* function, line, 0 */
     struct sd_triples nodes;    /* parent, callee, 0 */
     uint32_t *node_of;          /* by stack */
+    bool *is_part;              /* by stack: of its caller's node */
+    bool is_mine;
     size_t cap_callees;
 };
+
+/* C functions are not told apart by where they stand; what stands for lost names is. */
+static const char *module_of_fileless(const struct sd_site *s)
+{
+    return s->is_native ? "built-in" : s->name;
+}
 
 static int find_functions(struct maker *m)
 {
@@ -51,6 +59,9 @@ static int find_functions(struct maker *m)
         const struct sd_site *s = &m->p->sites[i];
         struct function_key key = { s->name, s->file, s->line };
 
+        if (m->by == SD_CALLS_BY_MODULE)
+            key = (struct function_key){ s->file ? NULL : module_of_fileless(s),
+                                         s->file, 0 };
         rc = sd_intern(&m->functions, &key, sizeof key, &m->function_of[i]);
     }
     return rc;
@@ -91,26 +102,42 @@ static bool *mark_stacks(const struct sd_profile *p, const struct sd_stack_total
     return is_in;
 }
 
+/* A frame that is folded is no node of its own, but part of the one that called it. */
+static int find_node(struct maker *m, size_t i)
+{
+    const struct sd_stack *s = &m->p->stacks[i];
+    struct sd_triple key = { NONE, 0, 0 };
+    int rc = 0;
+
+    if (s->parent.at != NONE)
+        key.a = m->node_of[s->parent.at];
+    m->is_part[i] =
+        key.a != NONE && m->is_mine && sd_site_is_library(&m->p->sites[s->site.at]);
+    if (!m->is_part[i])
+        rc = callee_of(m, s, &key.b);
+    if (rc < 0)
+        return rc;
+    if (key.a != NONE && m->by == SD_CALLS_BY_MODULE)
+        m->is_part[i] |= m->nodes.items[key.a].b == key.b;
+    if (!m->is_part[i])
+        return sd_triples_add(&m->nodes, key, &m->node_of[i]);
+    m->node_of[i] = key.a;
+    return 0;
+}
+
 static int find_nodes(struct maker *m, const bool *is_in)
 {
     const struct sd_profile *p = m->p;
     int rc = 0;
 
     m->node_of = sd_alloc((p->n_stacks + 1) * sizeof *m->node_of);
-    if (!m->node_of)
+    m->is_part = sd_zalloc(p->n_stacks + 1);
+    if (!m->node_of || !m->is_part)
         return sd_no_memory();
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
-        const struct sd_stack *s = &p->stacks[i];
-        struct sd_triple key = { NONE, 0, 0 };
-
         m->node_of[i] = NONE;
-        if (!is_in[i])
-            continue;
-        if (s->parent.at != NONE)
-            key.a = m->node_of[s->parent.at];
-        rc = callee_of(m, s, &key.b);
-        if (rc == 0)
-            rc = sd_triples_add(&m->nodes, key, &m->node_of[i]);
+        if (is_in[i])
+            rc = find_node(m, i);
     }
     return rc;
 }
@@ -159,6 +186,19 @@ static int make_rows(struct sd_calltree *t)
                                                                     : sd_no_memory();
 }
 
+/* What is folded gives its time to its caller; it is no call of that one. */
+static void forget_counts(const struct sd_calltree *t, int64_t *row)
+{
+    static const char *const counts[] = { "calls", "starts" };
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        uint32_t k = sd_totals_metric(t->p, t->totals, counts[i]);
+
+        if (k != NONE)
+            row[k] = 0;
+    }
+}
+
 static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
 {
     struct sd_calltree *t = m->t;
@@ -171,6 +211,8 @@ static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
             continue;
         for (uint32_t k = 0; k < t->n_metrics; k++)
             row[k] = t->totals->values[k][i];
+        if (s->stack.at != NONE && m->is_part[s->stack.at])
+            forget_counts(t, row);
         add_row(t->all, row, t->n_metrics);
         if (s->stack.at != NONE)
             add_row(t->self + (size_t)m->node_of[s->stack.at] * t->n_metrics, row,
@@ -266,7 +308,7 @@ static int make(struct maker *m, const struct sd_sample_choice *choice)
 int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      enum sd_calls_by by, struct sd_calltree *out)
 {
-    struct maker m = { .t = out, .p = p, .by = by };
+    struct maker m = { .t = out, .p = p, .by = by, .is_mine = choice->is_mine };
     int rc;
 
     *out =
@@ -280,11 +322,33 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
     sd_arena_release(&m.arena);
     sd_free(m.function_of);
     sd_free(m.node_of);
+    sd_free(m.is_part);
     sd_triples_release(&m.callees);
     sd_triples_release(&m.nodes);
     if (rc < 0)
         sd_calltree_release(out);
     return rc;
+}
+
+/* A file of the standard library or of an installed package is known by its path from
+ * there, any other by its last part. */
+void sd_callee_module(struct sd_buf *to, const struct sd_site *s)
+{
+    const char *file = s->file ? sd_site_short_file(s) : module_of_fileless(s);
+    size_t n = strlen(file);
+
+    if (s->is_native || *file == '<' || *file == '[') {
+        bool is_frozen = n > 9 && strncmp(file, "<frozen ", 8) == 0;
+
+        sd_buf_add(to, is_frozen ? file + 8 : file, is_frozen ? n - 9 : n);
+        return;
+    }
+    if (n > 3 && strcmp(file + n - 3, ".py") == 0)
+        n -= 3;
+    if (n > 9 && strncmp(file + n - 9, "/__init__", 9) == 0)
+        n -= 9;
+    for (size_t i = 0; i < n; i++)
+        sd_buf_u8(to, file[i] == '/' && i > 0 ? '.' : (uint8_t)file[i]);
 }
 
 void sd_calltree_release(struct sd_calltree *t)

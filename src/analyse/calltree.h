@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_ANALYSE_CALLTREE_H
 #define SD_ANALYSE_CALLTREE_H
-/* calltree: the samples that were chosen, as one tree of calls.
+/* calltree: the samples, or the traced calls, that were chosen, as one tree of calls.
  *
  * The stacks of a profile tell lines apart; here those of one function (or one line)
  * under the same callers are one node.  Every amount is kept under every metric that
@@ -10,6 +10,7 @@
  * be thousands deep. */
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "profile/profile.h"
 
 /* Which samples count.  All zero: those of threads that did something. */
@@ -20,14 +21,17 @@ struct sd_sample_choice {
     bool is_gil_only;   /* only while the thread held the interpreter's lock */
     sd_track_id track;  /* only this one; used when has_track */
     bool has_track;
+    bool is_mine; /* library frames are folded into what called them; where nothing
+                     did, the outermost one stays */
 };
 
-enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE };
+enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE, SD_CALLS_BY_MODULE };
 
-/* A function: sites of one name, file and first line.  By line: one line of it. */
+/* A function: sites of one name, file and first line.  By line: one line of it.  By
+ * module: all functions of a file, and what they call in it is the module itself. */
 struct sd_callee {
     sd_site_id site; /* the first of its sites */
-    uint32_t line;   /* executed; 0 when by function */
+    uint32_t line;   /* executed; 0 when not by line */
 };
 
 struct sd_call_node {
@@ -59,6 +63,8 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
                      enum sd_calls_by by, struct sd_calltree *out);
 void sd_calltree_release(struct sd_calltree *t);
 
+/* Writes "json.decoder" or "train": how a module is called that is a file. */
+void sd_callee_module(struct sd_buf *to, const struct sd_site *s);
 /* Does this total of the profile count? */
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t);

@@ -29,19 +29,13 @@ struct label_key {
     uint64_t line, kind;
 };
 
-static bool is_library(const char *file)
-{
-    return strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
-           strstr(file, "/lib/python") || strncmp(file, "<frozen ", 8) == 0;
-}
-
 static enum sd_flame_kind kind_of(const struct sd_site *s)
 {
     if (s->is_native)
         return SD_FLAME_NATIVE;
     if (!s->file)
         return *s->name == '[' ? SD_FLAME_MARK : SD_FLAME_OWN;
-    return is_library(s->file) ? SD_FLAME_LIBRARY : SD_FLAME_OWN;
+    return sd_site_is_library(s) ? SD_FLAME_LIBRARY : SD_FLAME_OWN;
 }
 
 static int label_id(struct maker *m, const struct sd_flame_label *label, uint32_t *id)

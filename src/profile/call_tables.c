@@ -303,6 +303,8 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
                                    .c_inside = root.c_inside,
                                    .c_outside = root.c_outside };
     t->ns_per_tick = sd_decoder_ns_per_tick(d);
+    t->to_ns = d->last_clock_ns;
+    t->from_ns = d->first_clock_ns < t->to_ns ? d->first_clock_ns : t->to_ns;
     rc = take_memory(t);
     if (rc == 0)
         rc = define_metrics(t, d->grow);
@@ -363,6 +365,8 @@ bool sd_call_tables_next(struct sd_call_tables *t, struct sd_event *e)
                             .track = { t->track },
                             .site = SD_NO_SITE,
                             .stack = { t->stacks[i] },
+                            .from_ns = t->from_ns,
+                            .to_ns = t->to_ns,
                             .metrics = t->metrics,
                             .values = t->values,
                             .n_values = SD_CALLS_METRICS };

@@ -45,6 +45,7 @@ struct sd_call_tables {         /* all zero is a fresh one */
     int64_t *times, *tracing, *cpu_times; /* ns */
     uint32_t *stacks;
     uint32_t track;
+    uint64_t from_ns, to_ns; /* when it was traced */
     double ns_per_tick;
     size_t next; /* cell to hand out; 0: none */
     sd_metric_id metrics[SD_CALLS_METRICS];

@@ -5,63 +5,7 @@
 
 #include "base/error.h"
 #include "base/test.h"
-#include "profile/profile_testing.h"
-
-/* --- Tables made by hand */
-
-/* Definitions of a table of this stream, in its chunk `seq`; ids go on from the chunk
- * before. */
-static void begin_defs(struct sd_made *m, uint64_t stream, uint32_t seq)
-{
-    uint32_t next_id = m->next_id;
-
-    sd_made_chunk(m, stream, seq);
-    m->head.type = SD_CHUNK_DEFS;
-    m->next_id = seq == 1 ? 1 : next_id;
-}
-
-static void put_clock(struct sd_made *m, uint64_t ticks, uint64_t mono_ns)
-{
-    struct sd_rec_clock *r = sd_made_record(m, SD_REC_CLOCK, sizeof *r);
-
-    r->kind = SD_CLOCK_TSC;
-    r->ticks = ticks;
-    r->mono_ns = mono_ns;
-}
-
-static void put_cells(struct sd_made *m, uint64_t stream, uint32_t seq, uint64_t first,
-                      const struct sd_call_cell *cells, uint32_t n)
-{
-    struct {
-        struct sd_segment head;
-        struct sd_call_cell cells[16];
-    } chunk = { .head = { .magic = SD_SEGMENT_MAGIC,
-                          .type = SD_CHUNK_CELLS,
-                          .kind = SD_CELLS_CALLS,
-                          .cell_bytes = sizeof *cells,
-                          .used = n * (uint32_t)sizeof *cells,
-                          .first = first } };
-
-    CHECK(n <= 16);
-    memcpy(chunk.cells, cells, n * sizeof *cells);
-    sd_made_end_chunk(m);
-    m->head =
-        (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
-    sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
-    m->head = (struct sd_chunk_head){ 0 };
-}
-
-static struct sd_call_cell root_of(uint32_t track, uint32_t inside, uint32_t outside)
-{
-    struct sd_call_root root = { .track = track,
-                                 .folded = 3,
-                                 .python_inside = inside * 1024,
-                                 .python_outside = outside * 1024 };
-    struct sd_call_cell cell;
-
-    memcpy(&cell, &root, sizeof cell);
-    return cell;
-}
+#include "profile/calls_testing.h"
 
 struct table { /* ids of its definitions */
     uint32_t track, main, work, late;
@@ -74,13 +18,13 @@ static void put_table(struct sd_made *m, uint64_t stream, uint64_t tid, uint32_t
     uint32_t process;
     struct sd_call_cell cells[4];
 
-    begin_defs(m, stream, 1);
+    sd_made_defs(m, stream, 1);
     process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, NULL);
     t.track = sd_made_track(m, SD_TRACK_THREAD, process, tid, "MainThread");
     t.main = sd_made_function(m, "main", "/app/a.py", 1);
     t.work = sd_made_function(m, "work", "/app/a.py", 5);
     t.late = m->next_id + 2; /* behind its name and file */
-    cells[0] = root_of(t.track, inside, 1);
+    cells[0] = sd_made_root(t.track, inside, 1);
     cells[1] = (struct sd_call_cell){ .site = t.main, .calls = 1, .ticks = 1000 };
     cells[2] = (struct sd_call_cell){
         .parent = 1, .site = t.work, .calls = 10, .resumes = 4, .ticks = 600
@@ -88,8 +32,8 @@ static void put_table(struct sd_made *m, uint64_t stream, uint64_t tid, uint32_t
     cells[3] = (struct sd_call_cell){
         .parent = 1, .site = t.late, .calls = 1, .ticks = 50, .awaited = 400
     };
-    put_cells(m, stream, 2, 0, cells, 4);
-    begin_defs(m, stream, 3);
+    sd_made_cells(m, stream, 2, 0, cells, 4);
+    sd_made_defs(m, stream, 3);
     m->next_id = t.late - 2;
     CHECK(sd_made_function(m, "late", "/app/a.py", 9) == t.late);
     sd_made_end_chunk(m);
@@ -182,19 +126,20 @@ TEST(calls_in_ticks_are_told_in_nanoseconds)
     struct sd_profile *p;
 
     sd_made_begin(&m);
-    begin_defs(&m, 11, 1);
-    put_clock(&m, 1000, SD_MADE_MONO);
+    sd_made_defs(&m, 11, 1);
+    sd_made_clock(&m, 1000, SD_MADE_MONO);
     {
         uint32_t track = sd_made_track(&m, SD_TRACK_THREAD, 0, 8, NULL);
         uint32_t f = sd_made_function(&m, "f", "a.py", 1);
         struct sd_call_cell cells[] = {
-            root_of(track, 0, 0), { .site = f, .calls = 1, .ticks = 5000, .cpu_ns = 70 }
+            sd_made_root(track, 0, 0),
+            { .site = f, .calls = 1, .ticks = 5000, .cpu_ns = 70 }
         };
 
-        put_cells(&m, 11, 2, 0, cells, 2);
+        sd_made_cells(&m, 11, 2, 0, cells, 2);
     }
-    begin_defs(&m, 12, 1);
-    put_clock(&m, 1000 + 2500, SD_MADE_MONO + 1000);
+    sd_made_defs(&m, 12, 1);
+    sd_made_clock(&m, 1000 + 2500, SD_MADE_MONO + 1000);
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);
     CHECK(value_of(p, "f", "time") == 2000);
@@ -211,18 +156,18 @@ TEST(calls_that_cannot_be_are_kept_apart_and_counted)
     uint32_t f, track;
 
     sd_made_begin(&m);
-    begin_defs(&m, 11, 1);
+    sd_made_defs(&m, 11, 1);
     track = sd_made_track(&m, SD_TRACK_THREAD, 0, 8, NULL);
     f = sd_made_function(&m, "f", "a.py", 1);
     {
-        struct sd_call_cell cells[] = { root_of(track, 0, 0),
+        struct sd_call_cell cells[] = { sd_made_root(track, 0, 0),
                                         { .site = f, .calls = 1, .ticks = 10 },
                                         { .parent = 2, .site = f, .calls = 1 },
                                         { .parent = 4, .site = f, .calls = 1 },
                                         { .parent = 9999, .site = 777, .calls = 1 } };
 
-        put_cells(&m, 11, 2, 0, cells, 5);
-        put_cells(&m, 11, 3, 2, cells, 5); /* again, and in the way of the first */
+        sd_made_cells(&m, 11, 2, 0, cells, 5);
+        sd_made_cells(&m, 11, 3, 2, cells, 5); /* again, and in the way of the first */
     }
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);
@@ -240,13 +185,13 @@ TEST(calls_without_their_root_are_on_a_lost_track)
     uint32_t f;
 
     sd_made_begin(&m);
-    begin_defs(&m, 11, 1);
+    sd_made_defs(&m, 11, 1);
     f = sd_made_function(&m, "f", "a.py", 1);
     {
         struct sd_call_cell cells[] = { { .parent = 0, .site = f, .calls = 2 },
                                         { .parent = 40, .site = f, .calls = 5 } };
 
-        put_cells(&m, 11, 2, 40, cells, 2);
+        sd_made_cells(&m, 11, 2, 40, cells, 2);
     }
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);

@@ -99,10 +99,22 @@ static int collect_clocks(struct sd_decoder *d)
     return rc < 0 ? rc : 0;
 }
 
+static void note_clock(struct sd_decoder *d, uint64_t mono_ns)
+{
+    uint64_t ns = mono_ns > d->zero_ns ? mono_ns - d->zero_ns : 0;
+
+    ns = ns < SD_TIME_MAX ? ns : SD_TIME_MAX;
+    if (ns < d->first_clock_ns)
+        d->first_clock_ns = ns;
+    if (ns > d->last_clock_ns)
+        d->last_clock_ns = ns;
+}
+
 static int take_clock(struct sd_decoder *d, const struct sd_rec_clock *c)
 {
     int rc;
 
+    note_clock(d, c->mono_ns);
     if (c->kind == SD_CLOCK_MONOTONIC || d->line)
         return 0;
     if (!d->has_clocks) {
@@ -649,6 +661,8 @@ static void begin_stream(struct sd_decoder *d)
     d->stream_last_ns = 0;
     d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;
     d->defs_bytes = 0;
+    d->first_clock_ns = UINT64_MAX;
+    d->last_clock_ns = 0;
 }
 
 /* 1: a chunk; 0: there is none left. */

@@ -57,6 +57,7 @@ struct sd_decoder {
     bool wants_calls;            /* hands out traced calls too; with `grow` only */
     struct sd_call_tables calls; /* the table at hand */
     uint64_t defs_bytes;         /* of its definitions so far */
+    uint64_t first_clock_ns, last_clock_ns; /* moments that its clock records tell */
 };
 
 /* `grow` may be NULL; `p` is then what it finds ids in. */

@@ -9,8 +9,8 @@ enum sd_event_kind {
     SD_EVENT_SPAN,
     SD_EVENT_POINT,
     SD_EVENT_SAMPLE,
-    SD_EVENT_CALLS, /* all calls of a stack on a track: of the whole run, at no time.
-                       Only a profile that is loaded gets them */
+    SD_EVENT_CALLS, /* all calls of a stack on a track, while it was traced.  Only a
+                       profile that is loaded gets them */
 };
 
 struct sd_event { /* borrowed until the next */

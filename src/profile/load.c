@@ -152,8 +152,7 @@ static int add_calls(struct loader *l, const struct sd_event *e)
 
 static int add_event(struct loader *l, const struct sd_event *e)
 {
-    if (e->kind != SD_EVENT_CALLS)
-        stretch(l->p, e);
+    stretch(l->p, e);
     switch (e->kind) {
     case SD_EVENT_SPAN:
         return add_span(l, e);

@@ -115,6 +115,15 @@ void sd_profile_qualify(struct sd_profile *p)
     }
 }
 
+bool sd_site_is_library(const struct sd_site *s)
+{
+    if (s->is_native)
+        return true;
+    return s->file &&
+           (strstr(s->file, "/site-packages/") || strstr(s->file, "/dist-packages/") ||
+            strstr(s->file, "/lib/python") || strncmp(s->file, "<frozen ", 8) == 0);
+}
+
 const char *sd_site_short_file(const struct sd_site *s)
 {
     const char *best = s->file, *found;

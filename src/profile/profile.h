@@ -226,6 +226,9 @@ const struct sd_series *sd_profile_series(const struct sd_profile *p, sd_track_i
  * library or a virtual environment the path from there, else the last part.  NULL when
  * it has none. */
 const char *sd_site_short_file(const struct sd_site *s);
+/* Is it code that came with the interpreter or was installed: below site-packages, in
+ * the standard library, frozen, or compiled?  What exec() runs ("<string>") is not. */
+bool sd_site_is_library(const struct sd_site *s);
 /* Which of the metrics of these totals has this name ("samples", "wall", "cpu", or of
  * calls "calls", "time", ...); UINT32_MAX: none. */
 uint32_t sd_totals_metric(const struct sd_profile *p, const struct sd_stack_totals *t,

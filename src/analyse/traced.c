@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/traced.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NONE = UINT32_MAX };
+
+/* --- From the tree to nodes that can be counted */
+
+static uint32_t column(const struct sd_traced *t, const char *metric)
+{
+    return sd_totals_metric(t->tree.p, t->tree.totals, metric);
+}
+
+/* What the node did itself, of the metric in this column. */
+static int64_t self(const struct sd_traced *t, size_t node, uint32_t at)
+{
+    return at == NONE ? 0 : t->tree.self[node * t->tree.n_metrics + at];
+}
+
+static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
+{
+    uint32_t time = column(t, wish->is_cpu ? "cpu_time" : "time");
+    uint32_t tracing = wish->is_raw ? column(t, "tracing") : NONE;
+
+    if (time == NONE)
+        return sd_fail(SD_EABSENT,
+                       "CPU time was not measured; record with: sonde calls "
+                       "--cpu");
+    t->own = sd_alloc((t->tree.n_nodes + 1) * sizeof *t->own);
+    if (!t->own)
+        return sd_no_memory();
+    for (size_t i = 0; i < t->tree.n_nodes; i++)
+        t->own[i] = sd_amount_add(self(t, i, time), self(t, i, tracing));
+    return 0;
+}
+
+/* Behind a root, which the tree does not have: nodes are numbered from 1. */
+static int derive(struct sd_traced *t)
+{
+    uint32_t calls = column(t, "calls");
+    struct sd_node *nodes = sd_zalloc((t->tree.n_nodes + 1) * sizeof *nodes);
+    int rc;
+
+    if (!nodes)
+        return sd_no_memory();
+    nodes[0].parent = SD_NO_NODE;
+    for (size_t i = 0; i < t->tree.n_nodes; i++) {
+        const struct sd_call_node *n = &t->tree.nodes[i];
+
+        nodes[i + 1] =
+            (struct sd_node){ .parent = n->parent == NONE ? 0 : n->parent + 1,
+                              .function = n->callee,
+                              .calls = (uint64_t)self(t, i, calls),
+                              .own = t->own[i] };
+    }
+    rc = sd_calls_derive(nodes, t->tree.n_nodes + 1, t->tree.n_callees, &t->calls);
+    sd_free(nodes);
+    return rc;
+}
+
+/* A coroutine that awaits another is suspended as long as that one, so of what is
+ * nested only the outermost counts. */
+static int sum_awaited(struct sd_traced *t)
+{
+    uint32_t awaited = column(t, "awaited");
+    uint32_t *open = sd_zalloc((t->tree.n_callees + 1) * sizeof *open);
+    uint32_t at = t->tree.first_root, next, n_left;
+
+    t->awaited = sd_zalloc((t->tree.n_callees + 1) * sizeof *t->awaited);
+    if (!open || !t->awaited) {
+        sd_free(open);
+        return sd_no_memory();
+    }
+    for (; at != NONE; at = next) {
+        uint32_t callee = t->tree.nodes[at].callee;
+
+        if (open[callee]++ == 0)
+            t->awaited[callee] =
+                sd_amount_add(t->awaited[callee], self(t, at, awaited));
+        next = sd_calltree_next(&t->tree, at, &n_left);
+        for (; n_left > 0; n_left--, at = t->tree.nodes[at].parent)
+            open[t->tree.nodes[at].callee]--;
+    }
+    t->has_awaited = awaited != NONE;
+    sd_free(open);
+    return 0;
+}
+
+int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                   struct sd_traced *out)
+{
+    struct sd_sample_choice choice = wish->choice;
+    int rc;
+
+    *out = (struct sd_traced){ .has_awaited = false };
+    if (p->calls.n == 0)
+        return sd_fail(SD_EABSENT, "no calls were traced; record with: sonde calls");
+    choice.metric = "time";
+    rc = sd_calltree_make(p, &choice, wish->by, &out->tree);
+    if (rc == 0)
+        rc = choose_times(out, wish);
+    if (rc == 0)
+        rc = derive(out);
+    if (rc == 0)
+        rc = sum_awaited(out);
+    if (rc < 0)
+        sd_traced_release(out);
+    return rc;
+}
+
+void sd_traced_release(struct sd_traced *t)
+{
+    sd_calltree_release(&t->tree);
+    sd_calls_release(&t->calls);
+    sd_free(t->own);
+    sd_free(t->awaited);
+    *t = (struct sd_traced){ .has_awaited = false };
+}
+
+/* --- As pstats */
+
+static int name_function(struct sd_call_stats *s, const struct sd_site *site,
+                         enum sd_calls_by by, sd_function_id *id)
+{
+    struct sd_buf module = { 0 };
+    const char *file = site->file && !site->is_native ? site->file : "~";
+    int rc;
+
+    if (by != SD_CALLS_BY_MODULE)
+        return sd_call_stats_function(s, file, strlen(file),
+                                      *file == '~' ? 0 : site->line, site->name,
+                                      strlen(site->name), id);
+    sd_callee_module(&module, site);
+    rc = module.bad ? sd_no_memory()
+                    : sd_call_stats_function(s, "~", 1, 0, (const char *)module.p,
+                                             module.n, id);
+    sd_buf_release(&module);
+    return rc;
+}
+
+static struct sd_call_numbers numbers_of(const struct sd_calls_sum *sum)
+{
+    return (struct sd_call_numbers){
+        .calls = (int64_t)sum->calls,
+        .primitive = (int64_t)sum->primitive,
+        .own = (double)sum->own / 1e9,
+        .total = (double)sum->total / 1e9,
+    };
+}
+
+static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
+                      enum sd_calls_by by, struct sd_call_stats *out)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < t->calls.n_functions && rc == 0; i++) {
+        const struct sd_site *site = &t->tree.p->sites[t->tree.callees[i].site.at];
+        struct sd_call_numbers n = numbers_of(&t->calls.functions[i]);
+
+        rc = name_function(out, site, by, &ids[i]);
+        if (rc == 0)
+            rc = sd_call_stats_count(out, ids[i], &n);
+    }
+    for (size_t i = 0; i < t->calls.n_edges && rc == 0; i++) {
+        const struct sd_calls_edge *e = &t->calls.edges[i];
+        struct sd_call_numbers n = numbers_of(&e->sum);
+
+        rc = sd_call_stats_count_calls(out, ids[e->caller], ids[e->callee], &n);
+    }
+    return rc < 0 ? rc : sd_call_stats_sum(out);
+}
+
+int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                    struct sd_call_stats *out)
+{
+    struct sd_traced t;
+    sd_function_id *ids;
+    int rc = sd_traced_make(p, wish, &t);
+
+    if (rc < 0)
+        return rc;
+    ids = sd_alloc((t.calls.n_functions + 1) * sizeof *ids);
+    rc = ids ? fill_stats(&t, ids, wish->by, out) : sd_no_memory();
+    sd_free(ids);
+    sd_traced_release(&t);
+    return rc;
+}
+
+/* --- Remarks */
+
+static uint64_t fact(const struct sd_profile *p, const char *key)
+{
+    const char *text = sd_profile_meta(p, key);
+    uint64_t n;
+
+    return text && sd_text_parse_number(text, &n) ? n : 0;
+}
+
+static int64_t total_of(const struct sd_profile *p, const char *metric)
+{
+    uint32_t at = sd_totals_metric(p, &p->calls, metric);
+    int64_t sum = 0;
+
+    for (size_t i = 0; at != NONE && i < p->calls.n; i++)
+        sum = sd_amount_add(sum, p->calls.values[at][i]);
+    return sum;
+}
+
+static void remark_count(struct sd_buf *to, uint64_t n, const char *what)
+{
+    char text[SD_TEXT_MAX];
+
+    if (n > 0)
+        sd_buf_printf(to, "%s%s %s", to->n ? "; " : "",
+                      sd_text_count(text, (int64_t)(n < INT64_MAX ? n : INT64_MAX)),
+                      what);
+}
+
+void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
+{
+    uint64_t untraced = fact(p, "calls.untraced_ns");
+    int64_t tracing = total_of(p, "tracing");
+    char text[SD_TEXT_MAX];
+
+    if (tracing > 0)
+        sd_buf_printf(to, "%s of tracing %s", sd_text_duration(text, tracing),
+                      is_raw ? "in these times" : "subtracted (--raw keeps it)");
+    if (untraced > 0)
+        sd_buf_printf(to, "%snot traced for %s", to->n ? "; " : "",
+                      sd_text_duration(text, (int64_t)untraced));
+    remark_count(
+        to, fact(p, "calls.folded"),
+        "calls booked on an outer call of the same function: the tree was full");
+    remark_count(to, fact(p, "calls.damaged"), "damaged cells");
+    if (p->window.is_set)
+        sd_buf_printf(to,
+                      "%scalls are of the whole run: a window of time does not "
+                      "narrow them",
+                      to->n ? "; " : "");
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_TRACED_H
+#define SD_ANALYSE_TRACED_H
+/* traced: what was traced of calls, counted as cProfile counts.
+ *
+ * The tree of calls (calltree.h) holds what every function did itself; from there come
+ * the numbers per function and per pair of caller and callee, for the tables of pstats
+ * as for our own. */
+#include "analyse/analyse.h"
+#include "analyse/calls.h"
+#include "profile/call_stats.h"
+
+struct sd_traced_wish {
+    struct sd_sample_choice choice; /* which threads; library frames folded or not */
+    enum sd_calls_by by;            /* function or module */
+    bool is_raw;                    /* with the cost of tracing */
+    bool is_cpu;                    /* CPU time, not the clock's */
+};
+
+struct sd_traced { /* all zero is a released one */
+    struct sd_calltree tree;
+    struct sd_calls calls; /* of the tree's callees; times in ns */
+    int64_t *own;          /* owned; by node */
+    int64_t *awaited;      /* owned; by callee: ns suspended, of outermost calls */
+    bool has_awaited;      /* coroutines were suspended */
+};
+
+/* SD_EABSENT when nothing was traced, or no CPU time when that is asked for. */
+int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                   struct sd_traced *out);
+void sd_traced_release(struct sd_traced *t);
+
+/* As what a pstats file holds, in seconds: fills fresh stats and sums them up. */
+int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                    struct sd_call_stats *out);
+
+/* Views.  Functions (or modules): calls, primitive ones, starts, own and total time,
+ * CPU time and elapsed time where they are known, what tracing took. */
+int sd_traced_functions(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                        struct sd_view *v);
+/* The same from the outermost function in, without what has less than `least_percent`
+ * of the time. */
+int sd_traced_tree(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                   double least_percent, struct sd_view *v);
+/* Who calls whom, as sd_analyse_calls. */
+int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                    enum sd_calls_side side, const char *match, struct sd_view *v);
+/* Each thread's calls and times. */
+int sd_traced_threads(const struct sd_profile *p, struct sd_view *v);
+/* Modules as they were imported, one below the one that imported it first. */
+int sd_traced_imports(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                      struct sd_view *v);
+
+/* What is to be known of the numbers: what tracing took, what was folded, not traced or
+ * damaged.  Several sentences, or none. */
+void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw);
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/traced.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/test.h"
+#include "profile/calls_testing.h"
+
+enum { STREAM = 11 };
+
+/* What two threads did: the main one ran a script that imported json, which imported
+ * re; the script's `work` called json's `loads` 3 times, and itself once. */
+struct script {
+    uint32_t track, main, work, find, json, re, loads;
+};
+
+static void define(struct sd_made *m, struct script *s, uint64_t stream, uint64_t tid)
+{
+    uint32_t process;
+
+    sd_made_defs(m, stream, 1);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, NULL);
+    s->track = sd_made_track(m, SD_TRACK_THREAD, process, tid, "MainThread");
+    s->main = sd_made_function(m, "<module>", "/app/train.py", 1);
+    s->work = sd_made_function(m, "work", "/app/train.py", 5);
+    s->find = sd_made_function(m, "_find_and_load", "<frozen importlib._bootstrap>", 9);
+    s->json =
+        sd_made_function(m, "<module>", "/usr/lib/python3.11/json/__init__.py", 1);
+    s->re = sd_made_function(m, "<module>", "/usr/lib/python3.11/re.py", 1);
+    s->loads = sd_made_function(m, "loads", "/usr/lib/python3.11/json/__init__.py", 90);
+}
+
+static void put_thread(struct sd_made *m, uint64_t stream, uint64_t tid)
+{
+    struct script s;
+
+    define(m, &s, stream, tid);
+    {
+        const struct sd_call_cell cells[] = {
+            sd_made_root(s.track, 2, 1),
+            { .parent = 0, .site = s.main, .calls = 1, .ticks = 10000 },
+            { .parent = 1, .site = s.find, .calls = 1, .ticks = 3000 },
+            { .parent = 2, .site = s.json, .calls = 1, .ticks = 2500 },
+            { .parent = 3, .site = s.find, .calls = 1, .ticks = 1000 },
+            { .parent = 4, .site = s.re, .calls = 1, .ticks = 700 },
+            { .parent = 1, .site = s.work, .calls = 2, .ticks = 6000 },
+            { .parent = 6, .site = s.work, .calls = 1, .ticks = 1500 },
+            { .parent = 6, .site = s.loads, .calls = 3, .ticks = 2000 },
+            { .parent = 7, .site = s.loads, .calls = 1, .ticks = 400, .awaited = 50 },
+        };
+
+        sd_made_cells(m, stream, 2, 0, cells, sizeof cells / sizeof *cells);
+    }
+}
+
+static struct sd_profile *load(struct sd_made *m, int n_threads)
+{
+    sd_made_begin(m);
+    for (int i = 0; i < n_threads; i++)
+        put_thread(m, (uint64_t)(STREAM + i), (uint64_t)(8 + i));
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+/* --- In pstats' words */
+
+static const struct sd_call_function *function(const struct sd_call_stats *s,
+                                               const char *file, const char *name)
+{
+    for (size_t i = 0; i < s->n_functions; i++) {
+        const struct sd_call_function *f = &s->functions[i];
+
+        if (f->file.n == strlen(file) && memcmp(f->file.p, file, f->file.n) == 0 &&
+            f->name.n == strlen(name) && memcmp(f->name.p, name, f->name.n) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+static bool is_near(double seconds, double ns)
+{
+    return seconds * 1e9 > ns - 1e-3 && seconds * 1e9 < ns + 1e-3;
+}
+
+TEST(traced_calls_become_stats_of_corrected_seconds)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct sd_call_stats s;
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    const struct sd_call_function *f;
+
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0);
+    f = function(&s, "/app/train.py", "work");
+    CHECK(f && f->n.calls == 3 && f->n.primitive == 2);
+    /* 2500 and 1100 of its own; 3 calls cost 2 inside, and 5 that it made 1 outside. */
+    CHECK(is_near(f->n.own, 3600 - 3 * 2 - 5));
+    CHECK(is_near(f->n.total, 6000 - 7 * 2 - 5));
+    f = function(&s, "/usr/lib/python3.11/json/__init__.py", "loads");
+    CHECK(f && f->n.calls == 4 && f->n.primitive == 4 && is_near(f->n.own, 2400 - 8));
+    sd_call_stats_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_calls_of_threads_add_up_or_stay_apart)
+{
+    struct sd_traced_wish wish = { .is_raw = true };
+    struct sd_call_stats s;
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 2);
+
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0);
+    CHECK(s.sum.calls == 24 && is_near(s.sum.own, 20000));
+    sd_call_stats_release(&s);
+    wish.choice.has_track = true;
+    wish.choice.track = p->calls.items[0].track;
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0);
+    CHECK(s.sum.calls == 12 && is_near(s.sum.own, 10000));
+    sd_call_stats_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* What json and importlib did is the script's own now. */
+TEST(traced_calls_of_libraries_fold_into_what_called_them)
+{
+    const struct sd_traced_wish wish = { .choice.is_mine = true, .is_raw = true };
+    struct sd_call_stats s;
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    const struct sd_call_function *f;
+
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0);
+    CHECK(s.n_listed == 2);
+    f = function(&s, "/app/train.py", "<module>");
+    CHECK(f->n.calls == 1 && is_near(f->n.own, 4000) && is_near(f->n.total, 10000));
+    f = function(&s, "/app/train.py", "work");
+    CHECK(f->n.calls == 3 && is_near(f->n.own, 6000));
+    sd_call_stats_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_calls_roll_up_by_module)
+{
+    const struct sd_traced_wish wish = { .by = SD_CALLS_BY_MODULE, .is_raw = true };
+    struct sd_call_stats s;
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    const struct sd_call_function *f;
+
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0);
+    f = function(&s, "~", "train");
+    CHECK(f && f->n.calls == 1 && is_near(f->n.own, 1000 + 3600));
+    f = function(&s, "~", "json"); /* its body, and 4 times from `work` */
+    CHECK(f && f->n.calls == 5 && is_near(f->n.own, 1500 + 2400));
+    CHECK(is_near(f->n.total, 2500 + 2400));
+    CHECK(function(&s, "~", "importlib._bootstrap"));
+    sd_call_stats_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* --- As tables */
+
+static const struct sd_cell *cell(const struct sd_view_table *t, size_t row,
+                                  const char *column)
+{
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (strcmp(t->columns[i].name, column) == 0)
+            return sd_view_cell(t, row, i);
+    CHECK(false);
+    return NULL;
+}
+
+TEST(traced_functions_are_a_table_with_the_hottest_first)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_traced_functions(p, &wish, &v) == 0 && v.n_tables == 1);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 6 && strcmp(cell(t, 0, "function")->text, "work") == 0);
+    CHECK(cell(t, 0, "calls")->number == 3 && cell(t, 0, "primitive")->number == 2);
+    CHECK(cell(t, 0, "tracing")->number == 11);
+    CHECK(strcmp(cell(t, 1, "function")->text, "loads") == 0);
+    CHECK(cell(t, 1, "elapsed")->number == cell(t, 1, "total")->number + 50);
+    CHECK(t->note && strstr(t->note, "of tracing subtracted"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_calls_are_a_tree_and_pairs)
+{
+    const struct sd_traced_wish wish = { .is_raw = true };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_traced_tree(p, &wish, 0, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 9 && cell(t, 0, "total")->number == 10000 &&
+          t->parents[0] == -1);
+    CHECK(strcmp(cell(t, 1, "function")->text, "work") == 0 && t->parents[1] == 0);
+    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, "loads", &v) == 0);
+    t = &v.tables[1];
+    CHECK(t->n_rows == 1 &&
+          strcmp(cell(t, 0, "caller")->text, "work (train.py:5)") == 0);
+    CHECK(cell(t, 0, "calls")->number == 4 && cell(t, 0, "total")->number == 2400);
+    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, "(", &v) == SD_EUSAGE);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_imports_hang_below_what_imported_them)
+{
+    const struct sd_traced_wish wish = { .is_raw = true };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+    struct sd_view v = { 0 };
+    const struct sd_view_table *t;
+
+    CHECK(sd_traced_imports(p, &wish, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 3 && strcmp(cell(t, 0, "module")->text, "train") == 0);
+    CHECK(cell(t, 0, "own")->number == 7000 && cell(t, 0, "loading")->number == 500);
+    CHECK(strcmp(cell(t, 1, "module")->text, "json") == 0 && t->parents[1] == 0);
+    CHECK(cell(t, 1, "total")->number == 2500 && cell(t, 1, "own")->number == 1500);
+    CHECK(strcmp(cell(t, 2, "module")->text, "re") == 0 && t->parents[2] == 1);
+    CHECK(cell(t, 2, "total")->number == 700);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_threads_have_a_row_each)
+{
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 2);
+    struct sd_view v = { 0 };
+
+    CHECK(sd_traced_threads(p, &v) == 0 && v.tables[0].n_rows == 2);
+    CHECK(cell(&v.tables[0], 0, "calls")->number == 12);
+    CHECK(cell(&v.tables[0], 1, "thread")->number == 9);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_calls_that_are_none_are_said_to_be_absent)
+{
+    struct sd_traced_wish wish = { .is_cpu = true };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 0);
+    struct sd_view v = { 0 };
+
+    CHECK(sd_traced_functions(p, &wish, &v) == SD_EABSENT);
+    sd_profile_free(p);
+    sd_made_release(&m);
+    p = load(&m, 1);
+    CHECK(sd_traced_functions(p, &wish, &v) == SD_EABSENT);
+    CHECK(strstr(sd_fail_text(), "--cpu"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(traced_tables_that_find_no_memory_leave_nothing)
+{
+    const struct sd_traced_wish wish = { .choice.is_mine = true };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+
+    EACH_FAILURE(nth)
+    {
+        struct sd_call_stats s;
+        struct sd_view v = { 0 };
+        int rc = sd_traced_functions(p, &wish, &v);
+
+        if (rc == 0)
+            rc = sd_traced_tree(p, &wish, 0, &v);
+        if (rc == 0)
+            rc = sd_traced_imports(p, &wish, &v);
+        if (rc == 0)
+            rc = sd_traced_threads(p, &v);
+        sd_view_release(&v);
+        sd_call_stats_init(&s);
+        if (rc == 0)
+            rc = sd_traced_stats(p, &wish, &s);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_call_stats_release(&s);
+    }
+    sd_profile_free(p);
+    sd_made_release(&m);
+}

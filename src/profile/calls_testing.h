@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_CALLS_TESTING_H
+#define SD_PROFILE_CALLS_TESTING_H
+/* calls_testing: trees of traced calls in captures made by hand. */
+#include <string.h>
+
+#include "capture/call_cell.h"
+#include "capture/cells.h"
+#include "profile/profile_testing.h"
+
+/* Definitions of a table of this stream, in its chunk `seq`; ids go on from the chunk
+ * before. */
+static inline void sd_made_defs(struct sd_made *m, uint64_t stream, uint32_t seq)
+{
+    uint32_t next_id = m->next_id;
+
+    sd_made_chunk(m, stream, seq);
+    m->head.type = SD_CHUNK_DEFS;
+    m->next_id = seq == 1 ? 1 : next_id;
+}
+
+static inline void sd_made_clock(struct sd_made *m, uint64_t ticks, uint64_t mono_ns)
+{
+    struct sd_rec_clock *r = sd_made_record(m, SD_REC_CLOCK, sizeof *r);
+
+    r->kind = SD_CLOCK_TSC;
+    r->ticks = ticks;
+    r->mono_ns = mono_ns;
+}
+
+static inline void sd_made_cells(struct sd_made *m, uint64_t stream, uint32_t seq,
+                                 uint64_t first, const struct sd_call_cell *cells,
+                                 uint32_t n)
+{
+    struct {
+        struct sd_segment head;
+        struct sd_call_cell cells[16];
+    } chunk = { .head = { .magic = SD_SEGMENT_MAGIC,
+                          .type = SD_CHUNK_CELLS,
+                          .kind = SD_CELLS_CALLS,
+                          .cell_bytes = sizeof *cells,
+                          .used = n * (uint32_t)sizeof *cells,
+                          .first = first } };
+
+    CHECK(n <= 16);
+    memcpy(chunk.cells, cells, n * sizeof *cells);
+    sd_made_end_chunk(m);
+    m->head =
+        (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
+    sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
+    m->head = (struct sd_chunk_head){ 0 };
+}
+
+/* The root of a tree, whose tracing costs so many ticks a call. */
+static inline struct sd_call_cell sd_made_root(uint32_t track, uint32_t inside,
+                                               uint32_t outside)
+{
+    struct sd_call_root root = { .track = track,
+                                 .folded = 3,
+                                 .python_inside = inside * 1024,
+                                 .python_outside = outside * 1024 };
+    struct sd_call_cell cell;
+
+    memcpy(&cell, &root, sizeof cell);
+    return cell;
+}
+#endif
