@@ -355,6 +355,7 @@ int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
 static void retire(struct sd_codes *c, struct sd_code *code)
 {
     code->is_retired = true;
+    c->n_retired++;
     slot_of(c->slots, c->n_slots, code->address)->code = NULL;
 }
 

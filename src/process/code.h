@@ -68,6 +68,7 @@ struct sd_codes {               /* all zero is a fresh one */
     struct sd_arena arena; /* everything the codes hold */
     struct sd_intern names;
     const char *file, *file_path; /* the last one that was looked for, in `names` */
+    size_t n_retired;
     uint64_t now_ns; /* set by the owner; any clock that only goes forward */
 };
 

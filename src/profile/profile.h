@@ -238,7 +238,9 @@ uint32_t sd_profile_sample_metric(const struct sd_profile *p, const char *name);
  * sampled.  The two are never one number: what was traced ran slower. */
 const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
                                                 const char *metric);
-/* What they are measured in when nobody says what: "samples", or "time" of calls. */
+/* What they are measured in when nobody says what: "samples", or "time" of calls.
+ * Samples taken as fast as could be have no rate: a stack that is easy to read gives
+ * more of them.  Theirs is the time that each stands for, "wall". */
 const char *sd_totals_by_default(const struct sd_profile *p,
                                  const struct sd_stack_totals *t);
 /* Adds amounts, none of them below 0; the largest number stands for more than it. */

@@ -210,5 +210,10 @@ const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
 const char *sd_totals_by_default(const struct sd_profile *p,
                                  const struct sd_stack_totals *t)
 {
-    return t == &p->calls ? "time" : "samples";
+    if (t == &p->calls)
+        return "time";
+    return sd_profile_meta(p, "sample.unpaced") &&
+                   sd_totals_metric(p, t, "wall") != UINT32_MAX
+               ? "wall"
+               : "samples";
 }

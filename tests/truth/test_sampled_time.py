@@ -53,6 +53,18 @@ def test_function_bias(folder):
     assert any(s.frames[0].name == "small" for s in samples), "no sample inside the small function"
 
 
+def test_as_fast_as_can_be(folder):
+    """Without a rate, a stack that stands still gives more samples than one that changes; the time that they stand for is true."""
+    out, samples = sample(folder, PROGRAM, "bias", 1.0, options=("--sample-rate", "1000000"))
+    truth = json.loads(out.splitlines()[-1])
+    equal(sum(s.n for s in samples), samples.count("samples"), "samples in the file")
+    total = sum(truth["wall"].values())
+    for name in ("inline", "by_calls"):
+        # A sampler that is put off its CPU for a while does not know where that time went: hence 10 points.
+        found, _ = share(samples, in_function(name), in_function("inline", "by_calls"), "wall")
+        between(100 * (found - truth["wall"][name] / total), -10, 10, "points off of " + name)
+
+
 def test_lines(folder):
     """G4: three lines of one function, 10, 30 and 60 %."""
     truth, samples = measured(folder, "lines", 1.5)

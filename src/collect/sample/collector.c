@@ -26,8 +26,11 @@
 extern const struct sd_collector_about sd_about_sample;
 extern const struct sd_collector sd_collector_sample;
 
-enum { RATE_MAX = 100000 };  /* rounds a second that are timed; above, no waiting */
-#define SPIN_BELOW_NS 50000u /* shorter periods are not slept */
+enum {
+    RATE_MAX = 100000, /* rounds a second that are timed; above, no waiting */
+    N_LOOKS = 16,      /* then: by one system call */
+};
+#define SPIN_BELOW_NS 50000u      /* shorter periods are not slept */
 #define FIRST_WORD_NS 1000000000u /* counts are written after this, then ever later */
 
 struct collector {
@@ -171,6 +174,8 @@ static void say_now_and_then(struct collector *c)
     if (!c->has_said_version && *sd_sampler_version(c->sampler, 0)) {
         sd_log_meta(l, "sample.python", sd_sampler_version(c->sampler, 0));
         c->has_said_version = true;
+        if (is_unpaced(c))
+            sd_log_meta(l, "sample.unpaced", "1");
     }
     if (c->last_ns < c->next_word_ns)
         return;
@@ -280,6 +285,7 @@ static void read_options(struct sd_sampler_options *to, const struct sd_option_v
         .skips_idle = !v[SD_SAMPLE_WITH_IDLE].number,
         .skips_children = !v[SD_SAMPLE_WITH_CHILDREN].number,
         .native = v[SD_SAMPLE_WITH_NATIVE].number != 0,
+        .n_looks = v[SD_SAMPLE_RATE].number > RATE_MAX ? N_LOOKS : 1,
     };
 }
 

@@ -28,9 +28,10 @@ struct sd_sampler_options { /* all zero: a good start */
     uint64_t period_ns;     /* between rounds; what 0 means is the caller's */
     enum sd_sample_mode mode;
     enum sd_consistency consistency;
-    bool skips_idle;                      /* threads that wait are not told */
-    bool skips_children;                  /* the root process alone */
-    bool native;                          /* native functions, too: native.h */
+    bool skips_idle;     /* threads that wait are not told */
+    bool skips_children; /* the root process alone */
+    bool native;         /* native functions, too: native.h */
+    uint32_t n_looks; /* by one system call, where a round is of one thread; 0 is 1 */
     const struct sd_runtime_hints *hints; /* for the root; may be NULL */
 };
 
@@ -44,6 +45,7 @@ struct sd_told { /* all borrowed for the call */
     const char *name; /* the thread's, from threading, else the kernel's; may be "" */
     unsigned flags;   /* enum sd_sample_flags */
     bool is_same;     /* this thread's stack is the one told before, frame by frame */
+    size_t n_same;    /* else so many outer frames, or more, are those told before */
     bool is_cut;      /* deeper than SD_STACK_MAX: the outer end is missing */
     uint64_t wall_ns, cpu_ns;           /* since this thread's last sample */
     const struct sd_shot_frame *frames; /* innermost first; code NULL: native */

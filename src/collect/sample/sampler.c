@@ -20,6 +20,7 @@ struct sd_sampler {
     struct sd_unwind_lines *lines; /* owned; options.native, else NULL */
     uint64_t next_look_ns;
     size_t next_named;                /* member of the tree, counted on and on */
+    size_t n_left;                    /* processes, of the last round */
     uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
     struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
 };
@@ -32,6 +33,7 @@ static struct sd_round round_of(struct sd_sampler *s,
                               .counts = &s->counts,
                               .listener = listener,
                               .now_ns = sd_clock_ns(),
+                              .n_looks = s->n_left == 1 ? s->options.n_looks : 1,
                               .lines = s->lines,
                               .to = s->to,
                               .from = s->from };
@@ -159,6 +161,7 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
         }
     }
     unbind(s, round.now_ns);
+    s->n_left = n_left;
     return n_left ? 0 : SD_EGONE;
 }
 

@@ -20,6 +20,7 @@ enum {
     TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_THREAD_NAME),
 };
 #define IDLE_NS 100000000u /* waiting is written at most this often */
+#define RUN_NS 100000u     /* running, where one stack is seen again and again */
 _Static_assert((int)SD_PROCESS_NAME <= (int)SD_THREAD_NAME, "one TRACK_ROOM for both");
 
 /* What is kept of a thread. */
@@ -32,7 +33,9 @@ struct sd_scribe_memo {
     struct sd_scribe_memo *prev, *next;
     struct step *steps; /* owned */
     size_t n, cap;
-    struct sd_told who; /* as last told; its pointers are not used */
+    size_t member; /* who it is, as last told */
+    pid_t tid;
+    uint64_t start_ticks;
     char name[SD_THREAD_NAME];
     /* Not written yet: */
     uint32_t node;
@@ -107,6 +110,14 @@ static int32_t line_of(const struct sd_told *t, const struct sd_shot_frame *f)
     return line > 0 ? line : 0;
 }
 
+/* Frames at the outer end that need not be compared. */
+static size_t n_known(const struct sd_scribe_memo *m, const struct sd_told *t, size_t n)
+{
+    size_t known = t->n_same < m->n ? t->n_same : m->n;
+
+    return known < n ? known : n;
+}
+
 /* The node of the innermost frame. */
 static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
                         const struct sd_told *t)
@@ -118,7 +129,10 @@ static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
 
     if (!steps_for(m, n))
         return 0;
-    for (d = 0; d < n; d++) {
+    d = is_cut ? 0 : n_known(m, t, n);
+    if (d)
+        node = m->steps[d - 1].node;
+    for (; d < n; d++) {
         const struct sd_shot_frame *f = &t->frames[n - 1 - d];
         struct step *step = &m->steps[d];
 
@@ -268,18 +282,17 @@ static uint32_t define_thread(const struct sd_scribe *s, struct sd_log *l,
                               const struct sd_scribe_memo *m)
 {
     /* With its process as that is called now: it has another name after an exec. */
-    const uint64_t who[4] = { m->who.member, (uint64_t)m->who.tid,
-                              m->who.thread_start_ticks,
-                              process_key(&s->tree->members[m->who.member]) };
+    const uint64_t who[4] = { m->member, (uint64_t)m->tid, m->start_ticks,
+                              process_key(&s->tree->members[m->member]) };
     uint64_t key =
         sd_hash(m->name, strlen(m->name), sd_hash(who, sizeof who, 0x746872u));
     uint32_t id = sd_log_known(l, key), process;
 
     if (id)
         return id;
-    process = define_process(l, s->tree, m->who.member);
-    return sd_log_define_track(l, key, SD_TRACK_THREAD, process, (uint64_t)m->who.tid,
-                               m->who.thread_start_ticks, define_text(l, m->name));
+    process = define_process(l, s->tree, m->member);
+    return sd_log_define_track(l, key, SD_TRACK_THREAD, process, (uint64_t)m->tid,
+                               m->start_ticks, define_text(l, m->name));
 }
 
 /* --- Samples ------------------------------------------------------------------------
@@ -419,12 +432,24 @@ static struct sd_scribe_memo *memo_of(struct sd_scribe *s, const struct sd_told 
         *t->of_thread = m = new_memo(s);
     if (!m)
         return NULL;
-    m->who = *t;
+    m->member = t->member;
+    m->tid = t->tid;
+    m->start_ticks = t->thread_start_ticks;
     if (strcmp(m->name, t->name) != 0) {
         strncpy(m->name, t->name, sizeof m->name - 1);
         m->name[sizeof m->name - 1] = 0;
     }
     return m;
+}
+
+/* Whether the sample can be added to what waits to be written. */
+static bool is_more_of(const struct sd_scribe_memo *m, const struct sd_told *t,
+                       uint32_t node)
+{
+    bool is_idle = (t->flags & SD_SAMPLE_IDLE) != 0;
+
+    return m->node == node && m->flags == t->flags &&
+           t->time_ns - m->since_ns <= (is_idle ? IDLE_NS : RUN_NS);
 }
 
 static void hear(void *of, const struct sd_told *t)
@@ -441,8 +466,7 @@ static void hear(void *of, const struct sd_told *t)
         s->n_unwritten++;
         return;
     }
-    if (m->n_samples && (!is_idle || m->node != node || m->flags != t->flags ||
-                         t->time_ns - m->since_ns > IDLE_NS))
+    if (m->n_samples && !is_more_of(m, t, node))
         flush(s, m);
     if (!m->n_samples)
         m->since_ns = t->time_ns;
@@ -452,8 +476,8 @@ static void hear(void *of, const struct sd_told *t)
     m->wall_ns += t->wall_ns;
     m->cpu_ns += t->cpu_ns;
     m->time_ns = t->time_ns;
-    if (!is_idle)
-        flush(s, m);
+    if (!is_idle && t->wall_ns > RUN_NS)
+        flush(s, m); /* nobody knows when the next one comes */
 }
 
 static void hear_end(void *of, void *of_thread)

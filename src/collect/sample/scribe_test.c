@@ -28,7 +28,8 @@ struct setting {
     char names[N_CODES][8];
     struct sd_shot_frame frames[SD_STACK_MAX];
     void *of_thread;
-    uint64_t now_ns;
+    uint64_t now_ns, step_ns; /* the time, and from one sample to the next */
+    size_t n_same;
 };
 
 static struct setting *set_up(void)
@@ -62,6 +63,7 @@ static struct setting *set_up(void)
     s->codes.all = s->all;
     s->codes.n = N_CODES;
     s->now_ns = 1000000000u;
+    s->step_ns = 1000000;
     return s;
 }
 
@@ -87,13 +89,14 @@ static struct captured *finish(struct setting *s)
 static void tell(struct setting *s, unsigned flags, const unsigned (*frames)[2],
                  size_t n)
 {
-    struct sd_told t = { .time_ns = s->now_ns += 1000000,
+    struct sd_told t = { .time_ns = s->now_ns += s->step_ns,
                          .pid = getpid(),
                          .tid = 77,
                          .thread_start_ticks = 5,
                          .name = "worker",
                          .flags = flags,
-                         .wall_ns = 1000000,
+                         .n_same = s->n_same,
+                         .wall_ns = s->step_ns,
                          .cpu_ns = 10,
                          .frames = s->frames,
                          .n_frames = n,
@@ -152,6 +155,46 @@ TEST(scribe_adds_up_waiting_and_loses_none_of_it)
     }
     CHECK(samples == N + 2 && wall == (N + 2) * 1000000);
     CHECK(captured_count(c, SD_REC_SAMPLE, "f0:4;f2:1") == 1);
+    captured_free(c);
+}
+
+TEST(scribe_adds_up_equal_stacks_that_come_faster_than_they_can_be_told_apart)
+{
+    enum { N = 500 };
+    struct setting *s = set_up();
+    struct captured *c;
+    int64_t samples = 0, wall = 0;
+    size_t i;
+
+    s->step_ns = 1000;
+    for (i = 0; i < N; i++)
+        tell(s, 0, (const unsigned[][2]){ { 1, 5 }, { 0, 3 } }, 2);
+    tell(s, 0, (const unsigned[][2]){ { 1, 6 }, { 0, 3 } }, 2);
+    c = finish(s);
+    CHECK(c->n >= 5 && c->n <= 7); /* one each 0.1 ms, and the other */
+    for (i = 0; i < c->n; i++) {
+        samples += captured_value(&c->events[i], "samples");
+        wall += captured_value(&c->events[i], "wall");
+    }
+    CHECK(samples == N + 1 && wall == (N + 1) * 1000);
+    CHECK(captured_value(&c->events[c->n - 1], "samples") == 1);
+    CHECK(captured_count(c, SD_REC_SAMPLE, "f0:3;f1:6") == 1);
+    captured_free(c);
+}
+
+TEST(scribe_takes_the_word_for_outer_frames_that_are_the_same)
+{
+    struct setting *s = set_up();
+    struct captured *c;
+
+    tell(s, 0, (const unsigned[][2]){ { 2, 7 }, { 1, 5 }, { 0, 3 } }, 3);
+    s->n_same = 2;
+    tell(s, 0, (const unsigned[][2]){ { 2, 8 }, { 1, 5 }, { 0, 3 } }, 3);
+    s->n_same = 3;
+    tell(s, 0, (const unsigned[][2]){ { 2, 8 }, { 1, 5 }, { 0, 3 } }, 3);
+    c = finish(s);
+    CHECK(c->n == 3 && captured_count(c, SD_REC_SAMPLE, "f0:3;f1:5;f2:7") == 1);
+    CHECK(captured_count(c, SD_REC_SAMPLE, "f0:3;f1:5;f2:8") == 2);
     captured_free(c);
 }
 

@@ -148,13 +148,20 @@ static int gather_doubts(struct sd_shot *s, struct sd_codes *codes, size_t *n)
 {
     size_t i;
 
+    s->codes_checked_ns = codes->now_ns;
+    s->has_fleeting = false;
     for (*n = 0, i = 0; i < s->n_frames; i++) {
         struct sd_code *code = codes->all[s->frames[i].code->id];
         const struct sd_code **doubts;
+        bool must_ask = is_fleeting(s, i);
 
+        s->has_fleeting |= must_ask;
         if (codes->now_ns - code->checked_ns < DOUBT_NS &&
-            !(is_fleeting(s, i) && code->checked_ns < codes->now_ns))
+            !(must_ask && code->checked_ns < codes->now_ns)) {
+            if (code->checked_ns < s->codes_checked_ns)
+                s->codes_checked_ns = code->checked_ns;
             continue;
+        }
         doubts = sd_grow_array(s->doubts, &s->cap_doubts, *n + 1, sizeof *doubts);
         if (!doubts)
             return SD_ENOMEM;
@@ -173,6 +180,9 @@ static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_o
     int rc;
 
     if ((result != SD_SHOT_GOOD && result != SD_SHOT_PARTIAL) || of->is_blind)
+        return result;
+    if (s->n_same && !s->has_fleeting &&
+        of->codes->now_ns - s->codes_checked_ns < DOUBT_NS)
         return result;
     rc = gather_doubts(s, of->codes, &n);
     if (rc == 0 && n > 0) {
@@ -193,6 +203,15 @@ static enum sd_shot_result note_rest(struct sd_shot *s, enum sd_shot_result resu
     return result;
 }
 
+/* Whether the next look can begin with the question if all is as it was. */
+static bool is_plain(const struct sd_shot_walk *w)
+{
+    const struct sd_shot *s = w->s;
+
+    return s->n_frames && s->n_chunks && !s->spots.n && !s->is_cut && !w->n_cut &&
+           !w->of->is_still && !w->of->is_blind;
+}
+
 static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
                                        bool is_last)
 {
@@ -201,7 +220,7 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
 
     s->n_frames = 0;
     s->seen.n = 0;
-    s->is_cut = false;
+    s->is_cut = s->is_plain = false;
     rc = sd_shot_follow(w, at);
     swap_spots(s);
     if (rc == SD_EGONE)
@@ -213,8 +232,11 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
     if (w->n_missing && !w->of->is_still && !w->of->is_blind &&
         s->n_stale < SD_SHOT_STALE_MAX)
         return SD_SHOT_STALE;
-    if (w->n_cut == 0 || w->of->is_still)
+    if (w->n_cut == 0 || w->of->is_still) {
+        s->is_plain = is_plain(w);
+        s->n_retired = w->of->codes->n_retired;
         return s->n_frames ? SD_SHOT_GOOD : SD_SHOT_EMPTY;
+    }
     return is_last ? salvage(s, w->n_cut) : SD_SHOT_TORN;
 }
 
@@ -222,6 +244,11 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
  * may have gone round a loop and come back to the same place. */
 void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes)
 {
+    s->took_ns = took_ns;
+    if (s->n_looks > 1) { /* each has its own proof: the pauses between need none */
+        n_ranges -= (s->n_looks - 1) * (n_ranges / s->n_looks);
+        n_bytes -= (s->n_looks - 1) * s->n_look;
+    }
     s->was_quick = took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes;
 }
 
@@ -230,8 +257,9 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
 {
     const struct sd_layout *l = &of->rt->layout;
     struct sd_shot_walk w = { .s = s, .of = of, .l = l };
-    uint64_t chunk = 0;
+    uint64_t chunk = 0, at;
 
+    s->n_same = 0;
     if (!s->was_quick && !of->is_still && !of->is_blind)
         return SD_SHOT_TORN;
     if (!is_same_thread(s, l))
@@ -248,7 +276,26 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
         s->cframe = sd_shot_thread_word(s, l, l->thread_frame);
         return SD_SHOT_STALE;
     }
-    return judge_codes(s, of, note_rest(s, judge_chain(&w, innermost(s, l), is_last)));
+    at = innermost(s, l);
+    return judge_codes(s, of,
+                       note_rest(s, s->is_plain && sd_shot_is_same(&w, at)
+                                        ? SD_SHOT_GOOD
+                                        : judge_chain(&w, at, is_last)));
+}
+
+enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of)
+{
+    enum sd_shot_result result;
+
+    s->look++;
+    s->earlier_at = s->again_at;
+    s->again_at += s->n_look;
+    s->thread_at += s->n_look;
+    s->cframe_at += s->n_look;
+    result = sd_shot_judge(s, of, false);
+    if (result != SD_SHOT_GOOD)
+        s->is_plain = false;
+    return result;
 }
 
 /* --- Taking */

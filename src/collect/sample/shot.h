@@ -26,6 +26,12 @@
  * with it again when that is 10 ms old, after the frames were read: what is still there
  * then was there before, because the frame held it.
  *
+ * Who samples as fast as can be takes several looks by one system call: after the
+ * second look at the innermost frames, which is the first of the next, the words and
+ * these frames come again, and again.  Each look is proved as a single one is,
+ * beginning with the one before it; the outer frames, read once, are believed as long
+ * as no look has failed.
+ *
  * What does not agree is torn.  A guess that was wrong (another chunk, a frame not
  * asked for) is stale: the guess is corrected and the shot taken again.  From a torn
  * shot the outer frames that both copies agree on can be kept: a partial stack. */
@@ -48,8 +54,9 @@ struct sd_shot_of {
     const struct sd_remote *remote;
     const struct sd_runtime *rt;
     struct sd_codes *codes;
-    bool is_still; /* the thread is stopped: frames may be read one by one */
-    bool is_blind; /* take what comes, without a second look */
+    bool is_still;    /* the thread is stopped: frames may be read one by one */
+    bool is_blind;    /* take what comes, without a second look */
+    uint32_t n_looks; /* by one system call, at most; 0 is 1.  See sd_shot_judge_next */
 };
 
 struct sd_shot_frame {
@@ -99,6 +106,13 @@ struct sd_shot {
     uint32_t n_calls; /* system calls of the last take */
     uint32_t n_torn;  /* torn shots of the last take */
     uint32_t n_stale; /* wrong guesses in a row */
+    size_t n_same;    /* so many outer frames are those of the take before */
+    /* The stack as it was, which is looked for first: */
+    bool is_plain;     /* `frames` are a whole stack that lies in the chunks */
+    bool has_fleeting; /* one of its codes is compared at every look */
+    uint64_t outermost_previous; /* what its outermost frame points to */
+    uint64_t codes_checked_ns;   /* when its codes were, the longest ago of them */
+    size_t n_retired;            /* codes that were, then */
     /* The guess: */
     bool is_learnt;
     uint64_t top, cframe;
@@ -113,8 +127,13 @@ struct sd_shot {
     size_t n_from, cap_from;
     uint8_t *copy; /* owned; all ranges one after the other */
     size_t n_copy, cap_copy;
-    bool was_quick; /* not so long that we were put off the CPU in between */
+    uint32_t n_looks; /* in the copy; n_look bytes from one to the next */
+    uint32_t look;    /* that is judged, from 0 */
+    size_t n_look;
+    uint64_t took_ns; /* of the system call */
+    bool was_quick;   /* not so long that we were put off the CPU in between */
     size_t thread_at, cframe_at, again_at; /* where in `copy` */
+    size_t earlier_at; /* the first copy of what again_at is the second of */
     uint64_t again_from, again_to; /* addresses of the second look, and the third */
     uint32_t n_restless;           /* shots to come that are looked at three times */
     bool has_third;
@@ -141,4 +160,7 @@ int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of);
 void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes);
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
                                   bool is_last);
+/* After a GOOD look: the next of n_looks.  What is not GOOD is the last of them; its
+ * frames mean nothing. */
+enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of);
 #endif

@@ -12,6 +12,7 @@ enum {
     N_CHUNK_MAX = 64 << 20, /* bytes in use of one chunk; more is torn */
     N_AGAIN_SPOTS = 12,     /* innermost spots that get a second look */
     PAGE = 4096,
+    AROUND_LOOKS = 512, /* as SD_SHOT_AROUND, above the top, where looks are many */
 };
 
 static uint64_t page_up(uint64_t at) { return (at + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
@@ -41,6 +42,7 @@ int sd_shot_learn_chunks(struct sd_shot *s, const struct sd_shot_of *of, uint64_
     int rc = 0;
 
     s->n_chunks = 0;
+    s->is_plain = false;
     s->top = top;
     while (at && rc == 0 && s->n_chunks < N_CHUNKS_MAX) {
         uint64_t n_bytes, n_used;
@@ -77,6 +79,7 @@ static int learn(struct sd_shot *s, const struct sd_shot_of *of)
     if (rc < 0)
         return rc;
     s->spots.n = 0;
+    s->is_plain = false;
     s->root_mark = 0;
     s->cframe = sd_shot_word(slice + l->thread_frame - from);
     if (sd_shot_has_chunks(l))
@@ -176,6 +179,7 @@ static int want_spots(struct sd_shot *s, const struct sd_layout *l, size_t n,
 /* The innermost frames once more, or twice.  In chunks they end at the top. */
 static int want_again(struct sd_shot *s, const struct sd_layout *l)
 {
+    uint64_t above = s->n_looks > 1 ? AROUND_LOOKS : SD_SHOT_AROUND;
     size_t n = s->spots.n < N_AGAIN_SPOTS ? s->spots.n : N_AGAIN_SPOTS;
     int rc = 0;
 
@@ -184,11 +188,12 @@ static int want_again(struct sd_shot *s, const struct sd_layout *l)
         const struct sd_shot_chunk *newest = &s->chunks[0];
         uint64_t low = newest->address + l->chunk_data;
 
-        s->again_to = s->top + SD_SHOT_AROUND;
+        s->again_to = s->top + above;
         if (s->again_to > newest->address + newest->n_used)
             s->again_to = newest->address + newest->n_used;
         s->again_from = s->top > low + SD_SHOT_AROUND ? s->top - SD_SHOT_AROUND : low;
         rc = want(s, s->again_from, s->again_to - s->again_from, &s->again_at);
+        s->earlier_at = newest->at + (s->again_from - newest->address);
     }
     if (rc == 0)
         rc = want_spots(s, l, n, true);
@@ -198,19 +203,46 @@ static int want_again(struct sd_shot *s, const struct sd_layout *l)
     return rc;
 }
 
+/* At a stack that changes one by one: those after the first that fails are in vain. */
+static uint32_t n_looks(const struct sd_shot *s, const struct sd_shot_of *of)
+{
+    return of->n_looks > 1 && s->is_plain && !s->n_restless && !of->is_still &&
+                   !of->is_blind
+               ? of->n_looks
+               : 1;
+}
+
+/* What came from the words of the thread on, again. */
+static int want_more_looks(struct sd_shot *s, size_t first)
+{
+    size_t end = s->n_from, i, at;
+    uint32_t look;
+    int rc = 0;
+
+    s->n_look = s->n_copy - s->thread_at;
+    for (look = 1; look < s->n_looks; look++)
+        for (i = first; rc == 0 && i < end; i++)
+            rc = want(s, (uintptr_t)s->from[i].iov_base, s->from[i].iov_len, &at);
+    return rc;
+}
+
 int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
 {
     const struct sd_layout *l = &of->rt->layout;
     uint32_t from, to;
     uint8_t *copy;
+    size_t words;
     int rc = s->is_learnt ? 0 : learn(s, of);
 
     s->n_from = s->n_copy = 0;
+    s->n_looks = n_looks(s, of);
+    s->look = 0;
     sd_shot_slice(l, &from, &to);
     if (rc == 0)
         rc = want_chunks(s);
     if (rc == 0)
         rc = want_spots(s, l, s->spots.n, false);
+    words = s->n_from;
     if (rc == 0)
         rc = want(s, s->thread + from, to - from, &s->thread_at);
     if (rc == 0 && l->frames_style == SD_FRAMES_CFRAME && s->cframe)
@@ -219,6 +251,8 @@ int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
     s->has_third = false;
     if (rc == 0 && !of->is_still && !of->is_blind)
         rc = want_again(s, l);
+    if (rc == 0 && s->n_looks > 1)
+        rc = want_more_looks(s, words);
     if (rc < 0)
         return rc;
     copy = sd_grow_array(s->copy, &s->cap_copy, s->n_copy, 1);

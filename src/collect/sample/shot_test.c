@@ -124,7 +124,9 @@ static void set_up(struct setting *s, uint32_t version)
             pause();
     }
     CHECK(sd_remote_open(&s->remote, pid) == 0);
-    s->of = (struct sd_shot_of){ &s->remote, &s->runtime, &s->codes, false, false };
+    s->of = (struct sd_shot_of){ .remote = &s->remote,
+                                 .rt = &s->runtime,
+                                 .codes = &s->codes };
     sd_shot_init(&s->shot, &(struct sd_python_thread){ .state = at(s->m->thread) });
 }
 
@@ -247,6 +249,33 @@ static enum sd_shot_result look(struct setting *s, bool is_before,
     return sd_shot_judge(&s->shot, &s->of, is_last);
 }
 
+/* The same with four looks by one system call, and `meanwhile` in the nth of them. */
+static enum sd_shot_result look_often(struct setting *s, int nth, bool is_before,
+                                      void (*meanwhile)(struct setting *))
+{
+    size_t i, to = 0;
+    bool was_word = false;
+    int n = -1;
+
+    s->of.n_looks = 4;
+    s->shot.n_stale = 0;
+    CHECK(sd_shot_plan(&s->shot, &s->of) == 0 && s->shot.n_looks == 4);
+    for (i = 0; i < s->shot.n_from; i++) {
+        const struct iovec *from = &s->shot.from[i];
+        bool is_now = is_word(s, from);
+
+        n += is_now && !was_word;
+        if (n == nth && is_now != was_word && is_now == is_before)
+            meanwhile(s);
+        was_word = is_now;
+        memcpy(s->shot.copy + to, from->iov_base, from->iov_len);
+        to += from->iov_len;
+    }
+    CHECK(to == s->shot.n_copy);
+    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
+    return sd_shot_judge(&s->shot, &s->of, false);
+}
+
 /* By the real system call.  On a busy machine it may be interrupted, which is no news
  * of the thread: then again. */
 static enum sd_shot_result take(struct setting *s)
@@ -273,6 +302,17 @@ static const char *names(const struct sd_shot *s)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", i ? " " : "",
                               s->frames[i].code->name);
     return text;
+}
+
+/* f1 to f5, known. */
+static void look_at_five(struct setting *s)
+{
+    unsigned i;
+
+    set_up(s, 0x030c0000);
+    for (i = 1; i <= 5; i++)
+        call(s, i);
+    CHECK(take(s) == SD_SHOT_GOOD);
 }
 
 #define CHECK_STACK(s, text) CHECK(strcmp(names(&(s)->shot), text) == 0)
@@ -312,6 +352,86 @@ TEST(shot_tells_the_frames_and_takes_one_call_when_nothing_changed)
         CHECK(s.shot.frames[0].address == s.frames[2]);
         tear_down(&s);
     }
+}
+
+TEST(shot_of_a_stack_that_stands_says_how_much_of_it_is_known)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 5; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 0);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 5);
+    go_to(&s, 4, 5, 3);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 4);
+    CHECK(s.shot.frames[0].instr == instr(&s, 5, 3));
+    go_to(&s, 2, 3, 4); /* f3 calls f4 from elsewhere */
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 0);
+    CHECK(s.shot.frames[2].instr == instr(&s, 3, 4));
+    give_back(&s);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 0);
+    CHECK_STACK(&s, "f4 f3 f2 f1");
+    tear_down(&s);
+}
+
+TEST(shot_of_a_stack_that_stands_sees_another_code_object_at_its_address)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 3; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD && take(&s) == SD_SHOT_GOOD);
+    CHECK(s.shot.n_same == 3);
+    make_code(&s.runtime.layout, &s.m->codes[2], 9);
+    s.codes.now_ns += 20000000; /* older than what is believed of it */
+    CHECK(take(&s) == SD_SHOT_TORN && take(&s) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f3 f9 f1");
+    tear_down(&s);
+}
+
+static void call_f6(struct setting *s) { call(s, 6); }
+
+TEST(shot_of_many_looks_tells_each_as_it_was)
+{
+    struct setting s;
+
+    look_at_five(&s);
+    CHECK(look_often(&s, 1, false, call_f6) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f5 f4 f3 f2 f1");
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f5 f4 f3 f2 f1"); /* so the words say */
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f6 f5 f4 f3 f2 f1");
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f6 f5 f4 f3 f2 f1");
+    tear_down(&s);
+
+    look_at_five(&s);
+    CHECK(look_often(&s, 2, false, give_back) == SD_SHOT_GOOD);
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f5 f4 f3 f2 f1");
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK_STACK(&s, "f4 f3 f2 f1");
+    tear_down(&s);
+}
+
+TEST(shot_of_many_looks_believes_none_in_which_it_changed)
+{
+    struct setting s;
+
+    look_at_five(&s);
+    CHECK(look_often(&s, 2, true, call_f6) == SD_SHOT_GOOD);
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
+    CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_TORN);
+    CHECK(sd_shot_plan(&s.shot, &s.of) == 0 && s.shot.n_looks == 1);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 0);
+    CHECK_STACK(&s, "f6 f5 f4 f3 f2 f1");
+    tear_down(&s);
 }
 
 TEST(shot_of_generators_and_marks_tells_functions_alone)

@@ -11,6 +11,17 @@ enum {
 
 /* --- Getting hold of a frame */
 
+/* A frame in the second look: what came before and after the words of the thread. */
+static void use_second(struct sd_shot_walk *w, uint64_t at)
+{
+    const struct sd_shot *s = w->s;
+
+    w->a = s->copy + s->earlier_at + (at - s->again_from);
+    w->b = s->copy + s->again_at + (at - s->again_from);
+    if (s->has_third)
+        w->c = s->copy + s->third_at + (at - s->again_from);
+}
+
 /* In which chunk, from that of the last frame on: callers lie below. */
 static bool find_in_chunks(struct sd_shot_walk *w, uint64_t at)
 {
@@ -26,9 +37,7 @@ static bool find_in_chunks(struct sd_shot_walk *w, uint64_t at)
         w->a = s->copy + c->at + (at - c->address);
         w->b = w->c = NULL;
         if (i == 0 && at >= s->again_from && at + w->l->frame_size <= s->again_to)
-            w->b = s->copy + s->again_at + (at - s->again_from);
-        if (w->b && s->has_third)
-            w->c = s->copy + s->third_at + (at - s->again_from);
+            use_second(w, at);
         w->chunk = i;
         return true;
     }
@@ -305,6 +314,7 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
             return rc;
         at = previous;
     }
+    w->s->outermost_previous = at;
     if (w->s->n_frames) { /* its mark may not have been read */
         w->s->frames[w->s->n_frames - 1].is_entry = true;
         if (at && at == w->s->root_mark)
@@ -312,6 +322,95 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
     }
     return 0;
 }
+
+/* --- The stack as it was */
+
+/* Whether a frame says what is known of it.  The innermost runs on. */
+static bool says_the_same(const struct sd_shot_walk *w, const struct sd_shot_frame *f,
+                          uint64_t previous, bool is_innermost, bool is_outermost)
+{
+    const struct sd_layout *l = w->l;
+    const uint8_t *p = w->a;
+
+    return (sd_shot_word(p + l->frame_code) & l->code_mask) == f->code->address &&
+           sd_shot_word(p + l->frame_previous) == previous &&
+           (is_innermost || sd_shot_instr(l, p) == f->instr) &&
+           (l->frame_owner == SD_NO_OFFSET || p[l->frame_owner] < l->owner_shim) &&
+           (is_outermost || is_entry_of(l, p) == f->is_entry);
+}
+
+static bool is_same_frame(struct sd_shot_walk *w, size_t i)
+{
+    const struct sd_shot *s = w->s;
+    const struct sd_shot_frame *f = &s->frames[i];
+    bool is_outermost = i + 1 == s->n_frames;
+    uint64_t previous = is_outermost ? s->outermost_previous : f[1].address;
+
+    return says_the_same(w, f, previous, i == 0, is_outermost) && agrees(w, w->b) &&
+           agrees(w, w->c) &&
+           (i == 0 || (stood(w, w->b, f->address, f->code) &&
+                       stood(w, w->c, f->address, f->code)));
+}
+
+/* From the innermost frame on.  What a later look has not brought anew was judged with
+ * an earlier one. */
+static bool are_same_frames(struct sd_shot_walk *w)
+{
+    const struct sd_shot *s = w->s;
+    size_t i;
+
+    for (i = 0; i < s->n_frames; i++) {
+        if (!find_in_chunks(w, s->frames[i].address))
+            return false;
+        w->is_in_chunk = true;
+        if (!w->b && s->look > 0)
+            return true;
+        if (!is_same_frame(w, i))
+            return false;
+    }
+    return true;
+}
+
+static bool trusts_root(struct sd_shot *s)
+{
+    if (!s->root_mark || s->outermost_previous != s->root_mark)
+        return true;
+    return s->n_root_trusted++ < N_ROOT_TRUST;
+}
+
+/* The innermost frame: its instruction, and whether it lies below the top. */
+static bool move_on(struct sd_shot_walk *w)
+{
+    struct sd_shot *s = w->s;
+    struct sd_shot_frame *f = &s->frames[0];
+    uint64_t instr;
+
+    find_in_chunks(w, f->address);
+    instr = sd_shot_instr(w->l, w->b ? w->b : w->a);
+    if (!sd_code_has_instr(f->code, w->l, instr) ||
+        (w->chunk == 0 && f->address + f->code->frame_bytes > w->top))
+        return false;
+    s->n_same = s->n_frames - (instr != f->instr);
+    f->instr = instr;
+    return true;
+}
+
+/* All that take_function would ask of a frame follows from its address, its code, its
+ * caller and its instruction.  Where those are as they were the answers are, too. */
+bool sd_shot_is_same(struct sd_shot_walk *w, uint64_t innermost)
+{
+    struct sd_shot *s = w->s;
+    bool is_same = s->frames[0].address == innermost &&
+                   s->n_retired == w->of->codes->n_retired && trusts_root(s) &&
+                   are_same_frames(w);
+
+    w->chunk = 0;
+    is_same = is_same && move_on(w);
+    w->chunk = 0;
+    return is_same;
+}
+
+/* --- The end */
 
 /* Whether the chain has come to its true end.  A generator that is not running has no
  * caller: seen so before and after, and running in between, it looks like the end of

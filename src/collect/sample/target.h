@@ -103,6 +103,7 @@ struct sd_round {
     struct sd_sample_counts *counts;
     const struct sd_listener *listener;
     uint64_t now_ns;
+    uint32_t n_looks;              /* that may be taken where there is one thread */
     struct iovec *to, *from;       /* SD_REMOTE_RANGES each */
     struct sd_unwind_lines *lines; /* options.native */
 };

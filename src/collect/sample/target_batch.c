@@ -93,6 +93,7 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
 
+    of.n_looks = sd_target_has_one_thread(t) ? round->n_looks : 1;
     x->shot.n_calls = x->shot.n_torn = x->shot.n_stale = 0;
     if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED)
         return false;

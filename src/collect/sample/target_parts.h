@@ -24,6 +24,12 @@ void sd_target_settle(struct sd_target_thread *x, enum sd_shot_result result,
 void sd_target_remember_torn(struct sd_target_thread *x, bool was_torn,
                              uint64_t now_ns);
 
+/* Whether several looks at it are taken by one system call. */
+static inline bool sd_target_has_one_thread(const struct sd_target *t)
+{
+    return t->n_threads == 1 && t->n_unbegun == 0;
+}
+
 /* Reads the GILs and, by the same system calls, the threads that need neither be
  * followed nor stopped.  What it does not settle is left to be read one by one. */
 void sd_target_read_batches(struct sd_target *t, struct sd_round *round);

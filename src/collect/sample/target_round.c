@@ -253,6 +253,11 @@ static unsigned flags_of(struct sd_target *t, const struct sd_target_thread *x)
     return flags;
 }
 
+static size_t n_same(const struct sd_target_thread *x, const struct sd_round *round)
+{
+    return x->is_read && x->was_told && !round->options->native ? x->shot.n_same : 0;
+}
+
 static void tell(struct sd_target *t, struct sd_target_thread *x,
                  struct sd_round *round)
 {
@@ -265,6 +270,7 @@ static void tell(struct sd_target *t, struct sd_target_thread *x,
                             .name = x->name,
                             .flags = flags_of(t, x),
                             .is_same = !x->is_read && x->was_told,
+                            .n_same = n_same(x, round),
                             .is_cut = x->shot.is_cut,
                             .wall_ns = round->now_ns - x->told_ns,
                             .cpu_ns = x->cpu_ns,
@@ -357,6 +363,30 @@ static void tell_all(struct sd_target *t, struct sd_round *round)
     }
 }
 
+/* The looks after the first, where several were taken by one system call: rounds of
+ * their own, at their times. */
+static void tell_more(struct sd_target *t, struct sd_round *round)
+{
+    struct sd_target_thread *x = t->threads[0];
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+    struct sd_shot *s = &x->shot;
+    uint64_t each_ns = s->took_ns / s->n_looks;
+    uint32_t i;
+
+    s->n_calls = 0;
+    for (i = 1; i < s->n_looks && x->result == SD_SHOT_GOOD; i++) {
+        x->result = sd_shot_judge_next(s, &of);
+        if (x->result != SD_SHOT_GOOD) {
+            x->is_known = x->is_whole = false;
+            break;
+        }
+        round->now_ns += each_ns;
+        round->counts->rounds++;
+        tell_all(t, round);
+    }
+    round->counts->calls += s->n_calls;
+}
+
 static bool some_ended(const struct sd_target *t)
 {
     size_t i;
@@ -445,6 +475,9 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
         return;
     }
     tell_all(t, round);
+    if (sd_target_has_one_thread(t) && t->threads[0]->is_batched &&
+        t->threads[0]->result == SD_SHOT_GOOD)
+        tell_more(t, round);
     t->last_round_ns = round->now_ns;
     if (some_ended(t) || all_failed(t))
         t->next_head_ns = t->next_list_ns = 0;
