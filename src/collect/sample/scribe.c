@@ -345,7 +345,7 @@ static bool write_sample(struct sd_scribe *s, struct sd_log *l,
                          const struct sd_scribe_memo *m)
 {
     const size_t room = sizeof(struct sd_rec_sample) + 64 + SD_ROOM_SHAPE +
-                        tracks_room(s->tree, m->who.member);
+                        tracks_room(s->tree, m->member);
     int i;
 
     for (i = 0; i < N_TRIES; i++) {
