@@ -188,9 +188,12 @@ static PyStructSequence_Field subentry_fields[] = {
 
 int sd_profile_make_entries(struct sd_ext *ext)
 {
-    static PyStructSequence_Desc entry = { "_lsprof.profiler_entry", NULL, entry_fields,
+    /* 3.8 does not survive a type without a docstring. */
+    static PyStructSequence_Desc entry = { "_lsprof.profiler_entry",
+                                           "A function that was called.", entry_fields,
                                            6 };
-    static PyStructSequence_Desc subentry = { "_lsprof.profiler_subentry", NULL,
+    static PyStructSequence_Desc subentry = { "_lsprof.profiler_subentry",
+                                              "A function as another called it.",
                                               subentry_fields, 5 };
 
     ext->entry = PyStructSequence_NewType(&entry);
