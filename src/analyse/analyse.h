@@ -56,6 +56,7 @@ struct sd_flame_wish {
     bool has_full_files;             /* files as the interpreter names them */
     bool has_no_lines;
     double least_percent; /* 0: SD_FLAME_LEAST */
+    const char *search;   /* a regular expression to look for when it is opened */
 };
 #define SD_FLAME_LEAST 0.02
 enum { SD_FLAME_BOXES = 5000, SD_FLAME_LEVELS = 1000 };

@@ -175,7 +175,8 @@ static int add_node(struct maker *m, uint32_t node, uint32_t parent, int64_t fro
                                 .from = from,
                                 .total = t->total[node],
                                 .self = t->self[node],
-                                .idle = t->idle[node] };
+                                .idle = t->idle[node],
+                                .waited = t->waited[node] };
     int rc = name_box(m, &t->labels[t->nodes.items[node].b], &box);
 
     return rc < 0 ? rc : add_box(m, &box);
@@ -389,6 +390,7 @@ static void choose_unit(struct maker *m)
     m->view->kind = unit == SD_UNIT_NANOSECONDS ? SD_CELL_NS
                     : unit == SD_UNIT_BYTES     ? SD_CELL_BYTES
                                                 : SD_CELL_COUNT;
+    m->view->search = m->t->wish->search;
     m->view->unit = m->view->kind == SD_CELL_COUNT ? "samples" : NULL;
 }
 

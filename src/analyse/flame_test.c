@@ -142,6 +142,7 @@ TEST(flame_tells_lines_threads_and_waiting_apart_when_asked)
     CHECK(l.view.boxes[0].idle == 50);
     CHECK(box_of(&l, "[idle]", NULL)->kind == SD_FLAME_IDLE);
     CHECK(box_of(&l, "[idle]", NULL)->total == 50);
+    CHECK(l.view.boxes[box_of(&l, "[idle]", NULL)->parent].waited == 50);
     drop(&l);
 }
 

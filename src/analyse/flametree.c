@@ -90,7 +90,7 @@ static int label_stacks(struct maker *m)
 
 static int grow_amounts(struct sd_flametree *t)
 {
-    int64_t **all[] = { &t->self, &t->total, &t->idle };
+    int64_t **all[] = { &t->self, &t->total, &t->idle, &t->waited };
 
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         int64_t *grown = sd_regrow(*all[k], t->nodes.cap * sizeof *grown);
@@ -215,8 +215,10 @@ static int add_samples(struct maker *m)
         rc = first_node(m, s->track, &first);
         if (rc == 0)
             rc = place(m, first, s->stack.at, &node);
-        if (rc == 0 && node != NONE && (s->flags & SD_SAMPLE_IDLE))
+        if (rc == 0 && node != NONE && (s->flags & SD_SAMPLE_IDLE)) {
+            t->waited[node] = sd_amount_add(t->waited[node], amount);
             rc = add_idle(m, &node);
+        }
         if (rc < 0 || node == NONE)
             continue;
         t->self[node] = sd_amount_add(t->self[node], amount);
@@ -286,5 +288,6 @@ void sd_flametree_release(struct sd_flametree *t)
     sd_free(t->self);
     sd_free(t->total);
     sd_free(t->idle);
+    sd_free(t->waited);
     *t = (struct sd_flametree){ 0 };
 }

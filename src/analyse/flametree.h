@@ -28,6 +28,7 @@ struct sd_flametree { /* all zero is a released one */
     struct sd_triples nodes; /* parent or UINT32_MAX, label, 0 */
     /* By node; owned.  Sums over what is below are in `total` and `idle`. */
     int64_t *self, *total, *idle;
+    int64_t *waited; /* of `idle`, what stands in its own node "[idle]" */
     size_t cap_amounts;
     int64_t all; /* with samples that have no frame */
 };

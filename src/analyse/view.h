@@ -104,11 +104,14 @@ struct sd_flame_box {
     /* Amounts: where it begins, counted from the left end of the whole; how wide it is;
      * what was seen in it and in nothing below it, and in waiting threads. */
     int64_t from, total, self, idle;
+    int64_t waited; /* of `idle`, what it waited itself: the box "[idle]" on it.  Tables
+                       that count idle samples have it in self, too */
 };
 struct sd_view_flame {
     const char *title;    /* what was run */
     const char *subtitle; /* what was recorded of it */
     const char *note;     /* what is not drawn, or NULL */
+    const char *search;   /* looked for when it is opened, or NULL */
     const char *unit;     /* "samples" after a number; NULL: `kind` says it */
     enum sd_cell_kind kind;
     struct sd_flame_box *boxes; /* parents before children, these one after the other:

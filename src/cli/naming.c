@@ -84,6 +84,9 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
         return sd_naming_next(a, name, out);
     if (!*output)
         return sd_fail(SD_EUSAGE, "-o wants the name of a file");
+    if (strcmp(output, "-") == 0)
+        return sd_fail(SD_EUSAGE, "a capture is not written to stdout; name a file, "
+                                  "or record in another --format");
     rc = sd_naming_check_free(output, create);
     if (rc < 0)
         return rc;

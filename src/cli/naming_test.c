@@ -93,6 +93,7 @@ TEST(naming_records_beside_what_it_exports)
     enter(&p);
     CHECK(sd_naming_choose(&a, "mem.csv", "t", SD_CREATE_NEW, &n) == 0);
     CHECK(strcmp(n.export, "mem.csv") == 0 && strcmp(n.capture, "mem.csv.sonde") == 0);
+    CHECK(sd_naming_choose(&a, "-", "t", SD_CREATE_NEW, &n) == SD_EUSAGE);
     CHECK(sd_naming_choose(&a, "mem.nonsense", "t", SD_CREATE_NEW, &n) == SD_EUSAGE);
     CHECK(sd_naming_choose(&a, "mem", "t", SD_CREATE_NEW, &n) == 0 && !n.export);
     sd_arena_release(&a);

@@ -330,7 +330,7 @@ static int show(const struct record *r)
         rc = export(r);
     if (rc == 0 && !is_quiet) {
         if (rec->naming.export)
-            sd_say("wrote %s", rec->naming.export);
+            sd_summary_wrote_export(rec->naming.export);
         else
             sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
     }

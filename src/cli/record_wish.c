@@ -220,6 +220,8 @@ static int name_export(struct sd_arena *a, const struct sd_command *c,
         output = c->is_pyspy ? pyspy_name(a, name, format)
                              : sd_arena_printf(a, "%s%s", name, suffix_of(format));
     out->export = output;
+    if (output && strcmp(output, "-") == 0)
+        return sd_naming_next(a, name, out);
     out->capture = output ? sd_arena_printf(a, "%s.sonde", output) : NULL;
     return out->capture ? 0 : sd_no_memory();
 }
@@ -237,7 +239,7 @@ int sd_record_wish_names(struct sd_arena *a, const struct sd_command *c,
         rc = name_export(a, c, wish->format, name, out);
         if (rc == 0)
             rc = sd_naming_check_free(out->export, create);
-    } else if (wish->format && output) {
+    } else if (wish->format && output && strcmp(output, "-") != 0) {
         out->capture = output;
         rc = sd_naming_check_free(output, create);
     } else {

@@ -54,7 +54,8 @@ static const struct sd_option options[] = {
                    's', "COLUMN" },
     [OPT_MATCH] = { "match", SD_TEXT, NULL,
                     "print only rows in which a name or file matches this regular "
-                    "expression; shares stay those of everything",
+                    "expression; shares stay those of everything.  A flame graph is "
+                    "opened with a search for it",
                     0, "RE" },
     [OPT_FILTER] = { "filter", SD_TEXT, NULL,
                      "count only sections whose name matches this regular expression, "
@@ -303,7 +304,8 @@ static int read_tables(struct asked *a)
     read_side(a, &v[OPT_CALLEES]);
     a->flame = (struct sd_flame_wish){ .choice = a->tables.samples,
                                        .by = a->tables.by,
-                                       .has_threads = v[OPT_THREADS].number != 0 };
+                                       .has_threads = v[OPT_THREADS].number != 0,
+                                       .search = v[OPT_MATCH].text };
     if (v[OPT_ROWS].text && read_rows(v[OPT_ROWS].text, &a->tables) < 0)
         return SD_EUSAGE;
     return choose_tables(a);

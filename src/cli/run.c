@@ -168,7 +168,7 @@ static void export(const struct sd_recording *rec)
     }
     unlink(rec->naming.capture);
     if (sd_loudness_of(rec->command) != SD_QUIET)
-        sd_say("wrote %s", rec->naming.export);
+        sd_summary_wrote_export(rec->naming.export);
 }
 
 static void show(struct run *r)

@@ -6,8 +6,8 @@
 
 #include "analyse/analyse.h"
 #include "base/buf.h"
-#include "base/text.h"
 #include "base/redact.h"
+#include "base/text.h"
 #include "cli/tables.h"
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };
@@ -142,4 +142,10 @@ void sd_summary_wrote(const char *capture, const char *verb)
            sd_speaks_utf8() ? "\u2014" : "-", verb,
            quoted.bad ? capture : sd_buf_string(&quoted));
     sd_buf_release(&quoted);
+}
+
+void sd_summary_wrote_export(const char *file)
+{
+    if (strcmp(file, "-") != 0)
+        sd_say("wrote %s", file);
 }

@@ -21,4 +21,6 @@ size_t sd_summary_refusals(const struct sd_profile *p);
 /* "wrote train.sonde — look at it: sonde view train.sonde", or what other verb has more
  * to show of it. */
 void sd_summary_wrote(const char *capture, const char *verb);
+/* The same of another format; of stdout there is nothing to say. */
+void sd_summary_wrote_export(const char *file);
 #endif

@@ -5,6 +5,7 @@
  * The picture is a file of its own that stays: a browser may read it long after we have
  * ended. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,9 +15,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "cli/export.h"
 #include "cli/path.h"
-#include "base/redact.h"
 #include "cli/say.h"
 
 enum { LOOKS = 20, LOOK_NS = 50 * 1000 * 1000, NO_SUCH_COMMAND = 127 };
@@ -80,6 +81,16 @@ static bool has_failed(pid_t pid)
     return false;
 }
 
+/* What xdg-open has to say of the programs it tried is nobody's wish; that it failed is
+ * said here.  A browser in the terminal keeps stdout. */
+static void hush(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+
+    if (nowhere >= 0)
+        dup2(nowhere, STDERR_FILENO);
+}
+
 static int open_in_browser(struct sd_arena *a, const char *file)
 {
     const char *command = browser(a);
@@ -97,6 +108,8 @@ static int open_in_browser(struct sd_arena *a, const char *file)
     }
     pid = fork();
     if (pid == 0) {
+        if (!getenv("BROWSER"))
+            hush();
         execl("/bin/sh", "sh", "-c", sd_buf_string(&line), (char *)NULL);
         _exit(NO_SUCH_COMMAND);
     }

@@ -208,6 +208,7 @@
     }));
     let said = words.get('s') || '';
     try { said = decodeURIComponent(said); } catch (e) { /* as it stands */ }
+    if (!location.hash) said = svg.getAttribute('data-search') || '';
     written = location.hash;
     field.value = said;
     change({ zoom: boxes[Number(words.get('z')) || 0] || all, search: said, isTurned: words.get('f') === '1' });

@@ -176,6 +176,7 @@ static void put_class(const struct drawing *d, const struct sd_flame_box *box)
 /* Its first line ends in the share: that is what reads it most often. */
 static void put_title(struct drawing *d, const struct sd_flame_box *box)
 {
+    int64_t self = box->self + box->waited;
     int64_t all = d->f->boxes[0].total;
 
     sd_out_text(d->out, "<title>");
@@ -185,11 +186,11 @@ static void put_title(struct drawing *d, const struct sd_flame_box *box)
     sd_out_text(d->out, ", ");
     put_share(d->out, box->total, all);
     sd_out_text(d->out, ")");
-    if (box->self > 0) {
+    if (self > 0) {
         sd_out_text(d->out, "\nself: ");
-        put_amount(d, box->self);
+        put_amount(d, self);
         sd_out_text(d->out, ", ");
-        put_share(d->out, box->self, all);
+        put_share(d->out, self, all);
     }
     if (box->idle > 0) {
         sd_out_text(d->out, "\nidle: ");
@@ -213,7 +214,7 @@ static void put_box(struct drawing *d, const struct sd_flame_box *box)
     put_class(d, box);
     sd_out_printf(d->out,
                   " data-v=\"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %u %zu\">",
-                  box->from, box->total, box->self, box->idle, box->depth,
+                  box->from, box->total, box->self + box->waited, box->idle, box->depth,
                   utf16_length(sd_buf_string(&d->label), d->name_n));
     put_title(d, box);
     sd_out_text(d->out, "<rect width=\"");
@@ -285,12 +286,18 @@ static void put_head(struct drawing *d)
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
                   "height=\"%u\" viewBox=\"0 0 %u %u\" class=\"sonde-flame\" "
                   "data-pad=\"%d\" data-head=\"%d\" data-foot=\"%d\" data-row=\"%d\" "
-                  "data-unit=\"%s\">\n<title>",
+                  "data-unit=\"%s\"",
                   d->width, d->height, d->width, d->height, PAD, HEAD, FOOT, ROW,
                   f->kind == SD_CELL_NS      ? "ns"
                   : f->kind == SD_CELL_BYTES ? "bytes"
                   : f->unit                  ? f->unit
                                              : "");
+    if (f->search) {
+        sd_out_text(d->out, " data-search=\"");
+        put_text(d->out, f->search);
+        sd_out_text(d->out, "\"");
+    }
+    sd_out_text(d->out, ">\n<title>");
     put_text(d->out, f->title);
     sd_out_text(d->out, "</title>\n<style>\n");
     sd_out_text(d->out, sd_flame_css);

@@ -37,10 +37,10 @@ TEST(xml_text_can_end_nothing)
 
 /* The whole of 100: a of 60 with a hostile child of 40, b of 0.5, idle. */
 static struct sd_flame_box boxes[] = {
-    { "all", NULL, SD_FLAME_ALL, UINT32_MAX, 0, 0, 1000, 395, 5 },
-    { "a", "app.py:12", SD_FLAME_OWN, 0, 1, 0, 600, 200, 0 },
-    { HOSTILE, HOSTILE, SD_FLAME_NATIVE, 1, 2, 0, 400, 400, 0 },
-    { "日本語の関数", "b.py:1", SD_FLAME_LIBRARY, 0, 1, 600, 5, 5, 5 },
+    { "all", NULL, SD_FLAME_ALL, UINT32_MAX, 0, 0, 1000, 395, 5, 0 },
+    { "a", "app.py:12", SD_FLAME_OWN, 0, 1, 0, 600, 150, 50, 50 },
+    { HOSTILE, HOSTILE, SD_FLAME_NATIVE, 1, 2, 0, 400, 400, 0, 0 },
+    { "日本語の関数", "b.py:1", SD_FLAME_LIBRARY, 0, 1, 600, 5, 5, 5, 0 },
 };
 static const struct sd_view_flame view = { .title = HOSTILE,
                                            .subtitle = HOSTILE,
@@ -89,7 +89,7 @@ TEST(flame_svg_says_name_place_amount_and_share)
     const char *svg = drawn(&out, 1024);
 
     CHECK(strstr(svg, "<title>a (app.py:12) (600 samples, 60.00%)\n"
-                      "self: 200 samples, 20.00%</title>"));
+                      "self: 200 samples, 20.00%\nidle: 50 samples, 5.00%</title>"));
     CHECK(strstr(svg, "<title>日本語の関数 (b.py:1) (5 samples, 0.50%)"));
     CHECK(strstr(svg, "data-v=\"600 5 5 5 1 6\"")); /* six letters of UTF-16 */
     /* 1000 pixels inside the margins are 1000 samples. */

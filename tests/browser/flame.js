@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// flame.js PACKAGES FILE.svg FOLDER: opens a flame graph in Chromium and uses it as a person
+// flame.js PACKAGES FILE.svg FOLDER: opens a flame graph (then FOLDER/matched.svg) in Chromium and uses it as a person
 // would.  Prints one JSON object with what was seen at each step; judging is test_flame.py's.
 const path = require('path');
 const [packages, file, folder] = process.argv.slice(2);
@@ -80,6 +80,8 @@ async function steps(page, seen) {
   await page.waitForFunction(() => document.documentElement.getAttribute('width') === '640');
   seen.narrow = await look(page);
   await page.screenshot({ path: path.join(folder, 'narrow.png') });
+  await page.goto('file://' + path.join(folder, 'matched.svg'));
+  seen.matched = await look(page);
 }
 
 (async () => {

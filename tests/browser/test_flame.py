@@ -51,6 +51,8 @@ def seen():
         folder = os.getcwd()
         svg = os.path.join(folder, "x.svg")
         helpers.equal(helpers.sonde("convert", capture(folder), svg).status, 0, "status of convert")
+        helpers.equal(helpers.sonde("report", "--flame", "--match", "listcomp", "-o", os.path.join(folder, "matched.svg"),
+                                    os.path.join(folder, "x.sonde")).status, 0, "status of report")
         done = helpers.run(["node", os.path.join(HERE, "flame.js"), PACKAGES, svg, folder], limit=200)
         helpers.equal(done.status, 0, "status of node: %s" % done.err)
         SEEN.update(json.loads(done.out))
@@ -70,7 +72,8 @@ def width_of(step, label):
 
 def test_nothing_is_complained_of_and_nothing_is_asked_of_the_network(folder):
     helpers.equal(seen()["complaints"], [], "complaints")
-    helpers.equal({r.split("#")[0] for r in seen()["requests"]}, {"file://" + os.path.join(os.getcwd(), "x.svg")}, "requests")
+    helpers.equal({r.split("#")[0] for r in seen()["requests"]},
+                  {"file://" + os.path.join(os.getcwd(), name) for name in ("x.svg", "matched.svg")}, "requests")
 
 
 def test_widths_are_the_shares_of_the_capture(folder):
@@ -126,6 +129,11 @@ def test_search_marks_and_adds_up(folder):
     helpers.equal(seen()["cleared"]["found"], "")
     helpers.equal(len([b for b in seen()["cleared"]["boxes"] if b["isFound"]]), 0, "marks after Escape")
     helpers.equal(seen()["badSearch"]["found"], "matched 0.00 %", "of what is no expression, searched as text")
+
+
+def test_match_is_searched_for_when_it_is_opened(folder):
+    helpers.equal(seen()["matched"]["found"], "matched 30.00 %")
+    helpers.equal(sorted(b["label"][:10] for b in seen()["matched"]["boxes"] if b["isFound"]), ["<listcomp>"] * 2)
 
 
 def test_the_keyboard_goes_everywhere(folder):

@@ -151,6 +151,19 @@ def test_qualified_names_on_request(folder):
     contains(made("convert", "x.sonde", "-", "-f", "raw"), ";%s (class.py:" % plain)
 
 
+def test_to_stdout(folder):
+    """Only the data, and of a file called "-" no word and no trace."""
+    write(folder, "class.py", CLASS)
+    result = sonde("record", "--python", PYTHON, "-f", "raw", "-o", "-", "class.py", cwd=folder)
+    equal(result.status, 0, "status (%s)" % result.err)
+    contains(result.out, "work (class.py:")
+    assert "wrote" not in result.err, result.err
+    equal(os.listdir(folder), ["class.py"], "files")
+    result = sonde("record", "--python", PYTHON, "-o", "-", "class.py", cwd=folder)
+    equal(result.status, 2, "status (%s)" % result.err)
+    contains(result.err, "not written to stdout")
+
+
 def test_a_command_for_a_time(folder):
     before = time.monotonic()
     result = sonde("record", "-d", "500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
