@@ -66,7 +66,12 @@ enum sd_site_flags {
     SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its source where that
                            is known, else its library */
 };
-enum sd_note_kind { SD_NOTE_INFO = 1, SD_NOTE_WARNING, SD_NOTE_LOSS };
+enum sd_note_kind {
+    SD_NOTE_INFO = 1,
+    SD_NOTE_WARNING,
+    SD_NOTE_LOSS,
+    SD_NOTE_REFUSAL, /* a process that could not be measured, and why */
+};
 
 enum sd_span_flags {
     SD_SPAN_RAISED = 1, /* left by an exception */

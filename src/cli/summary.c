@@ -120,12 +120,10 @@ size_t sd_summary_refusals(const struct sd_profile *p)
     size_t n = 0;
 
     for (size_t i = 0; i < p->n_notes; i++) {
-        const struct sd_note *note = &p->notes[i];
-
-        if (note->kind != SD_NOTE_WARNING || !strstr(note->text, " is not sampled: "))
+        if (p->notes[i].kind != SD_NOTE_REFUSAL)
             continue;
         if (n++ < REFUSALS)
-            sd_say("%s", note->text);
+            sd_say("%s", p->notes[i].text);
     }
     if (n > REFUSALS)
         sd_say("%zu more processes are not sampled; sonde info lists them",

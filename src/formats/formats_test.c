@@ -16,7 +16,7 @@ static struct sd_profile *make(struct sd_made *m)
     sd_made_begin(m);
     sd_made_chunk(m, 1, 1);
     sd_made_meta(m, "command", HOSTILE);
-    sd_made_note(m, HOSTILE);
+    sd_made_note(m, SD_NOTE_REFUSAL, HOSTILE);
     process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, HOSTILE);
     thread = sd_made_track(m, SD_TRACK_THREAD, process, 8, NULL);
     site = sd_made_site(m, 0, HOSTILE);

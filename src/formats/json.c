@@ -35,6 +35,7 @@ static const char *const note_kinds[] = {
     [SD_NOTE_INFO] = "info",
     [SD_NOTE_WARNING] = "warning",
     [SD_NOTE_LOSS] = "loss",
+    [SD_NOTE_REFUSAL] = "refusal",
 };
 
 /* An id, or null where there is none. */

@@ -373,13 +373,16 @@ TEST(profile_keeps_facts_and_notes)
     sd_made_meta(&m, "host", "one");
     sd_made_meta(&m, "host", "one");
     sd_made_meta(&m, "command", "x.py");
-    sd_made_note(&m, "half of it was refused");
+    sd_made_note(&m, SD_NOTE_WARNING, "half of it was refused");
+    sd_made_note(&m, SD_NOTE_REFUSAL, "process 8 is not sampled: it is another's");
+    sd_made_note(&m, 99, "of a later version");
     sd_made_track(&m, SD_TRACK_PROCESS, 0, 7, NULL);
     sd_made_end(&m, 0);
     p = sd_made_load(&m, NULL);
     CHECK(p->n_metas == 2 && strcmp(sd_profile_meta(p, "command"), "x.py") == 0);
-    CHECK(p->n_notes == 1 && strcmp(p->notes[0].text, "half of it was refused") == 0);
+    CHECK(p->n_notes == 3 && strcmp(p->notes[0].text, "half of it was refused") == 0);
     CHECK(p->notes[0].kind == SD_NOTE_WARNING);
+    CHECK(p->notes[1].kind == SD_NOTE_REFUSAL && p->notes[2].kind == SD_NOTE_INFO);
     CHECK(strcmp(p->tracks[0].host, "one") == 0);
     sd_profile_free(p);
     sd_made_release(&m);
@@ -558,7 +561,7 @@ static void make_rank(struct sd_made *m, uint64_t real_ns, const char *host, int
         sd_made_point(m, process, of_point, (uint64_t)i * 3 * MS,
                       (int64_t[]){ 100 * rank + i }, 1);
     }
-    sd_made_note(m, "a note");
+    sd_made_note(m, SD_NOTE_WARNING, "a note");
     sd_made_end(m, 0);
 }
 

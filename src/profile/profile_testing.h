@@ -311,12 +311,12 @@ static inline void sd_made_meta(struct sd_made *m, const char *key, const char *
     memcpy(r->text + r->key_n, value, r->value_n);
 }
 
-static inline void sd_made_note(struct sd_made *m, const char *text)
+static inline void sd_made_note(struct sd_made *m, unsigned kind, const char *text)
 {
     struct sd_rec_note *r = sd_made_record(
         m, SD_REC_NOTE, offsetof(struct sd_rec_note, text) + strlen(text));
 
-    r->kind = SD_NOTE_WARNING;
+    r->kind = (uint16_t)kind;
     r->n = (uint16_t)strlen(text);
     r->time = SD_MADE_MONO;
     memcpy(r->text, text, r->n);

@@ -105,7 +105,7 @@ static void say_refusals(struct collector *c, struct sd_log *l)
 
     while ((why = sd_sampler_refusal(c->sampler, &pid)) != NULL) {
         snprintf(text, sizeof text, "process %d is not sampled: %s", (int)pid, why);
-        sd_log_note(l, SD_NOTE_WARNING, text);
+        sd_log_note(l, SD_NOTE_REFUSAL, text);
     }
 }
 
