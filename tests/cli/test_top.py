@@ -161,7 +161,7 @@ class Terminal:
     def text(self):
         return "\n".join(self.lines())
 
-    def until(self, condition, what, seconds=20):
+    def until(self, condition, what, seconds=60):
         """Reads until the picture is as wanted."""
         end = time.monotonic() + seconds
         while not condition(self.text()):
@@ -247,13 +247,11 @@ def test_the_screen_and_all_its_keys(folder):
         t.press("x", has_heavy, "the table after the help")
 
         t.press("p", lambda x: x.startswith("Paused:"), "the pause")
-        t.read(0.4)
-        before = samples(t.text())
-        t.read(0.6)
-        equal(samples(t.text()), before, "samples while it pauses")
+        before = wait_for(lambda: stands_still(t), "samples to stand still")
         t.press("p", lambda x: x.startswith("Collecting") and samples(x) > before, "more samples")
-        wait_for(lambda: t.read(0.1) or elapsed(t.text()) > 1, "a second")
-        t.press("r", lambda x: elapsed(x) < 0.9 and samples(x) < before, "times and counts from zero")
+        wait_for(lambda: t.read(0.1) or elapsed(t.text()) > 2, "two seconds")
+        passed = elapsed(t.text())
+        t.press("r", lambda x: elapsed(x) < passed and samples(x) < before, "times and counts from zero")
 
         t.resize(10, 50)
         t.clear()
@@ -268,6 +266,13 @@ def test_the_screen_and_all_its_keys(folder):
         os.write(t.master, b"q")
         t.ends(0)
         assert is_alive(pid), "the program was ended, too"
+
+
+def stands_still(t):
+    """The number of samples if the picture keeps it for a while; it may be behind what was sampled before the pause."""
+    before = samples(t.text())
+    t.read(0.6)
+    return before if samples(t.text()) == before else None
 
 
 def elapsed(text):
@@ -339,10 +344,10 @@ def parent_of(pid):
 
 def test_without_a_terminal_tables_are_printed(folder):
     with busy(folder) as pid:
-        result = sonde("top", "--pid", pid, "--delay", "0.3", "--duration", "1")
+        result = sonde("top", "--pid", pid, "--delay", "0.3", "--duration", "2")
         equal((result.status, result.err), (0, ""), "status and stderr")
         tables = result.out.split("Collecting samples from ")
-        between(len(tables) - 1, 2, 5, "tables")
+        between(len(tables) - 1, 2, 8, "tables")        # seven, fewer on a busy machine
         assert has_heavy(tables[-1]) and "\x1b" not in result.out, result.out
         result = sonde("top", "--pid", pid, "--delay", "0.3", "--duration", "0.3", "--limit", "1")
         equal(len(rows(result.out)), 1, "rows")
@@ -365,14 +370,17 @@ def test_a_capture_while_it_is_recorded_and_afterwards(folder):
     p = subprocess.Popen([SONDE, "run", "-q", "-o", capture, "--python", PYTHON, path, "1000"], stdout=subprocess.PIPE, env=clean_env())
     try:
         p.stdout.readline()
-        time.sleep(1)
-        result = sonde("top", capture, "--json", "--delay", "0.2", "--duration", "0.5")
-        equal(result.status, 0, "status (%s)" % result.err)
-        live = json.loads(result.out.splitlines()[-1])
-        assert not live["ended"] and "heavy" in {f["name"] for f in live["functions"]}, result.out[-500:]
+
+        def live():
+            result = sonde("top", capture, "--json", "--delay", "0.2", "--duration", "0.5")
+            equal(result.status, 0, "status (%s)" % result.err)
+            last = json.loads(result.out.splitlines()[-1])
+            assert not last["ended"], last
+            return "heavy" in {f["name"] for f in last["functions"]}
+        wait_for(live, "the busy function in the capture")
     finally:
         p.send_signal(signal.SIGINT)
-        p.wait(30)
+        p.wait(LIMIT_S)
         p.stdout.close()
     result = sonde("top", capture)
     equal(result.status, 0, "status (%s)" % result.err)
