@@ -19,6 +19,8 @@
 #include "capture/owner.h"
 
 #define SECOND_NS 1000000000u
+#define STRAGGLERS_NS (SECOND_NS / 5)
+#define STRAGGLERS_MAX_NS ((uint64_t)5 * SECOND_NS)
 
 static const struct sd_capture_options defaults = { .sync = SD_SYNC_EVERY,
                                                     .sync_every_ns = SECOND_NS,
@@ -230,14 +232,18 @@ static void seal_all(struct sd_capture *c)
     sd_seal_pass(c, true);
 }
 
-/* A process that was told to end may need a moment to have its last say. */
+/* A process that was told to end may need a moment to have its last say.  On a busy
+ * machine it is given no CPU for most of that moment; that time does not count. */
 static void wait_for_stragglers(struct sd_capture *c)
 {
     const struct timespec step = { 0, 5 * 1000 * 1000 };
+    uint64_t from = sd_clock_ns(), waited = 0;
 
-    for (int i = 0; i < 40 && sd_seal_n_open(c) > 0; i++) {
+    while (sd_seal_n_open(c) > 0 && waited < STRAGGLERS_MAX_NS &&
+           waited < STRAGGLERS_NS + sd_seal_starved_ns(c)) {
         nanosleep(&step, NULL);
         seal_all(c);
+        waited = sd_clock_ns() - from;
     }
 }
 

@@ -60,6 +60,7 @@ static int add_joined(void *capture, const struct sd_live_name *name)
     if (!j)
         return 0;
     j->chunks_fd = -1;
+    j->starved_ns = UINT64_MAX;
     if (open_live(c, &j->in, name) < 0) {
         sd_free(j);
         return 0;
@@ -104,13 +105,35 @@ void sd_seal_look(struct sd_capture *c)
     pthread_mutex_unlock(&c->list_lock);
 }
 
+static bool is_open(const struct sd_capture *c, const struct sd_joined *j)
+{
+    return !j->is_done && !j->is_stuck && j->in.name.pid != c->pid;
+}
+
 uint32_t sd_seal_n_open(const struct sd_capture *c)
 {
     uint32_t n = 0;
 
     for (const struct sd_joined *j = c->joined; j; j = j->next)
-        n += !j->is_done && !j->is_stuck && j->in.name.pid != c->pid;
+        n += is_open(c, j);
     return n;
+}
+
+uint64_t sd_seal_starved_ns(struct sd_capture *c)
+{
+    uint64_t most = 0;
+
+    for (struct sd_joined *j = c->joined; j; j = j->next) {
+        const struct sd_live_head *h = &j->in.head;
+        struct sd_who who = { h->pid, h->start, h->pid_ns };
+        uint64_t now = is_open(c, j) ? sd_who_starved_ns(&who) : 0;
+
+        if (j->starved_ns == UINT64_MAX)
+            j->starved_ns = now;
+        if (now > j->starved_ns && now - j->starved_ns > most)
+            most = now - j->starved_ns;
+    }
+    return most;
 }
 
 /* A file that is not on the list and whose head is not sound is that of a process that

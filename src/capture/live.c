@@ -104,6 +104,29 @@ bool sd_who_may_live(const struct sd_who *who)
     return line.start == who->start;
 }
 
+/* /proc/PID/schedstat: nanoseconds on a CPU, nanoseconds waiting for one, turns. */
+uint64_t sd_who_starved_ns(const struct sd_who *who)
+{
+    char path[40], text[96];
+    ssize_t n = -1;
+    char *second;
+    int fd;
+
+    if (who->pid_ns != own_pid_ns() || who->pid_ns == 0)
+        return 0;
+    snprintf(path, sizeof path, "/proc/%u/schedstat", who->pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, text, sizeof text - 1);
+        close(fd);
+    }
+    if (n <= 0)
+        return 0;
+    text[n] = 0;
+    second = strchr(text, ' ');
+    return second ? strtoull(second, NULL, 10) : 0;
+}
+
 /* Takes one more number into a hash.  What is there is scrambled first: pids and start
  * times both count up, and their plain exclusive-or would often be the same. */
 static uint64_t mix(uint64_t hash, uint64_t number)

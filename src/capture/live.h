@@ -119,6 +119,9 @@ struct sd_who {
 struct sd_who sd_who_am_i(void);
 /* False only when it is certain: in another pid namespace nothing is. */
 bool sd_who_may_live(const struct sd_who *who);
+/* For how long in its life its first thread could have run and was given no CPU; 0
+ * where that is not known. */
+uint64_t sd_who_starved_ns(const struct sd_who *who);
 
 uint64_t sd_stream_of(const struct sd_who *who, uint32_t number, uint32_t slot);
 

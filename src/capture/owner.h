@@ -22,6 +22,7 @@ struct sd_joined { /* a process's file in the folder */
     struct sd_table last_seq; /* stream -> the last one drained from .chunks */
     bool is_done;             /* all is sealed and the file removed */
     bool is_stuck;            /* something of it could not be written */
+    uint64_t starved_ns; /* sd_who_starved_ns at the end's first look; UINT64_MAX */
     struct sd_joined *next;
 };
 
@@ -84,6 +85,9 @@ void sd_seal_look(struct sd_capture *c);
 void sd_seal_pass(struct sd_capture *c, bool must_check);
 /* Files of other processes that are not sealed to their end. */
 uint32_t sd_seal_n_open(const struct sd_capture *c);
+/* How long the one of them that was given the least has wanted a CPU since this was
+ * first asked. */
+uint64_t sd_seal_starved_ns(struct sd_capture *c);
 /* Is there no file in the folder that anyone could still need? */
 bool sd_seal_is_empty(struct sd_capture *c);
 /* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */

@@ -14,8 +14,8 @@
 enum {
     N_SIGNALS = 65,
     PAUSE_NS = 1000 * 1000,
-    TRIES_AT_LEAST = 5, /* a signal to a group reaches one process after the other */
-    TRIES_AT_MOST = 1000,
+    TRIES_AT_LEAST = 5,    /* a signal to a group reaches one process after the other */
+    TRIES_AT_MOST = 10000, /* it has no CPU: a very busy machine */
 };
 
 struct sd_lookout_counts {
@@ -58,12 +58,13 @@ void sd_lookout_post(struct sd_lookout *l, const sigset_t *set)
 }
 
 /* Does it wait for a signal?  Then it has counted all it had: one that is on its way
- * makes it runnable at once, however long it then takes to get a CPU. */
+ * makes it runnable at once, however long it then takes to get a CPU.  One that is dead
+ * counts no more, either. */
 static bool is_waiting(const struct sd_lookout *l)
 {
     struct sd_process_stat st;
 
-    return sd_process_stat(l->pid, &st) < 0 || st.state == 'S';
+    return sd_process_stat(l->pid, &st) < 0 || st.state == 'S' || st.state == 'Z';
 }
 
 bool sd_lookout_saw(struct sd_lookout *l, int number)

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: MIT
-# limit: 240
 """The flame graph in a real browser: opened from disk, hovered, zoomed, searched, walked by keyboard.
 
 Chromium does what flame.js says and tells what it showed; here that is held against the capture,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all
-# limit: 300
 """sonde dump: programs whose stacks are known, name by name and line by line.
 
 Each program marks lines with `#@ name`; what is expected is said by these marks, so that a

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all
-# limit: 120
 """sonde record: by process and by command, every way to end, and every refusal."""
 import json
 import os

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: MIT
-# limit: 300
 """sonde top: the table, its keys and its ways out, driven through a terminal of our own."""
 import contextlib
 import fcntl

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all in CI
 # alone
-# limit: 240
 """py-spy's own tests, run against sonde called `py-spy`; and what its other tests expect of its scripts.
 
 The files are py-spy's and not kept here: the source package of one pinned release is fetched from
