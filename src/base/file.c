@@ -16,7 +16,8 @@
 #include "base/mem.h"
 
 /* Maps the open file `fd`.  The map is private and read-only, but a file that is cut
- * short under it still raises SIGBUS when read past its new end; captures only grow. */
+ * short under it still raises SIGBUS when read past its new end; captures only grow,
+ * and the program goes on (cli/cut_file.h). */
 static int map_fd(struct sd_map *m, int fd, const char *path)
 {
     struct stat st;

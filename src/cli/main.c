@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/cut_file.h"
 #include "cli/help.h"
 #include "cli/path.h"
 #include "cli/program_words.h"
@@ -143,6 +144,7 @@ int main(int argc, char **argv)
     int n_words, rc;
 
     hold_standard_descriptors();
+    sd_cut_file_watch();
     setlocale(LC_CTYPE, "");
     rc = sd_options_parse(tables, 2, SD_PARSE_STOP_AT_WORD, argc, argv, values,
                           &n_words);

@@ -135,6 +135,7 @@ static int start_thread(struct sd_rounds *r)
     pthread_cond_init(&r->wake, &how);
     pthread_condattr_destroy(&how);
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* of a library that is cut short while it is read */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     err = pthread_create(&r->thread, NULL, work, r);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

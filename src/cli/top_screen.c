@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/cut_file.h"
 #include "cli/say.h"
 #include "cli/top.h"
 
@@ -46,11 +47,15 @@ enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 /* The terminal as it was; a handler can know it in no other way. */
 static struct termios given;
 
-static void on_fault(int number)
+static void on_fault(int number, siginfo_t *info, void *context)
 {
     static const char back[] = "\033[?1049l\033[?25h\033[0m\r\n";
-    ssize_t done = write(STDOUT_FILENO, back, sizeof back - 1);
+    ssize_t done;
 
+    (void)context;
+    if (number == SIGBUS && sd_cut_file_mend(info))
+        return;
+    done = write(STDOUT_FILENO, back, sizeof back - 1);
     (void)done;
     tcsetattr(STDIN_FILENO, TCSANOW, &given);
     signal(number, SIG_DFL);
@@ -59,10 +64,13 @@ static void on_fault(int number)
 
 static void watch_faults(bool is_on)
 {
-    const struct sigaction how = { .sa_handler = is_on ? on_fault : SIG_DFL };
+    const struct sigaction on = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+    const struct sigaction off = { .sa_handler = SIG_DFL };
 
     for (size_t i = 0; i < N_FAULTS; i++)
-        sigaction(faults[i], &how, NULL);
+        sigaction(faults[i], is_on ? &on : &off, NULL);
+    if (!is_on)
+        sd_cut_file_watch();
 }
 
 /* --- Drawing */

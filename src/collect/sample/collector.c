@@ -261,6 +261,7 @@ static int start_thread(struct collector *c)
     int err;
 
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* of a library that is cut short while it is read */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     err = pthread_create(&c->thread, NULL, run, c);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
