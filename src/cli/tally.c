@@ -214,6 +214,7 @@ static void count_thread(struct sd_tally *t, const struct sd_told *told)
         return;
     x->pid = told->pid;
     x->tid = told->tid;
+    x->serial = told->serial;
     memcpy(x->name, told->name, strnlen(told->name, sizeof x->name - 1) + 1);
     x->name[sizeof x->name - 1] = 0;
     x->flags = told->flags;
@@ -238,13 +239,27 @@ void sd_tally_add(struct sd_tally *t, const struct sd_told *told)
     count_frames(t, told);
 }
 
+static bool has_threads(const struct sd_tally *t, uint32_t serial)
+{
+    for (size_t i = 0; i < t->n_threads; i++)
+        if (t->threads[i]->serial == serial && !t->threads[i]->has_ended)
+            return true;
+    return false;
+}
+
+/* What was known of a process goes with its last thread: there may be a new one every
+ * moment, as long as we look. */
 void sd_tally_thread_ends(struct sd_tally *t, void *of_thread)
 {
     struct sd_tally_thread *x = of_thread;
 
-    (void)t;
-    if (x)
-        x->has_ended = true;
+    if (!x)
+        return;
+    x->has_ended = true;
+    if (x->serial >= t->n_codes || has_threads(t, x->serial))
+        return;
+    sd_free(t->codes[x->serial].rows);
+    t->codes[x->serial] = (struct sd_tally_codes){ 0 };
 }
 
 void sd_tally_round(struct sd_tally *t)

@@ -37,6 +37,7 @@ struct sd_tally_rows {
 
 struct sd_tally_thread {
     pid_t pid, tid;
+    uint32_t serial; /* of its process's Python */
     char name[SD_THREAD_NAME];
     bool has_ended;
     unsigned flags;  /* of the last look */
@@ -61,7 +62,7 @@ struct sd_tally { /* all zero but `wants` is a fresh one */
     struct sd_tally_rows functions, lines;
     struct sd_tally_thread **threads; /* owned, and what they point to */
     size_t n_threads, cap_threads;
-    struct sd_tally_codes *codes; /* owned; by serial */
+    struct sd_tally_codes *codes; /* owned; by serial; emptied with its last thread */
     size_t n_codes;
     uint64_t stamp;
     bool has_no_room;           /* something was not counted for want of memory */

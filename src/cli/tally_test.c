@@ -148,6 +148,23 @@ TEST(tally_begins_again_from_zero_and_forgets_ended_threads)
     sd_tally_release(&t);
 }
 
+TEST(tally_forgets_the_code_of_a_process_with_its_last_thread)
+{
+    struct sd_tally t = { .wants = SD_TALLY_ALL };
+    void *one = NULL, *two = NULL;
+
+    add(&t, "10", 0, &one);
+    add(&t, "10", 0, &two);
+    sd_tally_thread_ends(&t, one);
+    CHECK(t.codes[1].rows != NULL);
+    sd_tally_thread_ends(&t, two);
+    CHECK(t.codes[1].rows == NULL && t.codes[1].n == 0);
+    one = NULL;
+    add(&t, "10", 0, &one); /* as if it had never been known */
+    CHECK(t.functions.n == 2 && row(&t, "work")->n_own == 3);
+    sd_tally_release(&t);
+}
+
 TEST(tally_without_memory_says_so_and_leaks_nothing)
 {
     EACH_FAILURE(nth)

@@ -165,6 +165,22 @@ TEST(sampler_of_a_process_that_ends_says_so_and_tells_nothing_more)
     sd_sampler_free(s, &ear);
 }
 
+TEST(sampler_does_not_wait_for_a_zombie)
+{
+    struct sd_sampler_options o = { 0 };
+    struct sd_sampler *s;
+    siginfo_t info;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+    CHECK(sd_sampler_open(&s, pid, &o, SD_SAMPLER_WAITS) == 0);
+    CHECK(sd_sampler_round(s, NULL) == SD_EGONE);
+    sd_sampler_free(s, NULL);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
 TEST(sampler_survives_every_failing_allocation)
 {
     pid_t pid = start();

@@ -403,6 +403,16 @@ static void note_refusal(struct sd_target *t, int rc)
     t->has_new_refusal = t->refusal != NULL;
 }
 
+/* One that has ended and is not waited for yet has no other threads.  (Its first thread
+ * alone may have ended, and is a zombie beside the others.) */
+static bool has_ended(pid_t pid)
+{
+    struct sd_process_stat st;
+
+    return sd_process_stat(pid, &st) < 0 || (st.state == 'Z' && st.n_threads <= 1) ||
+           st.state == 'X';
+}
+
 void sd_target_try(struct sd_target *t, struct sd_round *round)
 {
     int rc;
@@ -418,7 +428,7 @@ void sd_target_try(struct sd_target *t, struct sd_round *round)
              : SD_EABSENT;
     if (rc == 0)
         return;
-    if (rc == SD_EGONE || (rc == SD_EABSENT && sd_process_start_time(t->pid) == 0)) {
+    if (rc == SD_EGONE || (rc == SD_EABSENT && has_ended(t->pid))) {
         sd_target_end(t, round->listener);
         return;
     }
