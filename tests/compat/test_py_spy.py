@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
+# interpreters: oldest and newest in CI
 # alone
 """py-spy's own tests, run against sonde called `py-spy`; and what its other tests expect of its scripts.
 

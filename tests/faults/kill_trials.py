@@ -2,7 +2,7 @@
 """Kills the program, sonde, or both with SIGKILL at random moments, and counts what is left.
 
 The truth is kept by the program itself (tests/targets/counted.py and counted.c).  Used by
-test_kill.py (every interpreter) and test_kill_c.py; KILLS is the number of trials of each kind,
+test_kill.py and test_kill_c.py; KILLS is the number of trials of each kind,
 SEED repeats a run.
 """
 import mmap
@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from helpers import Capture, SONDE, clean_env, equal, is_alive, sonde, text, wait_for
+from helpers import LIMIT_S, Capture, SONDE, clean_env, equal, is_alive, sonde, text, wait_for
 
 PID, STOP, DONE = 256, 257, 258
 AT_ONCE = 2
@@ -70,11 +70,11 @@ class Trial:
 
     def kill_target(self, p):
         os.kill(self.pid, signal.SIGKILL)
-        equal(p.wait(20), -signal.SIGKILL, "status of sonde after its program was killed")
+        equal(p.wait(LIMIT_S), -signal.SIGKILL, "status of sonde after its program was killed")
 
     def kill_sonde(self, p):
         p.kill()
-        p.wait(20)
+        p.wait(LIMIT_S)
         before = self.page.finished()
         # The program must go on: more sections after the death than before it.
         wait_for(lambda: self.page.finished() > before + 100, "sections after the death of sonde")
@@ -87,7 +87,7 @@ class Trial:
     def kill_both(self, p):
         for victim in self.order:
             os.kill({"sonde": p.pid, "target": self.pid}[victim], signal.SIGKILL)
-        p.wait(20)
+        p.wait(LIMIT_S)
         wait_for(lambda: not is_alive(self.pid), "the program's end")
 
     def end(self, p):
@@ -95,7 +95,7 @@ class Trial:
         self.page.set(STOP, 1)
         pid = self.page.word(PID)
         try:
-            p.wait(10)
+            p.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
             p.kill()
             p.wait()

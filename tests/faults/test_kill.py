@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all
+# interpreters: oldest and newest
 """kill -9 of a Python program, of sonde, of both, at random moments: nothing committed is lost."""
 import os
 import sys

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import (MIB, PACKAGE_PATH, PYTHON, SONDE, TARGETS, Capture, clean_env, contains, equal, need, run,  # noqa: E402
+from helpers import (LIMIT_S, MIB, PACKAGE_PATH, PYTHON, SONDE, TARGETS, Capture, clean_env, contains, equal, need, run,  # noqa: E402
                      run_tests, sonde, sonde_run, wait_for, write)
 
 TOUCH = "open('ran', 'w').close()"
@@ -170,7 +170,7 @@ def test_read_while_it_is_written(folder):
             assert p.poll() is None, "the program ended too early"
     finally:
         p.stdin.close()
-        status = p.wait(30)
+        status = p.wait(LIMIT_S)
     equal(status, 0, "exit status")
     equal(total(path)[0], 60000, "sections in the end")
 
@@ -388,7 +388,7 @@ def test_nobody_reads_our_report(folder):
         p.stdout.close()
         err = p.stderr.read().decode()
         p.stderr.close()
-        status = p.wait(20)
+        status = p.wait(LIMIT_S)
         assert status in (0, 1, -13, 141), "status %d of %r" % (status, words)
         assert len(err.splitlines()) <= 1, err
     path = os.path.join(folder, "y.sonde")
@@ -396,7 +396,7 @@ def test_nobody_reads_our_report(folder):
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     p.stdout.close()
     p.stderr.close()
-    equal(p.wait(30), 4, "exit status of a run whose stderr nobody reads")
+    equal(p.wait(LIMIT_S), 4, "exit status of a run whose stderr nobody reads")
     Capture(path)
 
 

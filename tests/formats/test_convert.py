@@ -28,7 +28,7 @@ with p("outer"):
         with p(name):
             time.sleep(0.002)
 kept = bytearray(30 << 20)
-time.sleep(0.05)
+time.sleep(0.3)     # some readings of it, on a busy machine too
 """ % (HOSTILE,)
 
 
@@ -116,9 +116,9 @@ def test_tables_parse_and_agree(folder):
     for name in HOSTILE:
         row = by_name["outer:" + name]
         helpers.equal(row["count"], 1, "count")
-        helpers.between(row["wall"], 2e6, 2e8, "wall of %r" % name)
+        helpers.between(row["wall"], 2e6, 1e10, "wall of %r" % name)
     inner = sum(r["wall"] for n, r in by_name.items() if n != "outer")
-    helpers.between(inner, 0.5 * by_name["outer"]["wall"], by_name["outer"]["wall"], "inner sections")
+    helpers.between(inner, 2e6 * len(HOSTILE), by_name["outer"]["wall"], "inner sections")
     text = harmless(sonde("report", capture, "-n", "100").out.encode(), "report")
     for name in HOSTILE:
         assert shown(name)[:20] in text, "the table lacks %r" % name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
+# interpreters: oldest and newest in CI
 # limit: 600
 """`pip install .` gives the command, the package and its extension, without a network."""
 import glob

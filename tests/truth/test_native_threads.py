@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
+# interpreters: oldest and newest in CI
 # alone
 """A program with 160 native threads is sampled 200 times a second without being stopped or slowed down.
 

@@ -217,8 +217,7 @@ down(3000)
 def test_threads_and_their_names(folder):
     _, threads = check(folder, """
 event = threading.Event()
-n = [0]
-def wait(): n[0] += 1; event.wait()
+def wait(): event.wait()
 for name in ["plain", "Wörker-名", "x" * 50, "🐍"]:
     threading.Thread(target=wait, name=name, daemon=True).start()
 class Named(threading.Thread):
@@ -229,7 +228,7 @@ class Named(threading.Thread):
         self.name = "with many attributes"
     def run(self): wait()
 Named().start()
-while n[0] < 5: time.sleep(0.01)
+while len(event._cond._waiters) < 5: time.sleep(0.01)
 time.sleep(0.2)
 stay()
 """)
@@ -299,12 +298,11 @@ except ImportError:
     import _xxsubinterpreters as interpreters
 i = interpreters.create()
 threading.Thread(target=lambda: interpreters.run_string(i, "import time\\ndef sub(): time.sleep(100)\\nsub()"), daemon=True).start()
-time.sleep(0.3)
 tell(which=int(i))
 time.sleep(100)
 """) as target:
         pid, _, more = target.truth()
-        inside = [t for t in look(folder, pid)[1] if t.frames and t.frames[0][2] == "sub"]
+        inside = wait_for(lambda: [t for t in look(folder, pid)[1] if t.frames and t.frames[0][2] == "sub"], "sub() to run")
         equal([t.interpreter for t in inside], [more["which"]], "interpreter that runs sub()")
 
 

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
 """A thread that could run but gets no CPU does not wait: it is not idle.
 
 The program shares one CPU with another that is always given it first (SCHED_IDLE leaves a thread
