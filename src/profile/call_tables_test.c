@@ -82,6 +82,33 @@ TEST(calls_are_loaded_with_their_stacks_and_own_times)
     sd_made_release(&m);
 }
 
+/* As tables stand in a capture: the first cells come before the first definition. */
+TEST(calls_are_loaded_from_tables_whose_cells_come_first)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+
+    sd_made_begin(&m);
+    for (uint64_t stream = 11; stream < 14; stream++) {
+        const struct sd_call_cell cells[] = {
+            sd_made_root(1, 0, 0), { .site = 4, .calls = stream, .ticks = 10 }
+        };
+
+        sd_made_cells(&m, stream, 1, 0, cells, 2);
+        sd_made_chunk(&m, stream, 2);
+        m.head.type = SD_CHUNK_DEFS;
+        CHECK(sd_made_track(&m, SD_TRACK_THREAD, 0, stream, NULL) == 1);
+        CHECK(sd_made_function(&m, "f", "a.py", 1) == 4);
+        sd_made_end_chunk(&m);
+    }
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->calls.n == 3 && !sd_profile_meta(p, "calls.damaged"));
+    CHECK(value_of(p, "f", "calls") == 11 + 12 + 13);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 TEST(calls_of_two_threads_share_their_functions)
 {
     const struct sd_filter one = { .track = "7/9" };

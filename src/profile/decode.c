@@ -627,10 +627,14 @@ static int grow_locals(struct sd_decoder *d)
     return 0;
 }
 
-static int begin_table_chunk(struct sd_decoder *d)
+/* Once per chunk, when the calls of the table before have been handed out. */
+static int begin_chunk(struct sd_decoder *d)
 {
     struct sd_cells_view cells;
 
+    if (!d->has_chunk || d->is_begun)
+        return 0;
+    d->is_begun = true;
     if (d->view.type == SD_CHUNK_DEFS) {
         d->defs_bytes += d->view.n;
         return grow_locals(d);
@@ -685,8 +689,8 @@ static int next_chunk(struct sd_decoder *d)
     d->at = 0;
     if (is_new || !is_table(&d->view))
         d->chunk_no++;
-    rc = is_table(&d->view) ? begin_table_chunk(d) : 0;
-    return rc < 0 ? rc : 1;
+    d->is_begun = false;
+    return 1;
 }
 
 /* What began and never ended: it lasted at least until its stream's last word. */
@@ -718,6 +722,9 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
             return 1;
         if (d->is_draining)
             return next_unfinished(d, e);
+        rc = begin_chunk(d);
+        if (rc < 0)
+            return rc;
         while (d->has_chunk && (rec = sd_chunk_next(&d->view, &d->at))) {
             rc = take(d, rec, e);
             if (rc != 0)

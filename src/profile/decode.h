@@ -44,7 +44,7 @@ struct sd_decoder {
     uint32_t chunk_no;
     struct sd_chunk_view view;
     uint32_t at; /* in the view */
-    bool has_chunk, is_draining;
+    bool has_chunk, is_begun, is_draining;
     uint64_t n_chunks;                /* taken from the reader since the start */
     const struct sd_clock_line *line; /* of the stream, or NULL */
     struct sd_clocks clocks;
