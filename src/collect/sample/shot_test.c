@@ -453,6 +453,27 @@ TEST(shot_of_generators_and_marks_tells_functions_alone)
     tear_down(&s);
 }
 
+TEST(shot_of_two_marks_in_a_row_tells_the_inner_one)
+{
+    struct setting s;
+    uint8_t shim;
+    int i;
+
+    set_up(&s, 0x030c0000);
+    shim = s.runtime.layout.owner_shim;
+    call_outside(&s, 0, shim); /* as the one in the thread state */
+    call_outside(&s, 0, shim); /* the evaluator's own */
+    call(&s, 1);
+    call(&s, 2);
+    for (i = 0; i < 3; i++) {
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        CHECK_STACK(&s, "f2 f1");
+        CHECK(s.shot.frames[1].is_entry && s.shot.frames[1].mark == s.frames[1]);
+        CHECK(!s.shot.frames[0].is_entry && !s.shot.frames[0].mark);
+    }
+    tear_down(&s);
+}
+
 static void return_and_call_another(struct setting *s)
 {
     give_back(s);

@@ -243,14 +243,25 @@ static int take_function(struct sd_shot_walk *w, uint64_t at, size_t upper_chunk
     return add_frame(s, code, instr, at, is_entry_of(w->l, last));
 }
 
+/* The outermost function so far was called by C.  Of several marks in a row the first
+ * is that of its evaluator; the others are outside of it, as the one that stands in the
+ * thread state from 3.15 on. */
+static void set_mark(struct sd_shot *s, uint64_t mark)
+{
+    struct sd_shot_frame *outermost = s->n_frames ? &s->frames[s->n_frames - 1] : NULL;
+
+    if (!outermost)
+        return;
+    outermost->is_entry = true;
+    if (!outermost->mark)
+        outermost->mark = mark;
+}
+
 /* A mark that C called Python here.  The outermost one never changes while its thread
  * lives, so it is believed for a while when a stack stands on it as before. */
 static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
 {
-    if (w->s->n_frames) {
-        w->s->frames[w->s->n_frames - 1].is_entry = true;
-        w->s->frames[w->s->n_frames - 1].mark = at;
-    }
+    set_mark(w->s, at);
     if (!w->is_in_chunk)
         w->s->seen.items[w->s->seen.n - 1].is_mark = true;
     if (previous || !w->upper)
@@ -315,11 +326,8 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t at)
         at = previous;
     }
     w->s->outermost_previous = at;
-    if (w->s->n_frames) { /* its mark may not have been read */
-        w->s->frames[w->s->n_frames - 1].is_entry = true;
-        if (at && at == w->s->root_mark)
-            w->s->frames[w->s->n_frames - 1].mark = at;
-    }
+    /* Its mark may not have been read. */
+    set_mark(w->s, at == w->s->root_mark ? at : 0);
     return 0;
 }
 
