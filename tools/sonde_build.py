@@ -77,7 +77,7 @@ def build(folder):
                if not shutil.which(tool)]
     if lacking:
         raise SystemExit("sonde: building needs %s; run: apt-get install -y gcc libc6-dev meson ninja-build pkg-config libzstd-dev "
-                         "libcairo2-dev libjpeg62-turbo-dev" % " and ".join(lacking))
+                         "libpcre2-dev libcairo2-dev libjpeg62-turbo-dev" % " and ".join(lacking))
     extension = "_sonde" + sysconfig.get_config_var("EXT_SUFFIX")
     run("meson", "setup", "-Dpythons=" + sys.executable, "-Dtests=disabled", "-Ddebug=false", folder, TOP)
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):

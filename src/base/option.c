@@ -54,6 +54,7 @@ static const char *takes(const struct sd_option *o, char out[TAKES_MAX])
         return out;
     case SD_TEXT:
     case SD_OPTIONAL:
+    case SD_WORDS:
         snprintf(out, TAKES_MAX, "an argument (%s)",
                  o->argument ? o->argument : "TEXT");
         return out;
@@ -110,9 +111,26 @@ static bool read_number(const struct sd_option *o, const char *typed, uint64_t *
         return read_choice(o->argument, typed, number);
     case SD_TEXT:
     case SD_OPTIONAL:
+    case SD_WORDS:
         return true; /* any text will do */
     }
     return false;
+}
+
+/* What was said before stays; more of it than anyone means is refused. */
+static int add_word(const char *shown, const char *typed, struct sd_option_value *value)
+{
+    size_t n = 0;
+
+    while (value->is_given && value->words[n])
+        n++;
+    if (n == SD_WORDS_MAX)
+        return sd_fail(SD_EUSAGE, "%s is said more than %d times", shown, SD_WORDS_MAX);
+    value->words[n] = typed;
+    value->words[n + 1] = NULL;
+    value->text = typed;
+    value->is_given = true;
+    return 0;
 }
 
 /* `shown` is the option as the user knows it: "--rss-every", "-n". */
@@ -125,7 +143,11 @@ static int read_value(const struct sd_option *o, const char *shown, const char *
     if (!read_number(o, typed, &number))
         return sd_fail(SD_EUSAGE, "%s takes %s, not \"%s\"", shown, takes(o, words),
                        typed);
-    *value = (struct sd_option_value){ number, typed, true };
+    if (o->kind == SD_WORDS)
+        return add_word(shown, typed, value);
+    *value = (struct sd_option_value){
+        .number = number, .text = typed, .is_given = true, .place = value->place
+    };
     return 0;
 }
 
@@ -341,7 +363,7 @@ static bool read_negated(struct parse *p, const char *name)
         o = find_name(p->all, name + 3, strlen(name + 3), &index);
     if (!o || o->kind != SD_FLAG)
         return false;
-    p->values[index] = (struct sd_option_value){ 0, NULL, true };
+    p->values[index] = (struct sd_option_value){ .is_given = true };
     return true;
 }
 
@@ -355,6 +377,7 @@ static int read_long(struct parse *p, const char *name)
 
     if (!o)
         return read_negated(p, name) ? 0 : fail_unknown(p->all, name, n);
+    p->values[index].place = p->at;
     snprintf(shown, sizeof shown, "--%.*s", (int)n, name);
     if (o->kind == SD_FLAG && attached)
         return sd_fail(SD_EUSAGE, "%s takes no argument", shown);
@@ -378,6 +401,7 @@ static int read_short(struct parse *p, const char *letters)
 
         if (!o)
             return sd_fail(SD_EUSAGE, "no option %s", shown);
+        p->values[index].place = p->at;
         if (o->kind == SD_FLAG || o->kind == SD_OPTIONAL) {
             read_value(o, shown, o->kind == SD_FLAG ? "1" : "", &p->values[index]);
             continue;

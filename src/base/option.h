@@ -20,7 +20,9 @@ enum sd_option_kind {
     SD_TEXT,
     SD_CHOICE,   /* `argument` lists the words: "auto|on|off"; text holds the word */
     SD_OPTIONAL, /* text; the argument may be left out (then ""): only as --name=TEXT */
+    SD_WORDS,    /* text; said again it adds up: all of it in `words` */
 };
+enum { SD_WORDS_MAX = 8 };
 
 struct sd_option {
     const char *name; /* without dashes; NULL ends a table */
@@ -35,6 +37,8 @@ struct sd_option_value {
     uint64_t number;
     const char *text; /* borrowed from argv or the table */
     bool is_given;
+    int place; /* in argv, of the last time it was said; larger is later */
+    const char *words[SD_WORDS_MAX + 1]; /* of SD_WORDS: ended by NULL */
 };
 
 struct sd_option_table {

@@ -159,10 +159,11 @@ static void look_at_libraries(struct sd_findings *f)
                             "not installed: no %s", libraries[i].use);
     }
 #ifdef HAVE_NCURSES
-    sd_findings_add(f, SD_FINDING_GOOD, "built in", "", "zstd, ncurses");
+    sd_findings_add(f, SD_FINDING_GOOD, "built in", "", "zstd, ncurses, PCRE2");
 #else
-    sd_findings_add(f, SD_FINDING_LACK, "built in", "",
-                    "zstd, but not ncurses: top prints tables, without a screen");
+    sd_findings_add(
+        f, SD_FINDING_LACK, "built in", "",
+        "zstd and PCRE2, but not ncurses: top prints tables, without a screen");
 #endif
 }
 

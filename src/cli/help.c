@@ -70,8 +70,9 @@ void sd_option_spelling(struct sd_buf *to, const struct sd_option_table *table,
                         const struct sd_option *option)
 {
     static const char *const arguments[] = {
-        [SD_NUMBER] = "N",  [SD_DURATION] = "TIME", [SD_SIZE] = "SIZE",
-        [SD_TEXT] = "TEXT", [SD_CHOICE] = "WORD",   [SD_OPTIONAL] = "TEXT",
+        [SD_NUMBER] = "N",   [SD_DURATION] = "TIME", [SD_SIZE] = "SIZE",
+        [SD_TEXT] = "TEXT",  [SD_CHOICE] = "WORD",   [SD_OPTIONAL] = "TEXT",
+        [SD_WORDS] = "TEXT",
     };
     const char *argument = option->argument;
 

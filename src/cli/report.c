@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/call_tables.h"
 #include "cli/export.h"
 #include "cli/load.h"
 #include "cli/path.h"
@@ -23,6 +24,9 @@ enum {
     OPT_SECTION,
     OPT_FROM,
     OPT_TO,
+    OPT_STRIP_DIRS,
+    OPT_REVERSE,
+    OPT_DIGITS,
     OPT_TABLE,
     OPT_TREE,
     OPT_LINES,
@@ -48,9 +52,11 @@ static const struct sd_option options[] = {
                    "print at most N rows of each table, or this fraction of them "
                    "(0.1); 0 is all (20; all of them as CSV and JSON)",
                    'n', "N" },
-    [OPT_SORT] = { "sort", SD_TEXT, NULL,
+    [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "sort by this column, largest first; -COLUMN the other way round; "
-                   "self and cum are short for self% and cum%",
+                   "self and cum are short for self% and cum%; calls are sorted by "
+                   "pstats' words (time, cumulative, calls, name, ...), several of "
+                   "them apart by commas or said again",
                    's', "COLUMN" },
     [OPT_MATCH] = { "match", SD_TEXT, NULL,
                     "print only rows in which a name or file matches this regular "
@@ -70,6 +76,12 @@ static const struct sd_option options[] = {
                    "TIME" },
     [OPT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time", 0,
                  "TIME" },
+    [OPT_STRIP_DIRS] = { "strip-dirs", SD_FLAG, NULL,
+                         "of calls: names of files without their folders", 0, NULL },
+    [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "of calls: the sorted order reversed",
+                      0, NULL },
+    [OPT_DIGITS] = { "digits", SD_NUMBER, "3",
+                     "of calls: digits of the seconds; 6 shows microseconds", 0, "N" },
     [OPT_TABLE] = { "table", SD_TEXT, NULL,
                     "only these tables: functions, calls (a tree), lines, callers, "
                     "callees, threads, sections, processes, series (the readings "
@@ -127,7 +139,8 @@ enum {
     PIXELS_MAX = 20000,
     PLOT_WIDTH = 1000,
     FLAME_WIDTH = 1200,
-    TEXT_ROWS = 20
+    TEXT_ROWS = 20,
+    DIGITS_MAX = 12,
 };
 /* As text a tree goes without its smallest twigs. */
 #define TEXT_LEAST_PERCENT 0.5
@@ -272,15 +285,28 @@ static int choose_tables(struct asked *a)
 }
 
 /* `--callers RE` without "=": the RE came out as a word, and names no file. */
+static const char *take_word(struct asked *a)
+{
+    for (int i = a->n_words - 1; i >= 0 && a->n_words > 1; i--) {
+        const char *word = a->words[i];
+
+        if (strcmp(word, "-") == 0 || sd_path_exists(word))
+            continue;
+        memmove(a->words + i, a->words + i + 1,
+                (size_t)(--a->n_words - i) * sizeof *a->words);
+        return word;
+    }
+    return NULL;
+}
+
 static void read_side(struct asked *a, const struct sd_option_value *side)
 {
     if (!side->is_given)
         return;
     if (*side->text)
         a->tables.match = side->text;
-    else if (a->n_words > 1 && !a->tables.match &&
-             !sd_path_exists(a->words[a->n_words - 1]))
-        a->tables.match = a->words[--a->n_words];
+    else if (!a->tables.match)
+        a->tables.match = take_word(a);
 }
 
 static int read_tables(struct asked *a)
@@ -422,21 +448,174 @@ static int write_report(const struct sd_command *c, const struct asked *a,
     return sd_export_close(&file, rc);
 }
 
-static int run(const struct sd_command *c)
+/* --- Files of pstats */
+
+static bool is_for_calls(size_t option)
+{
+    static const size_t known[] = { OPT_ROWS,    OPT_SORT,       OPT_MATCH,
+                                    OPT_CALLERS, OPT_CALLEES,    OPT_CSV,
+                                    OPT_JSON,    OPT_OUTPUT,     OPT_FORCE,
+                                    OPT_REVERSE, OPT_STRIP_DIRS, OPT_DIGITS };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == option)
+            return true;
+    return false;
+}
+
+static int check_for_calls(const struct asked *a)
+{
+    const struct sd_option_value *v = a->v;
+
+    for (size_t i = 0; options[i].name; i++)
+        if (v[i].is_given && !is_for_calls(i))
+            return sd_fail(SD_EUSAGE,
+                           "--%s is for captures; %s is a pstats file, which has "
+                           "functions and their callers alone",
+                           options[i].name, a->words[0]);
+    if (a->form == FORM_PICTURE || a->form == FORM_PLOT)
+        return sd_fail(SD_EUSAGE,
+                       "%s is a pstats file, which has no stacks to draw; it becomes "
+                       ".txt, .csv or .json",
+                       a->words[0]);
+    if (*(v[OPT_CALLERS].is_given ? v[OPT_CALLERS].text : "") &&
+        *(v[OPT_CALLEES].is_given ? v[OPT_CALLEES].text : ""))
+        return sd_fail(
+            SD_EUSAGE,
+            "choose functions once: --callers=RE --callees, or either alone");
+    return 0;
+}
+
+/* Restrictions work one after the other, so they stand as they were typed. */
+static void add_limit(struct sd_call_wish *w, int places[SD_CALL_LIMITS_MAX], int place,
+                      struct sd_call_limit limit)
+{
+    size_t at = w->n_limits++;
+
+    for (; at > 0 && places[at - 1] > place; at--) {
+        w->limits[at] = w->limits[at - 1];
+        places[at] = places[at - 1];
+    }
+    w->limits[at] = limit;
+    places[at] = place;
+}
+
+static int read_calls(const struct asked *a, struct sd_call_wish *w)
+{
+    const struct sd_option_value *v = a->v;
+    int places[SD_CALL_LIMITS_MAX];
+
+    *w = (struct sd_call_wish){
+        .form = a->form == FORM_CSV    ? SD_CALL_CSV
+                : a->form == FORM_JSON ? SD_CALL_JSON
+                                       : SD_CALL_TEXT,
+        .sort = v[OPT_SORT].words,
+        .is_reversed = v[OPT_REVERSE].number != 0,
+        .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
+        .has_callers = v[OPT_CALLERS].is_given,
+        .has_callees = v[OPT_CALLEES].is_given,
+        .digits = (unsigned)v[OPT_DIGITS].number,
+    };
+    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > DIGITS_MAX)
+        return sd_fail(SD_EUSAGE, "--digits goes from 1 to %d", DIGITS_MAX);
+    if (w->is_reversed && !v[OPT_SORT].is_given)
+        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
+    if (v[OPT_ROWS].text)
+        add_limit(w, places, v[OPT_ROWS].place,
+                  (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
+    if (v[OPT_MATCH].text)
+        add_limit(w, places, v[OPT_MATCH].place,
+                  (struct sd_call_limit){ .match = v[OPT_MATCH].text });
+    if (a->tables.match)
+        add_limit(w, places,
+                  v[OPT_CALLERS].is_given ? v[OPT_CALLERS].place : v[OPT_CALLEES].place,
+                  (struct sd_call_limit){ .match = a->tables.match });
+    return 0;
+}
+
+static int write_calls(const struct asked *a, const struct sd_call_wish *wish,
+                       struct sd_call_stats *s)
+{
+    const char *to = a->v[OPT_OUTPUT].text ? a->v[OPT_OUTPUT].text : "-";
+    struct sd_export_file file;
+    int rc = sd_export_open(&file, to,
+                            a->v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+
+    if (rc < 0)
+        return rc;
+    return sd_export_close(&file, sd_call_tables(s, wish, &file.out));
+}
+
+static int report_calls(const struct asked *a)
+{
+    struct sd_call_wish wish;
+    struct sd_call_stats s;
+    int rc = check_for_calls(a);
+
+    sd_call_stats_init(&s);
+    if (rc == 0)
+        rc = read_calls(a, &wish);
+    if (rc == 0)
+        rc = sd_call_files_load(a->words, (size_t)a->n_words, &s);
+    if (rc == 0)
+        rc = write_calls(a, &wish, &s);
+    sd_call_stats_release(&s);
+    return rc;
+}
+
+/* Captures and files of pstats have different answers. */
+static int check_kinds(const struct asked *a, bool *are_pstats)
+{
+    *are_pstats = a->n_words > 0 && sd_call_file_is(a->words[0]);
+    for (int i = 1; i < a->n_words; i++)
+        if (sd_call_file_is(a->words[i]) != *are_pstats)
+            return sd_fail(
+                SD_EUSAGE,
+                "%s is a pstats file and %s is not: they are reported one by "
+                "one",
+                *are_pstats ? a->words[0] : a->words[i],
+                *are_pstats ? a->words[i] : a->words[0]);
+    return 0;
+}
+
+static int check_for_captures(const struct asked *a)
+{
+    static const size_t others[] = { OPT_STRIP_DIRS, OPT_REVERSE, OPT_DIGITS };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (a->v[others[i]].is_given)
+            return sd_fail(SD_EUSAGE, "--%s is for tables of calls: files of pstats",
+                           options[others[i]].name);
+    return 0;
+}
+
+static int report_captures(const struct sd_command *c, const struct asked *a)
 {
     struct sd_profile *p = NULL;
+    int rc = check_for_captures(a);
+
+    if (rc == 0)
+        rc = sd_load(c, (size_t)a->n_words, a->words, &a->filter, &p);
+    if (rc == 0 && a->v[OPT_QUALIFIED].number)
+        sd_profile_qualify(p);
+    if (rc == 0)
+        rc = write_report(c, a, p);
+    sd_profile_free(p);
+    return rc;
+}
+
+static int run(const struct sd_command *c)
+{
+    bool are_pstats = false;
     struct asked a;
     int rc = read_asked(c, &a);
 
     if (rc == 0 && a.v[OPT_OUTPUT].text)
         rc = sd_export_check_spares(a.v[OPT_OUTPUT].text, a.words, (size_t)a.n_words);
     if (rc == 0)
-        rc = sd_load(c, (size_t)a.n_words, a.words, &a.filter, &p);
-    if (rc == 0 && a.v[OPT_QUALIFIED].number)
-        sd_profile_qualify(p);
+        rc = check_kinds(&a, &are_pstats);
     if (rc == 0)
-        rc = write_report(c, &a, p);
-    sd_profile_free(p);
+        rc = are_pstats ? report_calls(&a) : report_captures(c, &a);
     sd_buf_release(&a.names);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }

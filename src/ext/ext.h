@@ -42,6 +42,7 @@ struct sd_ext {
     /* Dropped with the module: */
     PyTypeObject *profiler, *section, *nest, *quiet, *each, *views[SD_N_VIEWS];
     PyTypeObject *profile, *lsprof, *entry, *subentry; /* of calls (profile.h) */
+    PyTypeObject *call_tables;
     PyObject *quiet_one; /* what a disabled Profiler hands out */
     PyObject *members;   /* tuple: the words as enum members; NULL until used */
     PyObject *plain;     /* the Profiler behind section(): keeps nothing */

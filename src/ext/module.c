@@ -13,6 +13,7 @@
 #include "collect/collector.h"
 #include "collect/own.h"
 #include "collect/session.h"
+#include "ext/call_tables.h"
 #include "ext/given.h"
 #include "ext/interval.h"
 #include "ext/profile.h"
@@ -381,6 +382,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->nest = make_type(capsule, &sd_nest_spec);
     ext->quiet = make_type(capsule, &sd_quiet_spec);
     ext->each = make_type(capsule, &sd_each_spec);
+    ext->call_tables = make_type(capsule, &sd_call_tables_spec);
     for (int i = 0; i < SD_N_VIEWS; i++) {
         ext->views[i] = make_type(capsule, &sd_view_specs[i]);
         if (!ext->views[i])
@@ -389,7 +391,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->profile = make_type(capsule, &sd_profile_spec);
     ext->lsprof = make_type(capsule, &sd_lsprof_spec);
     if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
-        !ext->profile || !ext->lsprof || sd_profile_make_entries(ext) < 0)
+        !ext->profile || !ext->lsprof || !ext->call_tables ||
+        sd_profile_make_entries(ext) < 0)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
                     offsetof(struct sd_profiler, weakrefs));
@@ -425,6 +428,8 @@ static int add_names(PyObject *module, struct sd_ext *ext)
                                          (PyObject *)ext->entry) < 0 ||
                    PyModule_AddObjectRef(module, "profiler_subentry",
                                          (PyObject *)ext->subentry) < 0 ||
+                   PyModule_AddObjectRef(module, "CallStats",
+                                         (PyObject *)ext->call_tables) < 0 ||
                    PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
                ? -1
                : 0;
@@ -476,6 +481,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->lsprof);
     Py_VISIT(ext->entry);
     Py_VISIT(ext->subentry);
+    Py_VISIT(ext->call_tables);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
     Py_VISIT(ext->quiet_one);
@@ -508,6 +514,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->lsprof);
     Py_CLEAR(ext->entry);
     Py_CLEAR(ext->subentry);
+    Py_CLEAR(ext->call_tables);
     return 0;
 }
 

@@ -25,16 +25,14 @@ void sd_call_stats_release(struct sd_call_stats *s)
     sd_call_stats_init(s);
 }
 
-/* --- Functions */
-
-static bool is_key(const struct sd_call_stats *s, uint32_t at, uint32_t file,
-                   int64_t line, uint32_t name)
+void sd_call_stats_move(struct sd_call_stats *to, struct sd_call_stats *from)
 {
-    const struct sd_call_function *f = &s->functions[at];
-
-    return f->line == line && f->file.p == s->strings.items[file].p &&
-           f->name.p == s->strings.items[name].p;
+    *to = *from;
+    to->strings.arena = &to->arena;
+    sd_call_stats_init(from);
 }
+
+/* --- Functions */
 
 static int add_function(struct sd_call_stats *s, uint64_t key, uint32_t file,
                         int64_t line, uint32_t name)
@@ -55,6 +53,8 @@ static int add_function(struct sd_call_stats *s, uint64_t key, uint32_t file,
     grown[s->n_functions++] = (struct sd_call_function){
         .file = s->strings.items[file],
         .name = s->strings.items[name],
+        .file_id = file,
+        .name_id = name,
         .line = line,
         .n.whole = SD_WHOLE_OWN | SD_WHOLE_TOTAL,
         .first_caller = SD_NO_EDGE,
@@ -73,7 +73,8 @@ int sd_call_stats_function_of(struct sd_call_stats *s, uint32_t file, int64_t li
 
     for (key = sd_hash(&line, sizeof line, names); sd_table_get(&s->by_key, key, &at);
          key++)
-        if (is_key(s, (uint32_t)at, file, line, name)) {
+        if (s->functions[at].line == line && s->functions[at].file_id == file &&
+            s->functions[at].name_id == name) {
             id->at = (uint32_t)at;
             return 0;
         }
@@ -328,8 +329,7 @@ int sd_call_stats_strip_dirs(struct sd_call_stats *s)
     }
     stripped.sum = s->sum;
     sd_call_stats_release(s);
-    *s = stripped;
-    s->strings.arena = &s->arena;
+    sd_call_stats_move(s, &stripped);
     return 0;
 }
 
@@ -359,7 +359,7 @@ void sd_call_function_label(struct sd_buf *to, const struct sd_call_function *f)
 }
 
 /* UTF-8 has the order of its code points, and so have Python's strings. */
-static int compare_names(const struct sd_interned *a, const struct sd_interned *b)
+int sd_call_name_compare(const struct sd_interned *a, const struct sd_interned *b)
 {
     int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
 
@@ -369,9 +369,9 @@ static int compare_names(const struct sd_interned *a, const struct sd_interned *
 int sd_call_function_compare(const struct sd_call_function *a,
                              const struct sd_call_function *b)
 {
-    int order = compare_names(&a->file, &b->file);
+    int order = sd_call_name_compare(&a->file, &b->file);
 
     if (order == 0)
         order = (a->line > b->line) - (a->line < b->line);
-    return order != 0 ? order : compare_names(&a->name, &b->name);
+    return order != 0 ? order : sd_call_name_compare(&a->name, &b->name);
 }

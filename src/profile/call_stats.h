@@ -50,6 +50,7 @@ struct sd_call_edge {
 
 struct sd_call_function {
     struct sd_interned file, name;
+    uint32_t file_id, name_id; /* in `strings` */
     int64_t line;
     bool is_listed; /* has numbers of its own; else it only called */
     bool is_top;    /* old files say so of what the profiler itself called */
@@ -74,6 +75,8 @@ struct sd_call_stats {
 
 void sd_call_stats_init(struct sd_call_stats *s);
 void sd_call_stats_release(struct sd_call_stats *s);
+/* `to` becomes what `from` is, and `from` a fresh one: they may not be copied. */
+void sd_call_stats_move(struct sd_call_stats *to, struct sd_call_stats *from);
 
 /* The function of these three, new or known. */
 int sd_call_stats_function(struct sd_call_stats *s, const char *file, size_t n_file,
@@ -114,7 +117,9 @@ static inline struct sd_call_function *sd_call_stats_at(const struct sd_call_sta
 void sd_call_function_label(struct sd_buf *to, const struct sd_call_function *f);
 /* Is it no Python function: file "~", line 0? */
 bool sd_call_function_is_builtin(const struct sd_call_function *f);
-/* By file, line and name, as Python compares such tuples: < 0, 0, > 0. */
+/* As Python compares strings: < 0, 0, > 0. */
+int sd_call_name_compare(const struct sd_interned *a, const struct sd_interned *b);
+/* By file, line and name, as Python compares such tuples. */
 int sd_call_function_compare(const struct sd_call_function *a,
                              const struct sd_call_function *b);
 #endif

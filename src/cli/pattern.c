@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/pattern.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+struct sd_pattern {
+    pcre2_general_context *memory;
+    pcre2_code *code;
+    pcre2_match_data *found;
+};
+
+static void *allocate(size_t n, void *unused)
+{
+    (void)unused;
+    return sd_alloc(n);
+}
+
+static void release(void *p, void *unused)
+{
+    (void)unused;
+    sd_free(p);
+}
+
+/* Names may hold bytes that are no UTF-8: those match nothing. */
+static int compile(struct sd_pattern *p, const char *text)
+{
+    pcre2_compile_context *context;
+    unsigned char words[120];
+    size_t at = 0;
+    int error = 0;
+
+    p->memory = pcre2_general_context_create(allocate, release, NULL);
+    context = p->memory ? pcre2_compile_context_create(p->memory) : NULL;
+    if (!context)
+        return sd_no_memory();
+    p->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                            PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF, &error,
+                            &at, context);
+    pcre2_compile_context_free(context);
+    if (p->code)
+        return 0;
+    if (error == PCRE2_ERROR_HEAP_FAILED || error == PCRE2_ERROR_NOMEMORY)
+        return sd_no_memory();
+    pcre2_get_error_message(error, words, sizeof words);
+    return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, after %zu letters",
+                   text, (const char *)words, at);
+}
+
+int sd_pattern_new(const char *text, struct sd_pattern **out)
+{
+    struct sd_pattern *p = sd_zalloc(sizeof *p);
+    int rc = p ? compile(p, text) : sd_no_memory();
+
+    if (rc == 0) {
+        p->found = pcre2_match_data_create(1, p->memory);
+        rc = p->found ? 0 : sd_no_memory();
+    }
+    *out = rc < 0 ? NULL : p;
+    if (rc < 0)
+        sd_pattern_free(p);
+    return rc;
+}
+
+void sd_pattern_free(struct sd_pattern *p)
+{
+    if (!p)
+        return;
+    pcre2_match_data_free(p->found);
+    pcre2_code_free(p->code);
+    pcre2_general_context_free(p->memory);
+    sd_free(p);
+}
+
+int sd_pattern_find(const struct sd_pattern *p, const char *text, size_t n)
+{
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)text, n, 0, 0, p->found, NULL);
+
+    if (rc >= 0)
+        return 1;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    if (rc == PCRE2_ERROR_NOMEMORY)
+        return sd_no_memory();
+    return sd_fail(SD_EUSAGE,
+                   "the regular expression tries too many ways to match; write it "
+                   "with fewer * and +");
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_PATTERN_H
+#define SD_CLI_PATTERN_H
+/* pattern: a regular expression as people write it for pstats, that is as Python's re
+ * has them.  PCRE2 understands those: classes such as \d and \w of all of Unicode,
+ * groups, (?i), looking ahead and behind.  Where the two differ (docs/calls.md) is not
+ * where names of functions are looked for. */
+#include <stddef.h>
+
+struct sd_pattern;
+
+/* SD_EUSAGE with a sentence for what is no regular expression. */
+int sd_pattern_new(const char *text, struct sd_pattern **out);
+void sd_pattern_free(struct sd_pattern *p); /* NULL is fine */
+/* Is it found anywhere in these bytes?  1, 0, or negative with a sentence when the
+ * search goes beyond all measure. */
+int sd_pattern_find(const struct sd_pattern *p, const char *text, size_t n);
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_CALL_TABLES_H
+#define SD_EXT_CALL_TABLES_H
+/* call_tables: `_sonde.CallStats`, what compat.pstats' Stats keeps its numbers in.
+ *
+ * Loading, adding, sorting and printing stay in C; the dictionary that pstats calls
+ * `stats` is made only when someone looks at it. */
+#include "ext/ext.h"
+#include "profile/call_stats.h"
+#include "report/pstats_text.h"
+
+struct sd_call_tables {
+    PyObject_HEAD struct sd_call_stats stats;
+    struct sd_pstats_order order;
+    bool is_sorted;
+    bool is_busy;  /* being printed: what Python runs meanwhile may not change it */
+    size_t widest; /* label, if Python set it; 0: look */
+};
+extern PyType_Spec sd_call_tables_spec;
+
+/* A CallStats of these numbers, which become its own. */
+PyObject *sd_call_tables_new(struct sd_ext *ext, struct sd_call_stats *take_stats);
+
+/* --- call_objects.c: the same as Python's objects, and back.  NULL or -1 with an
+ * exception set. */
+
+/* A string of Python as the core keeps it: UTF-8, lone surrogates and all.  *owner
+ * keeps the bytes. */
+const char *sd_call_text(PyObject *text, PyObject **owner, size_t *n);
+PyObject *sd_call_text_object(const char *p, size_t n);
+/* (file, line, name) */
+PyObject *sd_call_key_object(const struct sd_call_function *f);
+int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id);
+PyObject *sd_call_keys_object(const struct sd_call_stats *s, const sd_function_id *ids,
+                              size_t n);
+/* {(file, line, name): (primitive, calls, own, total, {caller: ...})} */
+PyObject *sd_call_dict(const struct sd_call_stats *s);
+int sd_call_dict_read(struct sd_call_stats *s, PyObject *dict);
+/* {(file, line, name): {callee: (calls, primitive, own, total)}} */
+PyObject *sd_call_callees(const struct sd_call_stats *s);
+PyObject *sd_call_seconds(double seconds, bool is_whole);
+#endif
