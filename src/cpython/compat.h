@@ -137,4 +137,14 @@ static inline PyObject *sd_code_qualname(PyCodeObject *code)
     return NULL;
 #endif
 }
+
+/* The interpreter that this thread runs. */
+static inline PyInterpreterState *sd_interpreter(void)
+{
+#if PY_VERSION_HEX >= 0x03090000
+    return PyInterpreterState_Get();
+#else
+    return _PyInterpreterState_Get();
+#endif
+}
 #endif

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "collect/calls/collector.h"
 #include "collect/collector.h"
 #include "collect/own.h"
 #include "collect/session.h"
@@ -172,6 +173,7 @@ static void join_from_env(PyObject *module)
     sd_own_start_from_env();
     if (!has_parent && sd_session_has_capture())
         finish_at_exit(module);
+    sd_calls_start_from_env();
 }
 
 /* --- Functions */

@@ -13,6 +13,7 @@ struct thread {
     uint64_t number;  /* never used twice, unlike the system's */
     unsigned seen;    /* the generation that its list is of */
     bool is_in_timer; /* a user's clock runs: its own calls are not followed */
+    bool is_stale;    /* look again at the next event */
     struct sd_call_tree **only;  /* where its sd_calls_only is */
     struct sd_call_tree **trees; /* those that follow it; owned, the trees are not */
     size_t n, cap;
@@ -195,6 +196,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     (*out)->thread = th->number;
     (*out)->tid = sd_thread_self()->tid;
     (*out)->ident = (uint64_t)pthread_self();
+    (*out)->waits = s->is_waiting;
     fill_root(*out, s);
     s->trees[s->n_trees++] = *out;
     return 0;
@@ -229,7 +231,7 @@ static bool add_tree(struct thread *th, struct sd_call_tree *t)
 
 static bool is_plain(const struct sd_call_tree *t)
 {
-    return t->clock == SD_CLOCK_TSC && !t->timer && !t->cpu;
+    return !t->waits && t->clock == SD_CLOCK_TSC && !t->timer && !t->cpu;
 }
 
 /* Sessions came or went: finds this thread's trees anew.  A clock of the user's is
@@ -241,6 +243,7 @@ static void refresh(struct thread *th)
 
     pthread_mutex_lock(&calls.lock);
     th->n = 0;
+    th->is_stale = false;
     th->seen = calls.generation;
     for (struct sd_calls_session *s = calls.active; s; s = s->next) {
         bool is_new;
@@ -268,7 +271,7 @@ static struct thread *followed_thread(void)
     th = thread_here();
     if (!th || th->is_in_timer)
         return NULL;
-    if (th->seen != calls.generation)
+    if (th->seen != calls.generation || th->is_stale)
         refresh(th);
     return th->n ? th : NULL;
 }
@@ -294,13 +297,34 @@ static bool hears(const struct sd_call_tree *t, uintptr_t frame)
     return t->sees_c || !(frame & SD_FRAME_C);
 }
 
+/* The first call of the program itself: from here on it is followed. */
+static bool begins(struct thread *th, struct sd_call_tree *t, const void *what,
+                   uintptr_t frame, uintptr_t below)
+{
+    if (below || frame & SD_FRAME_C)
+        return false;
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        if (s->is_waiting && tree_of(s, th) == t) {
+            if (!s->wish.begins(what))
+                return false;
+            s->is_waiting = false;
+        }
+    t->waits = false;
+    sd_call_tree_begin(t);
+    th->is_stale = true; /* it may be the one at hand from the next call on */
+    return true;
+}
+
 static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
                       const void *what, uintptr_t frame, uintptr_t below,
                       enum sd_calls_start how)
 {
-    struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
+    struct sd_call_entry *e;
     uint64_t now;
 
+    if (t->waits && !begins(th, t, what, frame, below))
+        return;
+    e = sd_call_tree_enter(t, key, what, frame, below);
     if (!e)
         return;
     if (how == SD_CALLS_RESUMES) {
@@ -330,7 +354,7 @@ static void leave_one(struct thread *th, struct sd_call_tree *t, uintptr_t frame
 {
     uint64_t now = now_of(th, t), cpu;
 
-    if (th->seen != calls.generation)
+    if (th->seen != calls.generation || t->waits)
         return;
     cpu = sd_call_tree_cpu(t);
     if (is_suspended)
@@ -415,6 +439,7 @@ int sd_calls_session_new(const struct sd_calls_wish *wish,
     if (!s)
         return sd_no_memory();
     s->wish = *wish;
+    s->is_waiting = wish->begins;
     s->clock = sd_ticks_kind();
     *out = s;
     return 0;

@@ -27,11 +27,15 @@ struct sd_calls_wish {
     uint64_t (*timer)(void *of); /* instead of ticks, or NULL */
     void *of;                    /* the timer's */
     struct sd_call_names names;
+    /* Nothing is followed before a call from no frame that this says yes to; NULL: at
+     * once. */
+    bool (*begins)(const void *what);
 };
 
 struct sd_calls_session {
     struct sd_calls_wish wish; /* `events` may change while it is not active */
     bool is_active;
+    bool is_waiting; /* for what `begins` */
     enum sd_clock_kind clock;
     struct sd_call_tree **trees; /* owned; of threads that ended, too */
     size_t n_trees, cap_trees;

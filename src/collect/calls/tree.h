@@ -78,6 +78,7 @@ struct sd_call_tree {
     uint64_t thread;                 /* for sessions: a number, whose it is */
     uint64_t ident;                  /* the thread's pthread_t ... */
     uint32_t tid;                    /* ... and the kernel's number */
+    bool waits;                      /* for the first call of the program */
     struct sd_table waiting;         /* frame of a suspended coroutine to ticks */
     struct sd_table parked_by_frame; /* of a waiting stack's last entry to its place */
     struct sd_call_parked *parked;   /* stacks that wait; owned */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/collector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "capture/log.h"
+#include "collect/calls/names.h"
+#include "collect/calls/options.h"
+#include "collect/calls/sessions.h"
+#include "collect/session.h"
+#include "cpython/compat.h"
+
+/* The one session that fills the capture, for as long as the process lives. */
+static struct {
+    struct sd_calls_session *session;
+    struct sd_calls_names names;
+} captured;
+
+/* A call from no frame is the program's first, unless the interpreter makes it to find
+ * out what kind of program it has. */
+static bool is_program(const void *what)
+{
+    PyObject *file = ((const PyCodeObject *)what)->co_filename;
+    static const char *const finders[] = { "<frozen importlib", "<frozen zipimport" };
+    const char *text = PyUnicode_IS_READY(file) && PyUnicode_IS_COMPACT_ASCII(file)
+                           ? PyUnicode_DATA(file)
+                           : "";
+
+    for (size_t i = 0; i < sizeof finders / sizeof finders[0]; i++)
+        if (strncmp(text, finders[i], strlen(finders[i])) == 0)
+            return false;
+    return true;
+}
+
+/* Another copy of this library may be in the process, loaded by the program from
+ * elsewhere: the interpreter remembers who was first. */
+static bool is_first(void)
+{
+    PyObject *dict = PyInterpreterState_GetDict(sd_interpreter());
+    const char *key = "sonde.calls";
+    bool is = dict && !PyDict_GetItemString(dict, key) &&
+              PyDict_SetItemString(dict, key, Py_True) == 0;
+
+    PyErr_Clear();
+    return is;
+}
+
+/* Python is gone: what is left open ends here. */
+static void at_exit(void)
+{
+    if (captured.session)
+        sd_calls_session_stop(captured.session);
+}
+
+static void tell(const char *what)
+{
+    struct sd_log *l = sd_session_log();
+    char text[512];
+
+    snprintf(text, sizeof text, "calls are not traced in process %d: %s", (int)getpid(),
+             what);
+    if (l)
+        sd_log_note(l, SD_NOTE_WARNING, text);
+}
+
+static int start(const struct sd_option_value *v)
+{
+    struct sd_calls_wish wish = {
+        .events = SD_CALLS_PYTHON | (v[SD_CALLS_OPT_BUILTINS].number ? SD_CALLS_C : 0) |
+                  (v[SD_CALLS_OPT_THREADS].number ? SD_CALLS_ALL : 0) |
+                  (v[SD_CALLS_OPT_BOUNDED].number ? SD_CALLS_BOUNDED : 0),
+        .has_cpu = v[SD_CALLS_OPT_CPU].number,
+        .in_capture = true,
+        .n_max = (uint32_t)v[SD_CALLS_OPT_NODES].number,
+        .begins = is_program,
+        .names = { sd_calls_define, &captured.names },
+    };
+    int rc = sd_calls_session_new(&wish, &captured.session);
+
+    if (rc == 0)
+        rc = sd_calls_session_start(captured.session);
+    if (rc == 0)
+        rc = sd_calls_listen(sd_calls_wanted());
+    if (rc == 0)
+        return 0;
+    sd_calls_session_free(captured.session);
+    captured.session = NULL;
+    return rc;
+}
+
+void sd_calls_start_from_env(void)
+{
+    struct sd_option_value values[SD_CALLS_N_OPTIONS];
+
+    if (captured.session || !sd_session_has_capture() ||
+        !sd_calls_options_from(secure_getenv("SONDE_WITH"), values) || !is_first())
+        return;
+    if (start(values) < 0)
+        tell(sd_fail_text());
+    else
+        Py_AtExit(at_exit);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_OPTIONS_H
+#define SD_CALLS_OPTIONS_H
+/* options: of the collector calls, in the order of about.c, and their way into the
+ * program that is traced. */
+#include <stdbool.h>
+
+#include "base/option.h"
+
+enum {
+    SD_CALLS_OPT_BUILTINS,
+    SD_CALLS_OPT_THREADS,
+    SD_CALLS_OPT_CPU,
+    SD_CALLS_OPT_BOUNDED,
+    SD_CALLS_OPT_NODES,
+    SD_CALLS_N_OPTIONS,
+};
+
+/* Whether the run wants calls (SONDE_WITH: "sections,calls:builtins=1;nodes=1000"), and
+ * how.  What is not given there has its fallback. */
+bool sd_calls_options_from(const char *with,
+                           struct sd_option_value values[SD_CALLS_N_OPTIONS]);
+#endif
