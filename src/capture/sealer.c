@@ -25,7 +25,8 @@ enum {
     HURRY_BYTES = 64 << 20,
     CALM_BYTES = 8 << 20,
     PUNCH_BYTES = 16 << 20, /* give the disk back in steps of this */
-    WAKE_MS = 50,           /* at the latest, when no bell rings */
+    WAKE_MS = 50,           /* after the bell has rung, at the latest */
+    REST_MS = 250,          /* when it has not for a while: half a dozen system calls */
     LOOK_MS = 1000,         /* into the folder, when the bell's count says nothing */
     CHECK_MS = 250,         /* which processes are gone */
     SETTLE_S = 10,          /* a capture this old is worth flushing to disk */
@@ -278,9 +279,9 @@ void sd_seal_sync(struct sd_capture *c)
 
 /* --- The thread */
 
-static void wait_for_bell(struct sd_capture *c, uint32_t heard)
+static void wait_for_bell(struct sd_capture *c, uint32_t heard, uint32_t wait_ms)
 {
-    struct timespec timeout = { 0, (long)(WAKE_MS * MS_NS) };
+    struct timespec timeout = { 0, (long)(wait_ms * MS_NS) };
 
     if (!atomic_load(&c->must_stop))
         syscall(SYS_futex, &c->bell->rings, FUTEX_WAIT, heard, &timeout, NULL, 0);
@@ -306,12 +307,18 @@ static void one_round(struct sd_capture *c)
 static void *seal_until_stopped(void *capture)
 {
     struct sd_capture *c = capture;
+    uint32_t last_heard = 0, wait_ms = WAKE_MS;
 
     while (!atomic_load(&c->must_stop)) {
         uint32_t heard = atomic_load(&c->bell->rings);
+        uint64_t stored = c->counts.bytes_stored;
 
         one_round(c);
-        wait_for_bell(c, heard);
+        wait_ms = wait_ms < REST_MS / 2 ? 2 * wait_ms : REST_MS;
+        if (heard != last_heard || stored != c->counts.bytes_stored)
+            wait_ms = WAKE_MS;
+        last_heard = heard;
+        wait_for_bell(c, heard, wait_ms);
     }
     return NULL;
 }

@@ -30,7 +30,8 @@
 #include "cli/watch.h"
 #include "process/stat.h"
 
-#define TICK_NS 200000000u /* between two looks at how far it has come */
+#define TICK_NS 200000000u     /* between two looks at how far it has come */
+#define LONG_NS 3600000000000u /* the same when nobody sees it */
 enum { WORDS_MAX = 1 << 20 };
 
 extern const struct sd_collector_about sd_about_sample;
@@ -118,6 +119,11 @@ static int find_process(struct record *r)
     return r->target.argv && r->target.name ? 0 : sd_no_memory();
 }
 
+static bool is_drawn(const struct record *r)
+{
+    return sd_loudness_of(&r->command) != SD_QUIET && isatty(STDERR_FILENO);
+}
+
 /* How far it has come, on a terminal that nobody else writes to. */
 static void draw(const struct record *r)
 {
@@ -126,8 +132,6 @@ static void draw(const struct record *r)
     ssize_t written;
     int n;
 
-    if (sd_loudness_of(&r->command) == SD_QUIET || !isatty(STDERR_FILENO))
-        return;
     n = snprintf(line, sizeof line,
                  "\r\033[Ksonde: %s samples of process %d in %s; Control-C ends it",
                  sd_text_count(samples, (int64_t)sd_recording_n_samples(&r->recording)),
@@ -136,13 +140,11 @@ static void draw(const struct record *r)
     (void)written;
 }
 
-static void erase(const struct record *r)
+static void erase(void)
 {
     static const char blank[] = "\r\033[K";
     ssize_t written;
 
-    if (sd_loudness_of(&r->command) == SD_QUIET || !isatty(STDERR_FILENO))
-        return;
     written = write(STDERR_FILENO, blank, sizeof blank - 1);
     (void)written;
 }
@@ -151,9 +153,12 @@ static void wait_beside(struct record *r)
 {
     if (r->wish.duration_ns)
         r->watch.until_ns = r->started_ns + r->wish.duration_ns;
-    while (sd_watch_wait(&r->watch, TICK_NS) == SD_WATCH_GOES_ON)
-        draw(r);
-    erase(r);
+    while (sd_watch_wait(&r->watch, is_drawn(r) ? TICK_NS : LONG_NS) ==
+           SD_WATCH_GOES_ON)
+        if (is_drawn(r))
+            draw(r);
+    if (is_drawn(r))
+        erase();
     r->ended_ns = sd_clock_ns();
 }
 

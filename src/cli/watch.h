@@ -22,6 +22,7 @@ enum sd_watch_end {
 struct sd_watch {
     struct sd_remote remote;
     uint64_t until_ns; /* CLOCK_MONOTONIC; 0: no end */
+    int signals;       /* readable when one of them waits; -1: there is no such thing */
     sigset_t given;    /* our mask, before */
 };
 

@@ -409,25 +409,38 @@ bool sd_runtime_is_likely(pid_t pid)
     return is_likely;
 }
 
-int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r)
+static struct iovec there(uint64_t at, size_t n)
 {
-    uint64_t interpreters = 0, finalizing = 0, exec_id[2];
-    const struct iovec to[3] = { { &interpreters, 8 },
-                                 { &finalizing, 8 },
-                                 { exec_id, sizeof exec_id } };
-    const uint64_t at[3] = { rt->address + rt->layout.runtime_interpreters,
-                             rt->address + rt->layout.runtime_finalizing, rt->exec_at };
-    const struct iovec from[3] = { { (void *)(uintptr_t)at[0], 8 },
-                                   { (void *)(uintptr_t)at[1], 8 },
-                                   { (void *)(uintptr_t)at[2], sizeof exec_id } };
-    size_t n = rt->exec_at ? 3 : 2;
-    int rc = sd_remote_readv(r, to, n, from, n);
+    return (struct iovec){ (void *)(uintptr_t)at, n };
+}
 
-    if (rc == SD_ETORN)
+int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r,
+                     struct sd_runtime_heads *heads)
+{
+    const struct sd_layout *l = &rt->layout;
+    uint64_t words[4] = { 0 }; /* the newest interpreter, finalizing, the exec's mark */
+    size_t n_words = rt->exec_at ? 4 : 2, n = 0, i;
+    struct iovec from[3 + SD_RUNTIME_HEADS], to[2] = { { words, 8 * n_words } };
+    ssize_t got;
+
+    from[n++] = there(rt->address + l->runtime_interpreters, 8);
+    from[n++] = there(rt->address + l->runtime_finalizing, 8);
+    if (rt->exec_at)
+        from[n++] = there(rt->exec_at, 16);
+    for (i = 0; heads && i < heads->n; i++)
+        from[n++] = there(heads->interpreters[i] + l->interp_threads, 8);
+    if (heads)
+        to[1] = (struct iovec){ heads->threads, 8 * heads->n };
+    got = sd_remote_readv_some(r, to, heads && heads->n ? 2 : 1, from, n);
+    if (got < 0 && got != SD_ETORN)
+        return (int)got;
+    if (got < (ssize_t)(8 * n_words) ||
+        (rt->exec_at && memcmp(words + 2, rt->exec_id, sizeof rt->exec_id) != 0) ||
+        !words[0] || words[1])
         return SD_EABSENT;
-    if (rc < 0)
-        return rc;
-    if (rt->exec_at && memcmp(exec_id, rt->exec_id, sizeof exec_id) != 0)
-        return SD_EABSENT;
-    return interpreters && !finalizing ? 0 : SD_EABSENT;
+    if (heads) {
+        heads->newest = words[0];
+        heads->n_read = (size_t)got / 8 - n_words;
+    }
+    return 0;
 }

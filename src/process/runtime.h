@@ -53,8 +53,22 @@ int sd_runtime_wait(struct sd_runtime *rt, const struct sd_remote *r,
  * message. */
 bool sd_runtime_is_likely(pid_t pid);
 
+enum { SD_RUNTIME_HEADS = 16 };
+
+/* Where lists of threads begin: asked of these interpreters by the system call of a
+ * check. */
+struct sd_runtime_heads {
+    uint64_t interpreters[SD_RUNTIME_HEADS]; /* in: their addresses */
+    size_t n;
+    uint64_t newest; /* out: the interpreter at the head of their list */
+    uint64_t threads[SD_RUNTIME_HEADS];
+    size_t n_read; /* of them; what the next one was is not there any more */
+};
+
 /* One small read.  0, or SD_EABSENT without a sentence when the runtime has no
  * interpreter, is finalizing, or is not there any more: find it again; SD_EGONE.  An
- * exec is seen even when the same Python stands at the same addresses after it. */
-int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r);
+ * exec is seen even when the same Python stands at the same addresses after it.  heads
+ * may be NULL. */
+int sd_runtime_check(const struct sd_runtime *rt, const struct sd_remote *r,
+                     struct sd_runtime_heads *heads);
 #endif

@@ -10,6 +10,7 @@
 #include "collect/sample/target.h"
 
 #define LOOK_NS 10000000u    /* between two looks for new processes */
+#define NAME_NS 100000000u   /* between two questions for the name of a process */
 #define UNBIND_NS 100000000u /* nobody was followed for so long: run anywhere again */
 
 struct sd_sampler {
@@ -18,7 +19,7 @@ struct sd_sampler {
     struct sd_follow follow;
     struct sd_sample_counts counts;
     struct sd_unwind_lines *lines; /* owned; options.native, else NULL */
-    uint64_t next_look_ns;
+    uint64_t next_look_ns, next_name_ns;
     size_t next_named;                /* member of the tree, counted on and on */
     size_t n_left;                    /* processes, of the last round */
     uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
@@ -95,17 +96,22 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
     sd_free(s);
 }
 
-/* At each look one process is asked for its name, in turn: it may have given itself
- * another. */
 static void look_for_processes(struct sd_sampler *s, uint64_t now_ns)
+{
+    if (s->options.skips_children || now_ns < s->next_look_ns)
+        return;
+    s->next_look_ns = now_ns + LOOK_NS;
+    sd_tree_look(&s->tree);
+}
+
+/* One process is asked for its name, in turn: it may have given itself another. */
+static void look_for_names(struct sd_sampler *s, uint64_t now_ns)
 {
     size_t i;
 
-    if (now_ns < s->next_look_ns)
+    if (now_ns < s->next_name_ns)
         return;
-    s->next_look_ns = now_ns + LOOK_NS;
-    if (!s->options.skips_children)
-        sd_tree_look(&s->tree);
+    s->next_name_ns = now_ns + NAME_NS;
     i = s->next_named++ % s->tree.n;
     if (!s->tree.members[i].is_gone)
         sd_tree_name_again(&s->tree, i);
@@ -138,6 +144,7 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
 
     s->counts.rounds++;
     look_for_processes(s, round.now_ns);
+    look_for_names(s, round.now_ns);
     for (i = 0; i < s->tree.n; i++) {
         struct sd_target *t = target_of(s, i);
         uint32_t serial = t ? t->serial : 0;

@@ -296,25 +296,40 @@ static int read_list(struct sd_target *t, struct sd_round *round)
 }
 
 /* New threads are put at the head of the list, and so are new interpreters. */
-static bool has_new_head(struct sd_target *t)
+static bool has_new_head(struct sd_target *t, const struct sd_runtime_heads *heads)
 {
-    uint64_t newest = 0;
     size_t i;
 
-    if (sd_remote_u64(&t->remote, t->rt.address + t->rt.layout.runtime_interpreters,
-                      &newest) == 0 &&
-        newest && !sd_target_interpreter(t, newest))
+    if (!sd_target_interpreter(t, heads->newest) || heads->n_read < heads->n)
         return true;
     for (i = 0; i < t->n_interpreters; i++) {
         struct sd_target_interpreter *x = &t->interpreters[i];
-        uint64_t head;
+        uint64_t head = i < heads->n ? heads->threads[i] : 0;
 
-        if (sd_remote_u64(&t->remote, x->address + t->rt.layout.interp_threads, &head) <
-                0 ||
-            head != x->first_thread)
+        if (i >= heads->n &&
+            sd_remote_u64(&t->remote, x->address + t->rt.layout.interp_threads, &head) <
+                0)
+            return true;
+        if (head != x->first_thread)
             return true;
     }
     return t->n_interpreters == 0;
+}
+
+/* Is the Python still there, and are its threads those that are listed? */
+static int check_heads(struct sd_target *t)
+{
+    struct sd_runtime_heads heads = { .n = 0 };
+    int rc;
+
+    for (; heads.n < t->n_interpreters && heads.n < SD_RUNTIME_HEADS; heads.n++)
+        heads.interpreters[heads.n] = t->interpreters[heads.n].address;
+    rc = sd_runtime_check(&t->rt, &t->remote, &heads);
+    if (rc == 0 && has_new_head(t, &heads)) {
+        t->next_list_ns = 0;
+        t->unbegun_wait_ns = UNBEGUN_FIRST_NS;
+    }
+    return rc;
 }
 
 /* --- Attaching */
@@ -378,7 +393,7 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
         rc = sd_remote_open(&t->remote, t->pid);
     if (rc == 0)
         rc = sd_runtime_find(&t->rt, &t->remote, hints);
-    if (rc == 0 && sd_runtime_check(&t->rt, &t->remote) < 0)
+    if (rc == 0 && sd_runtime_check(&t->rt, &t->remote, NULL) < 0)
         rc = sd_fail(SD_EABSENT, "the Python of process %d is ending", (int)t->pid);
     if (rc == 0)
         rc = read_list(t, round);
@@ -466,11 +481,7 @@ int sd_target_keep_up(struct sd_target *t, struct sd_round *round)
 
     if (round->now_ns >= t->next_head_ns) {
         t->next_head_ns = round->now_ns + HEAD_NS;
-        rc = sd_runtime_check(&t->rt, &t->remote);
-        if (rc == 0 && has_new_head(t)) {
-            t->next_list_ns = 0;
-            t->unbegun_wait_ns = UNBEGUN_FIRST_NS;
-        }
+        rc = check_heads(t);
     }
     if (rc == 0 && round->now_ns >= t->next_list_ns)
         rc = read_list(t, round);

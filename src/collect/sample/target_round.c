@@ -2,6 +2,7 @@
 /* A round: one look at each thread of a target. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/sample/target_parts.h"
 
@@ -24,7 +25,8 @@ struct sd_shot_of sd_target_shot_of(struct sd_target *t, const struct sd_round *
                                             SD_CONSISTENCY_NONE };
 }
 
-static void look_at(struct sd_target_thread *x, struct sd_round *round)
+static void look_at(struct sd_target *t, struct sd_target_thread *x,
+                    struct sd_round *round)
 {
     uint64_t ran_ns;
 
@@ -35,8 +37,11 @@ static void look_at(struct sd_target_thread *x, struct sd_round *round)
     x->result = SD_SHOT_STALE;  /* not settled */
     x->state =
         x->who.tid ? sd_pulse_look(&x->pulse, round->now_ns, &ran_ns) : SD_PULSE_RUNS;
-    if (x->who.tid && x->state != SD_PULSE_GONE)
-        x->cpu_ns += ran_ns;
+    if (!x->who.tid || x->state == SD_PULSE_GONE)
+        return;
+    x->cpu_ns += ran_ns;
+    if (x->pulse.is_kept && x->pulse.asked_ns == round->now_ns)
+        t->alive_ns = round->now_ns; /* the file is of this thread and no other */
 }
 
 /* In the mode that is asked for, a thread in this state has something to tell. */
@@ -464,11 +469,11 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
         return;
     }
     for (i = 0; i < t->n_threads; i++)
-        look_at(t->threads[i], round);
+        look_at(t, t->threads[i], round);
     sd_target_note_stop(t, round->now_ns);
     sd_target_read_batches(t, round);
     read_rest(t, round);
-    if (!is_still_there(t, round->now_ns)) {
+    if (!is_still_there(t, sd_clock_ns())) {
         round->counts->looks += t->n_threads;
         round->counts->ended += t->n_threads;
         sd_target_end(t, round->listener);
