@@ -75,23 +75,23 @@ static inline bool sd_live_is_plain(const sd_live_frame *f)
 #endif
 }
 
-/* No instruction of the frame has run. */
-static inline bool sd_live_is_untouched(const sd_live_frame *f)
-{
-#if PY_VERSION_HEX >= 0x030b0000
-    return f->prev_instr < _PyCode_CODE(f->f_code);
-#else
-    return f->f_lasti == -1;
-#endif
-}
-
-/* Where the frame stands; compared before and after, never followed. */
+/* Where the frame stands, and where one stands of which no instruction has run. */
 static inline uintptr_t sd_live_position(const sd_live_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     return (uintptr_t)f->prev_instr;
 #else
-    return (uintptr_t)(unsigned)f->f_lasti;
+    return (uintptr_t)f->f_lasti;
+#endif
+}
+
+static inline uintptr_t sd_live_start(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)(_PyCode_CODE(f->f_code) - 1);
+#else
+    (void)f;
+    return (uintptr_t)-1;
 #endif
 }
 
@@ -99,9 +99,9 @@ static inline uintptr_t sd_live_position(const sd_live_frame *f)
 static inline bool sd_live_begins(const sd_live_frame *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
-    return sd_live_is_untouched(f) || _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
+    return _Py_OPCODE(*f->prev_instr) == RETURN_GENERATOR;
 #else
-    return sd_live_is_untouched(f);
+    return sd_live_position(f) == sd_live_start(f);
 #endif
 }
 
@@ -199,7 +199,21 @@ static inline bool sd_profiled_begins(PyFrameObject *f)
     return (_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) &&
            _Py_OPARG(at) == 0;
 #else
-    return sd_live_is_untouched(f);
+    return sd_live_begins(f);
+#endif
+}
+
+/* Says to the eval loop whether anyone listens. */
+static inline void sd_tracing_changed(PyThreadState *ts)
+{
+    bool is_heard = ts->c_profilefunc || ts->c_tracefunc;
+
+#if PY_VERSION_HEX >= 0x030b0000
+    ts->cframe->use_tracing = ts->tracing == 0 && is_heard ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030a0000
+    ts->cframe->use_tracing = is_heard;
+#else
+    ts->use_tracing = is_heard;
 #endif
 }
 
@@ -214,15 +228,50 @@ static inline void sd_profile_put(PyThreadState *ts, Py_tracefunc function,
     ts->c_profilefunc = NULL;
     ts->c_profileobj = object;
     ts->c_profilefunc = function;
-#if PY_VERSION_HEX >= 0x030b0000
-    ts->cframe->use_tracing =
-        ts->tracing == 0 && (function || ts->c_tracefunc) ? 255 : 0;
-#elif PY_VERSION_HEX >= 0x030a0000
-    ts->cframe->use_tracing = function || ts->c_tracefunc;
-#else
-    ts->use_tracing = function || ts->c_tracefunc;
-#endif
+    sd_tracing_changed(ts);
     Py_XDECREF(old);
 }
+
+/* The program's own trace and profile functions, put aside while code of ours runs in
+ * this thread. */
+struct sd_tracing_paused {
+    Py_tracefunc trace, profile;
+    PyObject *object; /* of the profile function; owned */
+};
+
+static inline struct sd_tracing_paused sd_tracing_pause(void)
+{
+    PyThreadState *ts = PyThreadState_Get();
+    struct sd_tracing_paused paused = {
+        .trace = ts->c_tracefunc,
+        .profile = ts->c_profilefunc,
+        .object = Py_XNewRef(ts->c_profileobj),
+    };
+
+    ts->c_tracefunc = NULL;
+    sd_profile_put(ts, NULL, NULL);
+    return paused;
+}
+
+static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
+{
+    PyThreadState *ts = PyThreadState_Get();
+
+    ts->c_tracefunc = paused.trace;
+    sd_profile_put(ts, paused.profile, paused.object);
+    Py_XDECREF(paused.object);
+}
+#else
+/* Where there is monitoring nobody can put another's tools aside. */
+struct sd_tracing_paused {
+    bool is_unused;
+};
+
+static inline struct sd_tracing_paused sd_tracing_pause(void)
+{
+    return (struct sd_tracing_paused){ false };
+}
+
+static inline void sd_tracing_go_on(struct sd_tracing_paused paused) { (void)paused; }
 #endif
 #endif

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "collect/calls/calibrate.h"
 
 /* --- A user's own clock ---------------------------------------------------------- */
 
@@ -98,6 +99,8 @@ static int start(struct sd_profile *p)
     int rc;
 
     p->session->wish.events = events_of(p);
+    if (sd_calls_calibrate(&p->session->wish, &p->session->costs) < 0)
+        return -1;
     rc = sd_calls_session_start(p->session);
     if (rc == 0)
         rc = sd_calls_listen(sd_calls_wanted());

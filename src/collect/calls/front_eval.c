@@ -181,40 +181,32 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
     return result;
 }
 
-/* The eval loop refused the frame before its first instruction (RecursionError): there
- * was no call. */
-static inline bool never_ran(const PyObject *result, const sd_live_frame *f,
-                             uintptr_t position, int raises)
+/* A coroutine or asynchronous generator, whose time between its steps counts too. */
+static inline bool can_wait(const sd_live_frame *f)
 {
-    return __builtin_expect(!result, 0) && !raises && sd_live_position(f) == position;
+    enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
+
+    return sd_live_code(f)->co_flags & CAN_WAIT && sd_live_is_generators(f);
 }
 
-enum { CAN_WAIT = CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR };
+static PyObject *leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position,
+                                 int raises);
 
 static PyObject *follow(PyThreadState *ts, sd_live_frame *f, int raises)
 {
     PyCodeObject *code = sd_live_code(f);
-    bool is_generators = sd_live_is_generators(f);
-    uintptr_t frame = (uintptr_t)f, position = sd_live_position(f);
+    uintptr_t position = sd_live_position(f);
     PyObject *result;
 
-    if (!is_generators || sd_live_begins(f))
-        sd_calls_enter((uintptr_t)code, code, frame, sd_live_below(ts));
+    if (sd_live_is_generators(f) && !sd_live_begins(f))
+        sd_calls_resume((uintptr_t)code, code, (uintptr_t)f, sd_live_below(ts));
     else
-        sd_calls_resume((uintptr_t)code, code, frame, sd_live_below(ts));
-    if (__builtin_expect(stack_is_short(), 0))
+        sd_calls_enter((uintptr_t)code, code, (uintptr_t)f, sd_live_below(ts));
+    if (stack_is_short())
         result = hand_on_lifted(ts, f, raises);
     else
         result = hand_on(ts, f, raises);
-    if (home.is_in && *home.slot != hook)
-        see_who_is_above();
-    if (never_ran(result, f, position, raises))
-        sd_calls_never_ran(frame);
-    else if (is_generators && code->co_flags & CAN_WAIT && sd_live_is_suspended(f))
-        sd_calls_suspend(frame);
-    else
-        sd_calls_leave(frame);
-    return result;
+    return leave_with_care(result, f, position, raises);
 }
 
 /* Everything but a plain function, called with enough stack, with no other tool's hook
@@ -239,16 +231,43 @@ __attribute__((noinline)) static PyObject *hook_with_care(PyThreadState *ts,
     return hand_on(ts, f, raises);
 }
 
-/* What a plain call that ended may yet be: refused, or ended without the hook. */
-__attribute__((noinline)) static PyObject *leave_with_care(PyObject *result,
-                                                           sd_live_frame *f)
+/* What a call that ended may yet be: refused, suspended, or ended without the hook. */
+__attribute__((noinline)) static PyObject *
+leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position, int raises)
 {
-    if (*home.slot != hook)
+    if (home.is_in && *home.slot != hook)
         see_who_is_above();
-    if (!result && sd_live_is_untouched(f))
-        sd_calls_never_ran((uintptr_t)f);
+    if (!result && !raises && sd_live_position(f) == position)
+        sd_calls_never_ran((uintptr_t)f); /* RecursionError before the first step */
+    else if (can_wait(f) && sd_live_is_suspended(f))
+        sd_calls_suspend((uintptr_t)f);
     else
         sd_calls_leave((uintptr_t)f);
+    return result;
+}
+
+/* hot: every step of a generator, when nothing else is unusual. */
+__attribute__((noinline)) static PyObject *
+hook_generator(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+{
+    uintptr_t position = sd_live_position(f);
+    struct sd_call_entry *e;
+    PyObject *result;
+
+    if (sd_live_makes_generator(f))
+        return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
+    if (can_wait(f))
+        return hook_with_care(ts, f, raises);
+    e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
+                         sd_live_below(ts));
+    if (__builtin_expect(!e, 0))
+        return hook_with_care(ts, f, raises);
+    e->cell->resumes += !sd_live_begins(f);
+    e->start = sd_tsc();
+    result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
+    if (__builtin_expect(!result || *home.slot != hook, 0))
+        return leave_with_care(result, f, position, raises);
+    sd_calls_leave((uintptr_t)f);
     return result;
 }
 
@@ -256,25 +275,26 @@ __attribute__((noinline)) static PyObject *leave_with_care(PyObject *result,
  *
  * The usual case alone stands here, and whatever is not it is handed over whole, so
  * that nothing but the frame has to be kept over the evaluation: with the slow paths
- * in this function it saved and restored six registers instead of one. */
+ * in this function it saved and restored six registers instead of three. */
 static PyObject *hook(SD_EVAL_PARAMETERS)
 {
     SD_EVAL_THREAD(ts);
-    PyCodeObject *code = sd_live_code(f);
     struct sd_call_tree *t = sd_calls_only;
     struct sd_call_entry *e;
     PyObject *result;
 
-    if (__builtin_expect(
-            stack_now() < low_mark || !home.is_plain || !sd_live_is_plain(f) || !t, 0))
+    if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
-    e = sd_call_tree_try(t, (uintptr_t)code, (uintptr_t)f, sd_live_below(ts));
+    if (__builtin_expect(!sd_live_is_plain(f), 0))
+        return hook_generator(ts, f, raises, t);
+    e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
+                         sd_live_below(ts));
     if (__builtin_expect(!e, 0))
         return hook_with_care(ts, f, raises);
     e->start = sd_tsc();
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
-        return leave_with_care(result, f);
+        return leave_with_care(result, f, sd_live_start(f), 0);
     sd_calls_leave((uintptr_t)f);
     return result;
 }
