@@ -1,0 +1,669 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""Every call is counted, by whom and how deep: the same figures as cProfile's own, function by function.
+
+cProfile is the truth here; its getstats() tells code objects apart, which its files do not.  Where
+cProfile itself is wrong (threads on 3.12 and later) the truth is what the program does.
+"""
+import asyncio
+import cProfile
+import gc
+import os
+import random
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, Skip, equal, run_tests  # noqa: E402
+
+sys.path.insert(0, PACKAGE_PATH)
+from sonde import _sonde  # noqa: E402
+
+Profile = _sonde.Profile
+
+
+def name_of(code):
+    """A C function's name, without that of the profiler's own type."""
+    return code.replace("_lsprof.Profiler", "sonde.Profile") if isinstance(code, str) else code
+
+
+def figures(profile):
+    """{function: (calls, recursive calls, {callee: (calls, recursive calls)})}"""
+    found = {}
+    for entry in profile.getstats():
+        assert name_of(entry.code) not in found, "%r twice" % (entry.code,)
+        callees = {name_of(c.code): (c.callcount, c.reccallcount) for c in entry.calls or ()}
+        found[name_of(entry.code)] = (entry.callcount, entry.reccallcount, callees)
+    return found
+
+
+def under(profile, function):
+    profile.enable()
+    try:
+        function()
+    finally:
+        profile.disable()
+    return figures(profile)
+
+
+def compare(function, what):
+    """Runs it under cProfile and under ours, with C functions and without."""
+    function()  # what happens only once has happened
+    for builtins in (True, False):
+        wanted = under(cProfile.Profile(builtins=builtins), function)
+        got = under(Profile(builtins=builtins), function)
+        if not builtins:  # cProfile sees its own disable() on 3.12 and later, whatever it was told
+            wanted = {key: value for key, value in wanted.items() if not isinstance(key, str)}
+            got = {key: value for key, value in got.items() if not isinstance(key, str)}
+        for key in set(wanted) | set(got):
+            equal(got.get(key), wanted.get(key), "%s, builtins=%s: %s" % (what, builtins, key))
+        assert len(got) > 1 or not builtins, "nothing was counted"
+
+
+# ---- programs of one thread
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def test_recursion(folder):
+    compare(lambda: fib(14), "fib")
+
+
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+def test_mutual_recursion(folder):
+    compare(lambda: [even(n) for n in range(30)], "even and odd")
+
+
+def counting(n):
+    for i in range(n):
+        yield i
+
+
+def chained(n):
+    yield from counting(n)
+    yield from counting(n)
+
+
+def test_generators(folder):
+    def program():
+        list(chained(7))
+        sum(i for i in counting(5))
+        left = counting(9)
+        next(left)
+        left.close()
+        thrown = counting(9)
+        next(thrown)
+        try:
+            thrown.throw(KeyError)
+        except KeyError:
+            pass
+        next(counting(3))  # dropped while it is suspended
+    compare(program, "generators")
+
+
+def test_starts_are_told_from_resumes(folder):
+    """ncalls counts both, as cProfile's; a capture tells them apart (test_calls_captured)."""
+    p = Profile(builtins=False)
+    found = under(p, lambda: list(counting(10)))
+    equal(found[counting.__code__][0], 11, "calls of a generator of ten")
+
+
+def raising(n):
+    if n == 0:
+        raise ValueError(n)
+    raising(n - 1)
+
+
+def test_exceptions(folder):
+    def program():
+        for n in range(5):
+            try:
+                raising(n)
+            except ValueError:
+                pass
+        try:
+            len(5)
+        except TypeError:
+            pass
+        try:
+            fib()
+        except TypeError:
+            pass
+        try:
+            [].append()
+        except TypeError:
+            pass
+    compare(program, "exceptions")
+
+
+class Shape:
+    count = 0
+
+    def __init__(self, n):
+        self.n = n
+        super().__init__()
+
+    @property
+    def area(self):
+        return self.side() ** 2
+
+    def side(self):
+        return abs(self.n)
+
+    @classmethod
+    def make(cls, n):
+        return cls(n)
+
+    @staticmethod
+    def helper(x):
+        return max(x, 1)
+
+    def __lt__(self, other):
+        return self.area < other.area
+
+    def __del__(self):
+        Shape.helper(self.n)
+
+
+class Square(Shape):
+    def __init__(self, n):
+        super().__init__(n)
+
+    def side(self):
+        return super().side()
+
+
+def test_objects(folder):
+    def program():
+        shapes = [Shape.make(n) for n in range(5)] + [Square(n) for n in range(5)]
+        sorted(shapes)
+        max(shapes, key=lambda s: s.area)
+        del shapes
+    compare(program, "objects")
+
+
+def test_callbacks_from_c(folder):
+    def program():
+        list(map(lambda x: x + 1, range(10)))
+        sorted(range(10), key=lambda x: -x)
+        "".join(map(str, filter(lambda x: x % 2, range(10))))
+        {str(i): [i].append(i) for i in range(5)}
+        "a-b-c".split("-").index("b")
+        getattr("x", "upper")()
+        print(end="")
+    compare(program, "callbacks")
+
+
+def test_one_call_site_of_many_kinds(folder):
+    """The same instruction calls Python, C, a class, a bound method and a partial in turn."""
+    from functools import partial
+
+    class Plain:
+        def __init__(self, given):
+            self.given = given
+
+    def program():
+        for f in (fib, len, Plain, [].append, partial(fib, 3), fib, str, len):
+            for argument in ("a", 3, [1]):
+                try:
+                    f(argument)
+                except TypeError:
+                    pass
+        for f in (str.upper, fib, len, str.upper):  # cProfile raises when a method gets an object of another type
+            for argument in ("a", "b"):
+                try:
+                    f(argument)
+                except TypeError:
+                    pass
+    compare(program, "call sites")
+
+
+def test_deep_recursion(folder):
+    def down(n):
+        return n and down(n - 1)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(3000)
+    try:
+        compare(lambda: down(2000), "deep")
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_recursion_without_end(folder):
+    def down():
+        return down()
+
+    def program():
+        try:
+            down()
+        except RecursionError:
+            return
+        raise AssertionError("no RecursionError")
+    program()
+    p = Profile(builtins=False)
+    found = under(p, program)
+    calls, recursive, _ = found[down.__code__]
+    assert calls > 100 and recursive == calls - 1, (calls, recursive)
+    equal(under(Profile(builtins=False), lambda: fib(3))[fib.__code__][0], 5, "fib after it")
+
+
+async def leaf(n):
+    await asyncio.sleep(0)
+    return n
+
+
+async def agen(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+
+
+async def tasks():
+    await asyncio.gather(*[leaf(i) for i in range(5)])
+    return [i async for i in agen(3)]
+
+
+def test_coroutines(folder):
+    """Only what the program itself defines: how often the loop turns depends on the clock."""
+    def program():
+        asyncio.run(tasks())
+    program()
+    ours = (leaf.__code__, agen.__code__, tasks.__code__)
+    wanted = under(cProfile.Profile(builtins=False), program)
+    got = under(Profile(builtins=False), program)
+    for code in ours:
+        equal(got[code][:2], wanted[code][:2], code.co_name)
+        equal({k: v for k, v in got[code][2].items() if k in ours}, {k: v for k, v in wanted[code][2].items() if k in ours},
+              "callees of " + code.co_name)
+
+
+# ---- random programs
+
+
+def random_functions(seed):
+    """Functions that call each other at random, all of them alike in name and file."""
+    rng = random.Random(seed)
+    n = rng.randrange(2, 7)
+    plans = [[(rng.randrange(n), rng.random() < 0.2, rng.random() < 0.15) for _ in range(rng.randrange(4))] for _ in range(n)]
+    functions = []
+
+    def make(i):
+        source = ("def f(depth):\n"
+                  "    if depth <= 0:\n        return len('x')\n"
+                  "    for callee, raises, by_map in plans[%d]:\n"
+                  "        try:\n"
+                  "            if by_map:\n                list(map(functions[callee], [depth - 2]))\n"
+                  "            else:\n                functions[callee](depth - 1)\n"
+                  "            if raises:\n                raise KeyError(depth)\n"
+                  "        except KeyError:\n            pass\n" % i)
+        names = {"plans": plans, "functions": functions}
+        exec(compile(source, "<same>", "exec"), names)
+        return names["f"]
+    functions.extend(make(i) for i in range(n))
+    return functions
+
+
+def test_random_recursive_programs(folder):
+    for seed in range(60):
+        functions = random_functions(seed)
+        compare(lambda: functions[0](5), "seed %d" % seed)
+
+
+# ---- real modules
+
+
+def test_the_standard_library(folder):
+    import ast
+    import json.decoder
+    import json.encoder
+    import re
+    import tokenize
+    from io import StringIO
+
+    source = "def f(x, *y):\n    return [x + 1 for x in y if x] or {'a': (1, 2.5, None)}\n" * 10
+
+    def program():
+        getattr(re, "purge")()
+        re.compile(r"(?P<a>[a-z]+)|\d{2,3}(?:x|y)*?$")
+        ast.dump(ast.parse(source))
+        list(tokenize.generate_tokens(StringIO(source).readline))
+        json.encoder.JSONEncoder(indent=1).encode({"a": [1, 2, {"b": None}]})
+        json.loads('{"a": [1, 2, {"b": null}]}')
+    gc.disable()
+    try:
+        compare(program, "standard library")
+    finally:
+        gc.enable()
+
+
+# ---- several profiles
+
+
+def test_profiles_at_once_see_the_same(folder):
+    outer, inner = Profile(builtins=False), Profile(builtins=False)
+    outer.enable()
+    fib(5)
+    inner.enable()
+    fib(7)
+    inner.disable()
+    fib(4)
+    outer.disable()
+    equal(figures(inner)[fib.__code__][0], 41, "the inner one's calls")
+    equal(figures(outer)[fib.__code__][0], 15 + 41 + 9, "the outer one's calls")
+
+
+def test_profiles_that_overlap(folder):
+    first, second = Profile(), Profile(builtins=False)
+    first.enable()
+    fib(3)
+    second.enable()
+    fib(3)
+    first.disable()
+    fib(3)
+    second.disable()
+    equal(figures(first)[fib.__code__][0], 10, "the first one's")
+    equal(figures(second)[fib.__code__][0], 10, "the second one's")
+    equal([k for k in figures(second) if isinstance(k, str)], [], "C functions in the second one")
+
+
+def test_enable_and_disable_inside_calls(folder):
+    p = Profile(builtins=False)
+
+    def starts():
+        p.enable()
+        fib(2)
+
+    def stops():
+        fib(3)
+        p.disable()
+    starts()
+    stops()
+    fib(10)
+    found = figures(p)
+    equal(found[fib.__code__], (3 + 5, 2 + 4, {fib.__code__: (6, 2)}), "fib")
+    equal(found[stops.__code__][:2], (1, 0), "what was open is counted")
+    assert starts.__code__ not in found, "what ran before is not"
+    p.enable()
+    fib(2)
+    p.disable()
+    equal(figures(p)[fib.__code__][0], 11, "a second time adds up")
+    p.clear()
+    equal(p.getstats(), [], "after clear()")
+
+
+def test_a_look_at_a_running_profile(folder):
+    p = Profile(builtins=False)
+
+    def inside():
+        fib(4)
+        return figures(p)
+    p.enable()
+    found = inside()
+    p.disable()
+    assert inside.__code__ not in found, "what runs is not counted yet"
+    equal(found[fib.__code__][0], 9, "what has ended is")
+    equal(figures(p)[inside.__code__][0], 1, "afterwards")
+
+
+def test_beside_cprofile(folder):
+    theirs, p = cProfile.Profile(builtins=False), Profile(builtins=False)
+    theirs.enable()
+    p.enable()
+    fib(8)
+    p.disable()
+    theirs.disable()
+    equal(figures(p)[fib.__code__], figures(theirs)[fib.__code__], "fib")
+    equal(under(cProfile.Profile(builtins=False), lambda: fib(6))[fib.__code__][0], 25, "cProfile alone, afterwards")
+
+
+def test_a_profile_that_is_dropped_while_it_runs(folder):
+    p = Profile()
+    p.enable()
+    fib(3)
+    del p
+    gc.collect()
+    equal(under(Profile(builtins=False), lambda: fib(3))[fib.__code__][0], 5, "the next one")
+
+
+def test_garbage_collection_while_profiled(folder):
+    class Node:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            fib(2)
+    p = Profile(builtins=False)
+    p.enable()
+    for _ in range(200):
+        Node()
+        gc.collect(0)
+        p.getstats()
+    p.disable()
+    gc.collect()
+    equal(figures(p)[Node.__init__.__code__][0], 200, "objects made")
+
+
+def test_code_that_is_gone_is_not_mistaken(folder):
+    """A code object may be freed and another made at the same place: each has its own row."""
+    p = Profile(builtins=False)
+    p.enable()
+    for i in range(300):
+        names = {}
+        exec(compile("def made_%d(): pass\nmade_%d()" % (i, i), "<made>", "exec"), names)
+    p.disable()
+    made = [e for e in p.getstats() if e.code.co_name.startswith("made_")]
+    equal(len(made), 300, "functions")
+    assert all(e.callcount == 1 for e in made)
+
+
+# ---- threads
+
+
+def busy(n):
+    return [fib(3) for _ in range(n)]
+
+
+def test_a_profile_follows_its_own_thread(folder):
+    p = Profile(builtins=False)
+    t = threading.Thread(target=busy, args=(50,))
+    p.enable()
+    fib(3)
+    t.start()
+    t.join()
+    p.disable()
+    equal(figures(p)[fib.__code__][0], 5, "calls of this thread")
+    assert busy.__code__ not in figures(p)
+
+
+def test_each_thread_has_a_profile(folder):
+    results = {}
+
+    def work(n):
+        p = Profile(builtins=False)
+        p.enable()
+        busy(n)
+        p.disable()
+        results[n] = figures(p)[fib.__code__][0]
+    threads = [threading.Thread(target=work, args=(n,)) for n in (10, 20, 30, 40)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    equal(results, {n: n * 5 for n in (10, 20, 30, 40)}, "calls")
+
+
+def work_a(n):
+    for _ in range(n):
+        only_a()
+
+
+def work_b(n):
+    for _ in range(n):
+        only_b()
+
+
+def only_a():
+    fib(2)
+
+
+def only_b():
+    fib(2)
+
+
+def test_all_threads_and_no_crossed_edge(folder):
+    begin, stop = threading.Event(), threading.Event()
+
+    def running_before():
+        begin.wait()
+        work_a(300)
+        stop.set()
+    early = threading.Thread(target=running_before)
+    early.start()
+    p = Profile(builtins=False, threads=True)
+    p.enable()
+    begin.set()
+    late = [threading.Thread(target=work, args=(300,)) for work in (work_a, work_b, work_b)]
+    for t in late:
+        t.start()
+    for t in late + [early]:
+        t.join()
+    p.disable()
+    found = figures(p)
+    equal(found[work_a.__code__], (2, 0, {only_a.__code__: (600, 0)}), "work_a")
+    equal(found[work_b.__code__], (2, 0, {only_b.__code__: (600, 0)}), "work_b")
+    equal(found[only_a.__code__], (600, 0, {fib.__code__: (600, 0)}), "only_a")
+    equal(found[fib.__code__], (3600, 2400, {fib.__code__: (2400, 0)}), "fib")
+    assert len(p.threads()) >= 4, p.threads()
+    one = [p.getstats(thread=i) for i in range(len(p.threads()))]
+    equal(sum(e.callcount for entries in one for e in entries if e.code is fib.__code__), 3600, "by thread")
+
+
+def test_many_threads_that_come_and_go(folder):
+    p = Profile(builtins=False, threads=True)
+    p.enable()
+    for _ in range(30):
+        threads = [threading.Thread(target=fib, args=(3,)) for _ in range(5)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    p.disable()
+    equal(figures(p)[fib.__code__][0], 150 * 5, "calls")
+
+
+def test_a_forked_child_goes_on_with_its_copy(folder):
+    p = Profile(builtins=False)
+    p.enable()
+    fib(3)
+    pid = os.fork()
+    fib(4)
+    p.disable()
+    calls = figures(p)[fib.__code__][0]
+    if pid == 0:
+        os._exit(calls == 5 + 9)
+    equal(os.WEXITSTATUS(os.waitpid(pid, 0)[1]), 1, "the child counted right")
+    equal(calls, 14, "the parent's")
+
+
+# ---- greenlets
+
+
+def test_greenlets(folder):
+    try:
+        from greenlet import greenlet
+    except ImportError:
+        raise Skip("greenlet is not installed")
+
+    def outer(n):
+        return step(n)
+
+    def step(n):
+        for i in range(n):
+            visits.append(i)
+            other().switch(n)
+        return n
+
+    def other():
+        return lets[1] if greenlet.getcurrent() is lets[0] else lets[0]
+
+    for builtins in (False, True):
+        visits = []
+        lets = [greenlet(outer), greenlet(outer)]
+        p = Profile(builtins=builtins)
+        p.enable()
+        lets[0].switch(20)
+        while not all(let.dead for let in lets):
+            next(let for let in lets if not let.dead).switch(20)
+        p.disable()
+        found = figures(p)
+        equal(found[outer.__code__][:2], (2, 0), "outer")
+        equal(found[outer.__code__][2], {step.__code__: (2, 0)}, "what outer calls")
+        equal(found[step.__code__][:2], (2, 0), "step")
+        equal(found[step.__code__][2][other.__code__], (len(visits), 0), "other, by step")
+        equal({key for key in found if not isinstance(key, str) and other.__code__ in found[key][2]}, {step.__code__},
+              "who calls other")
+
+
+# ---- memory
+
+
+def test_without_memory_the_program_goes_on(folder):
+    """Each allocation of the interpreter fails in turn while functions are met for the first time."""
+    try:
+        from _testcapi import remove_mem_hooks, set_nomemory
+    except ImportError:
+        raise Skip("this Python has no _testcapi")
+
+    def trial(start):
+        names = {}
+        exec("\n".join("def new_%d(x): return [x.upper(), len(x)]" % i for i in range(5)), names)
+        new = [f for f in names.values() if callable(f)]
+        p.enable()
+        set_nomemory(start, start + 2)
+        for f in new:
+            f("x")
+
+    def tolerant(function, *args):
+        """From 3.12 on the interpreter needs memory to tell of an exception, and may raise another past its handler."""
+        try:
+            function(*args)
+        except MemoryError:
+            pass
+
+    def finish():
+        remove_mem_hooks()
+        p.disable()
+    for start in range(60):
+        p = Profile()
+        tolerant(tolerant, tolerant, trial, start)
+        tolerant(tolerant, tolerant, finish)
+        finish()
+        assert all(e.callcount >= 1 for e in p.getstats())
+    equal(under(Profile(builtins=False), lambda: fib(5))[fib.__code__][0], 15, "afterwards")
+
+
+def test_subinterpreters_are_left_alone(folder):
+    try:
+        from _testcapi import run_in_subinterp
+    except ImportError:
+        raise Skip("this Python has no _testcapi")
+    p = Profile(builtins=False)
+    p.enable()
+    fib(3)
+    run_in_subinterp("def f(n): return n and f(n - 1)\nf(5)")
+    fib(3)
+    p.disable()
+    equal(figures(p)[fib.__code__][0], 10, "calls of the main interpreter")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
