@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "collect/calls/calibrate.h"
+#include "collect/calls/front_profile.h"
 
 /* --- A user's own clock ---------------------------------------------------------- */
 
@@ -101,9 +102,11 @@ static int start(struct sd_profile *p)
     p->session->wish.events = events_of(p);
     if (sd_calls_calibrate(&p->session->wish, &p->session->costs) < 0)
         return -1;
+    sd_calls_profile_is((PyObject *)p);
     rc = sd_calls_session_start(p->session);
     if (rc == 0)
         rc = sd_calls_listen(sd_calls_wanted());
+    sd_calls_profile_is(NULL);
     if (rc == 0)
         return 0;
     sd_calls_session_stop(p->session);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "capture/log.h"
+#include "collect/calls/calibrate.h"
 #include "collect/calls/names.h"
 #include "collect/calls/options.h"
 #include "collect/calls/sessions.h"
@@ -66,6 +67,16 @@ static void tell(const char *what)
         sd_log_note(l, SD_NOTE_WARNING, text);
 }
 
+/* A Ctrl-C that comes just now is the program's, once it has begun. */
+static void calibrate(struct sd_calls_session *s)
+{
+    if (sd_calls_calibrate(&s->wish, &s->costs) == 0)
+        return;
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        PyErr_SetInterrupt();
+    PyErr_Clear();
+}
+
 static int start(const struct sd_option_value *v)
 {
     struct sd_calls_wish wish = {
@@ -80,6 +91,8 @@ static int start(const struct sd_option_value *v)
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
 
+    if (rc == 0)
+        calibrate(captured.session);
     if (rc == 0)
         rc = sd_calls_session_start(captured.session);
     if (rc == 0)

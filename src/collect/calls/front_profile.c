@@ -164,7 +164,7 @@ void sd_front_profile_on(enum sd_profile_scope scope)
     if (self->c_profilefunc != profile) {
         keep(self);
         sd_profile_put(self, profile, state.object);
-    } else if (self->c_profileobj != state.object) {
+    } else if (state.object) {
         sd_profile_put(self, profile, state.object);
     }
     if (scope == SD_PROFILE_THREAD)

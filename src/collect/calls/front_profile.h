@@ -22,6 +22,11 @@ void sd_front_profile_off(enum sd_profile_scope scope);
 void sd_front_profile_arm(PyThreadState *ts);
 
 /* What sys.getprofile() gives in threads that are armed from now on: the object that
- * profiles, borrowed until this is called with another or NULL. */
+ * profiles, borrowed until this is called with another or NULL.  Where there is
+ * monitoring nobody asks. */
+#if SD_HAS_MONITORING
+static inline void sd_calls_profile_is(PyObject *object) { (void)object; }
+#else
 void sd_calls_profile_is(PyObject *object);
+#endif
 #endif
