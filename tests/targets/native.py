@@ -109,13 +109,13 @@ def locks(lock):
 
 def main():
     turn = globals()[sys.argv[2]]
-    end = time.monotonic() + float(sys.argv[3]) if len(sys.argv) > 3 else None
+    end = time.process_time() + float(sys.argv[3]) if len(sys.argv) > 3 else None
     if turn is sleeps:
         lock = threading.Lock()
         lock.acquire()
         threading.Thread(target=locks, args=(lock,), daemon=True).start()
     print("ready", end="", flush=True)
-    while end is None or time.monotonic() < end:
+    while end is None or time.process_time() < end:
         turn()
         sys.stdout.write(".")
         sys.stdout.flush()

@@ -60,9 +60,11 @@ def test_as_fast_as_can_be(folder):
     equal(sum(s.n for s in samples), samples.count("samples"), "samples in the file")
     total = sum(truth["wall"].values())
     for name in ("inline", "by_calls"):
-        # A sampler that is put off its CPU for a while does not know where that time went: hence 10 points.
-        found, _ = share(samples, in_function(name), in_function("inline", "by_calls"), "wall")
-        between(100 * (found - truth["wall"][name] / total), -10, 10, "points off of " + name)
+        # A sampler that is put off its CPU for a while does not know where that time went: hence 10 points, and four
+        # sigma, which few long intervals make large.
+        found, sigma = share(samples, in_function(name), in_function("inline", "by_calls"), "wall")
+        off = 10 + 400 * sigma
+        between(100 * (found - truth["wall"][name] / total), -off, off, "points off of " + name)
 
 
 def test_lines(folder):
