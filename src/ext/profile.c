@@ -56,10 +56,11 @@ static bool refuses(const struct sd_profile *p, const char *what)
 
 /* --- On and off ------------------------------------------------------------------ */
 
-/* cProfile is one of a kind where there is monitoring: another one is refused. */
-static int take_tool(struct sd_profile *p)
-{
+/* The manners of cProfile: where there is monitoring it is one of a kind, and another
+ * one is refused; before, sys.getprofile() gives it. */
 #if SD_HAS_MONITORING
+static int be_cprofile(struct sd_profile *p)
+{
     PyObject *monitoring = PySys_GetObject("monitoring"), *done;
 
     if (!monitoring)
@@ -70,23 +71,49 @@ static int take_tool(struct sd_profile *p)
         return -1;
     }
     Py_DECREF(done);
-    p->has_tool = true;
-#else
-    (void)p;
-#endif
+    p->is_cprofile = true;
     return 0;
 }
 
-static void give_tool_back(struct sd_profile *p)
+static void be_cprofile_no_more(struct sd_profile *p)
 {
-    PyObject *monitoring = p->has_tool ? PySys_GetObject("monitoring") : NULL, *done;
+    PyObject *monitoring = p->is_cprofile ? PySys_GetObject("monitoring") : NULL, *done;
 
-    p->has_tool = false;
+    p->is_cprofile = false;
     if (!monitoring)
         return;
     done = PyObject_CallMethod(monitoring, "free_tool_id", "i", 2);
     Py_XDECREF(done);
     PyErr_Clear();
+}
+#else
+static int be_cprofile(struct sd_profile *p)
+{
+    p->is_cprofile = true;
+    sd_calls_profile_is((PyObject *)p);
+    return 0;
+}
+
+static void be_cprofile_no_more(struct sd_profile *p)
+{
+    if (p->is_cprofile)
+        sd_calls_profile_is(NULL);
+    p->is_cprofile = false;
+}
+#endif
+
+/* The interpreter may be the last to hold a cProfile; disable() of any other drops it.
+ */
+static void drop_forgotten(const struct sd_profile *p)
+{
+#if SD_HAS_MONITORING
+    (void)p;
+#else
+    if (p->has_manners && !p->is_enabled) {
+        sd_calls_profile_is(NULL);
+        sd_calls_listen(sd_calls_wanted());
+    }
+#endif
 }
 
 static unsigned events_of(const struct sd_profile *p)
@@ -122,7 +149,7 @@ static void stop(struct sd_profile *p)
     p->is_enabled = false;
     sd_calls_session_stop(p->session);
     sd_calls_listen(sd_calls_wanted());
-    give_tool_back(p);
+    be_cprofile_no_more(p);
 }
 
 static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int on)
@@ -141,12 +168,12 @@ static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs
                                      &builtins) ||
         refuses(p, "enable"))
         return NULL;
-    if (p->is_one_of_a_kind && take_tool(p) < 0)
+    if (p->has_manners && be_cprofile(p) < 0)
         return NULL;
     set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
     set_switch(p, SD_PROFILE_BUILTINS, builtins);
     if (start(p) < 0) {
-        give_tool_back(p);
+        be_cprofile_no_more(p);
         return NULL;
     }
     p->is_enabled = true;
@@ -158,6 +185,7 @@ static PyObject *profile_disable(PyObject *self, PyObject *unused)
     (void)unused;
     if (refuses((struct sd_profile *)self, "disable"))
         return NULL;
+    drop_forgotten((struct sd_profile *)self);
     stop((struct sd_profile *)self);
     Py_RETURN_NONE;
 }
@@ -366,7 +394,7 @@ static PyObject *lsprof_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     PyObject *self = PyType_GenericNew(type, args, kwargs);
 
     if (self)
-        ((struct sd_profile *)self)->is_one_of_a_kind = true;
+        ((struct sd_profile *)self)->has_manners = true;
     return self;
 }
 

@@ -28,9 +28,9 @@ struct sd_profile {
     bool has_cpu;      /* CPU time, too */
     bool is_raw;       /* times as measured, the cost of tracing in them */
     bool is_enabled;
-    bool is_in_timer;      /* the user's clock runs: nothing may be changed under it */
-    bool is_one_of_a_kind; /* as cProfile is, where there is monitoring */
-    bool has_tool;         /* tool id 2 is ours, as cProfile's */
+    bool is_in_timer; /* the user's clock runs: nothing may be changed under it */
+    bool has_manners; /* those of cProfile */
+    bool is_cprofile; /* is known as that just now */
 };
 
 extern PyType_Spec sd_profile_spec, sd_lsprof_spec;

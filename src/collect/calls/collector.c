@@ -91,6 +91,8 @@ static int start(const struct sd_option_value *v)
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
 
+    if (rc == 0 && sd_calls_calibrate(&wish, &captured.session->costs) < 0)
+        PyErr_Clear(); /* a signal's handler: costs stay unknown */
     if (rc == 0)
         calibrate(captured.session);
     if (rc == 0)
