@@ -61,6 +61,7 @@ static inline void sd_shot_slice(const struct sd_layout *l, uint32_t *from,
     sd_shot_widen(from, to, l->thread_ident);
     sd_shot_widen(from, to, l->thread_native);
     sd_shot_widen(from, to, l->thread_serial);
+    sd_shot_widen(from, to, l->thread_base_frame);
     if (!sd_shot_has_chunks(l))
         return;
     sd_shot_widen(from, to, l->thread_chunk);

@@ -257,6 +257,17 @@ static void set_mark(struct sd_shot *s, uint64_t mark)
         outermost->mark = mark;
 }
 
+/* The end of every chain: nothing, or a frame that is made with the thread state, which
+ * points to it. */
+static bool is_bottom(const struct sd_shot_walk *w, uint64_t at)
+{
+    uint32_t base = w->l->thread_base_frame;
+
+    return at == 0 ||
+           (base != SD_NO_OFFSET &&
+            (at == w->s->thread + base || at == sd_shot_thread_word(w->s, w->l, base)));
+}
+
 /* A mark that C called Python here.  The outermost one never changes while its thread
  * lives, so it is believed for a while when a stack stands on it as before. */
 static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
@@ -264,7 +275,7 @@ static void take_mark(struct sd_shot_walk *w, uint64_t at, uint64_t previous)
     set_mark(w->s, at);
     if (!w->is_in_chunk)
         w->s->seen.items[w->s->seen.n - 1].is_mark = true;
-    if (previous || !w->upper)
+    if (!is_bottom(w, previous) || !w->upper)
         return;
     w->s->root_mark = at;
     w->s->n_root_trusted = 0;
@@ -277,8 +288,7 @@ static bool is_root(struct sd_shot_walk *w, uint64_t at)
     const struct sd_shot *s = w->s;
     const struct sd_shot_chunk *oldest;
 
-    if (at == 0 || (w->l->thread_base_frame != SD_NO_OFFSET &&
-                    at == s->thread + w->l->thread_base_frame))
+    if (is_bottom(w, at))
         return true;
     if (at != s->root_mark || s->n_root_trusted >= N_ROOT_TRUST || !s->n_chunks)
         return false;
@@ -383,7 +393,9 @@ static bool trusts_root(struct sd_shot *s)
 {
     if (!s->root_mark || s->outermost_previous != s->root_mark)
         return true;
-    return s->n_root_trusted++ < N_ROOT_TRUST;
+    if (s->look == 0)
+        s->n_root_trusted++;
+    return s->n_root_trusted <= N_ROOT_TRUST;
 }
 
 /* The innermost frame: its instruction, and whether it lies below the top. */
