@@ -284,14 +284,16 @@ static void bury(struct sd_call_tree *t, uintptr_t frame)
 /* Puts all entries above `keep` aside.  Without memory they end here. */
 static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
 {
-    uint64_t now = sd_call_tree_now(t), cpu = sd_call_tree_cpu(t);
     size_t n = (size_t)(t->top - keep);
     uintptr_t frame = untagged(t->top->frame);
     struct sd_call_parked *grown;
     struct sd_call_entry *copy;
+    uint64_t now, cpu;
 
     if (n == 0)
         return;
+    now = sd_call_tree_now(t);
+    cpu = sd_call_tree_cpu(t);
     bury(t, frame);
     if (t->n_parked >= MOST_PARKED)
         bury(t, untagged(t->parked[0].entries[t->parked[0].n - 1].frame));

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/sessions.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+
+/* Functions are numbers here, frames too; no interpreter is near. */
+static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
+{
+    char name[24];
+    int n = snprintf(name, sizeof name, "%d", (int)key);
+
+    (void)of, (void)what;
+    return sd_cells_define_function(
+        t->table, 0, sd_cells_define_string(t->table, name, (size_t)n), 0, 0, 1);
+}
+
+static struct sd_calls_session *session(unsigned events)
+{
+    struct sd_calls_wish wish = { .events = events, .names = { define, NULL } };
+    struct sd_calls_session *s;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    return s;
+}
+
+/* f calls g, `n` times. */
+static void work(unsigned n)
+{
+    sd_calls_enter(16, NULL, 0x100, 0);
+    for (unsigned i = 0; i < n; i++) {
+        sd_calls_enter(32, NULL, 0x200, 0x100);
+        sd_calls_enter_c((void *)64, NULL, 0x200);
+        sd_calls_leave_c(0x200);
+        sd_calls_leave(0x200);
+    }
+    sd_calls_leave(0x100);
+}
+
+static uint64_t calls_of(const struct sd_calls_session *s, uint64_t key)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < s->n_trees; i++)
+        for (uint32_t k = 1; k < sd_cells_n(s->trees[i]->table); k++) {
+            const struct sd_call_cell *c = sd_cells_at(s->trees[i]->table, k);
+
+            sum += c->key == key ? c->calls : 0;
+        }
+    return sum;
+}
+
+TEST(a_session_counts_while_it_is_active)
+{
+    struct sd_calls_session *s = session(SD_CALLS_PYTHON);
+
+    work(3);
+    CHECK(sd_calls_session_start(s) == 0 && sd_calls_wanted() == SD_CALLS_PYTHON);
+    CHECK(sd_calls_follows());
+    work(5);
+    sd_calls_session_stop(s);
+    CHECK(!sd_calls_follows() && sd_calls_wanted() == 0);
+    work(7);
+    CHECK(calls_of(s, 16) == 1 && calls_of(s, 32) == 5 && calls_of(s, 65) == 0);
+    CHECK(sd_calls_session_start(s) == 0);
+    work(2);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 32) == 7 && s->n_trees == 1);
+    CHECK(sd_calls_session_clear(s) == 0 && calls_of(s, 32) == 0);
+    sd_calls_session_free(s);
+}
+
+TEST(sessions_that_overlap_each_see_all)
+{
+    struct sd_calls_session *a = session(SD_CALLS_PYTHON),
+                            *b = session(SD_CALLS_PYTHON | SD_CALLS_C);
+
+    CHECK(sd_calls_session_start(a) == 0);
+    work(1);
+    CHECK(sd_calls_session_start(b) == 0);
+    CHECK(sd_calls_wanted() == (SD_CALLS_PYTHON | SD_CALLS_C));
+    work(10);
+    sd_calls_session_stop(a);
+    work(100);
+    sd_calls_session_stop(b);
+    CHECK(calls_of(a, 32) == 11 && calls_of(a, 65) == 0);
+    CHECK(calls_of(b, 32) == 110 && calls_of(b, 65) == 110);
+    sd_calls_session_free(a);
+    sd_calls_session_free(b);
+}
+
+static void *work_elsewhere(void *of)
+{
+    work(*(unsigned *)of);
+    return NULL;
+}
+
+static void work_in_thread(unsigned n)
+{
+    pthread_t thread;
+
+    CHECK(pthread_create(&thread, NULL, work_elsewhere, &n) == 0);
+    pthread_join(thread, NULL);
+}
+
+TEST(a_session_follows_its_thread_or_all)
+{
+    struct sd_calls_session *one = session(SD_CALLS_PYTHON),
+                            *all = session(SD_CALLS_PYTHON | SD_CALLS_ALL);
+
+    CHECK(sd_calls_session_start(one) == 0 && sd_calls_session_start(all) == 0);
+    work(1);
+    work_in_thread(10);
+    work_in_thread(100);
+    sd_calls_session_stop(one);
+    sd_calls_session_stop(all);
+    CHECK(calls_of(one, 32) == 1 && one->n_trees == 1);
+    CHECK(calls_of(all, 32) == 111 && all->n_trees == 3);
+    for (size_t i = 0; i < 3; i++) /* of threads that have ended, too */
+        CHECK(sd_call_tree_root(all->trees[i])->traced > 0);
+    sd_calls_session_free(one);
+    sd_calls_session_free(all);
+}
+
+TEST(a_child_of_fork_goes_on_with_its_copy)
+{
+    struct sd_calls_session *s = session(SD_CALLS_PYTHON);
+    int status;
+    pid_t pid;
+
+    CHECK(sd_calls_session_start(s) == 0);
+    work(1);
+    pid = fork();
+    if (pid == 0) {
+        sd_calls_enter(48, NULL, 0x300, 0); /* one that needs a new cell */
+        sd_calls_leave(0x300);
+        work(10);
+        sd_calls_session_stop(s);
+        _exit(calls_of(s, 32) == 11 && calls_of(s, 48) == 1 ? 0 : 1);
+    }
+    work(100);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 32) == 101);
+    sd_calls_session_free(s);
+}
+
+static bool is_seven(const void *what) { return what == (const void *)7; }
+
+TEST(a_session_may_wait_for_the_program_to_begin)
+{
+    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                  .names = { define, NULL },
+                                  .begins = is_seven };
+    struct sd_calls_session *s;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_start(s) == 0);
+    work(3);                                    /* from no frame, but not it */
+    sd_calls_enter(16, (void *)7, 0x100, 0x90); /* it, but from a frame */
+    sd_calls_leave(0x100);
+    sd_calls_enter(48, (void *)7, 0x100, 0);
+    work(5);
+    sd_calls_leave(0x100);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 48) == 1 && calls_of(s, 32) == 5 && calls_of(s, 16) == 1);
+    sd_calls_session_free(s);
+}
+
+static uint64_t count_up(void *of) { return ++*(uint64_t *)of; }
+
+TEST(a_timer_is_asked_twice_for_each_call)
+{
+    uint64_t clock = 0;
+    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
+                                  .timer = count_up,
+                                  .of = &clock,
+                                  .names = { define, NULL } };
+    struct sd_calls_session *s;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_start(s) == 0);
+    work(10);
+    CHECK(clock == 1 + 22);
+    sd_calls_session_stop(s);
+    CHECK(((struct sd_call_cell *)sd_cells_at(s->trees[0]->table, 1))->ticks == 21);
+    CHECK(((struct sd_call_cell *)sd_cells_at(s->trees[0]->table, 2))->ticks == 10);
+    sd_calls_session_free(s);
+}
+
+TEST(ticks_and_nanoseconds_go_together)
+{
+    enum sd_clock_kind kind = sd_ticks_kind();
+    struct sd_ticks_pair a = sd_ticks_pair(kind), b;
+    double ns;
+
+    do
+        b = sd_ticks_pair(kind);
+    while (b.mono_ns < a.mono_ns + 1000000);
+    ns = sd_ticks_ns(kind, &a, &b);
+    CHECK(ns > 0.05 && ns < 20);
+    CHECK(sd_ticks_ns(kind, &a, &a) == (kind == SD_CLOCK_TSC ? 0 : 1));
+}
