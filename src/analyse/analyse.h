@@ -35,6 +35,9 @@ int sd_analyse_functions(const struct sd_profile *p,
 /* The same by executed line. */
 int sd_analyse_lines(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      struct sd_view *v);
+/* The same by module: a file and all functions in it. */
+int sd_analyse_modules(const struct sd_profile *p,
+                       const struct sd_sample_choice *choice, struct sd_view *v);
 /* As a tree of calls from the outermost function (or line) in; what has less than
  * `least_percent` is left out and counted in the table's note. */
 int sd_analyse_call_tree(const struct sd_profile *p,

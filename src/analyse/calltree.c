@@ -311,8 +311,9 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
     struct maker m = { .t = out, .p = p, .by = by, .is_mine = choice->is_mine };
     int rc;
 
-    *out =
-        (struct sd_calltree){ .p = p, .totals = sd_profile_totals(p, choice->metric) };
+    *out = (struct sd_calltree){ .p = p,
+                                 .by = by,
+                                 .totals = sd_profile_totals(p, choice->metric) };
     out->n_metrics = out->totals->n_metrics;
     m.functions.arena = &m.arena;
     rc = make(&m, choice);

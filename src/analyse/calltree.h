@@ -43,9 +43,10 @@ struct sd_call_node {
 struct sd_calltree {                      /* all zero is a released one */
     const struct sd_profile *p;           /* borrowed */
     const struct sd_stack_totals *totals; /* of the profile: samples, or traced calls */
-    uint32_t n_metrics;                   /* as theirs */
-    uint32_t metric;                      /* that shares are of */
-    struct sd_callee *callees;            /* owned */
+    enum sd_calls_by by;
+    uint32_t n_metrics;        /* as theirs */
+    uint32_t metric;           /* that shares are of */
+    struct sd_callee *callees; /* owned */
     size_t n_callees;
     struct sd_call_node *nodes; /* owned */
     size_t n_nodes;

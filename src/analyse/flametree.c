@@ -158,6 +158,14 @@ static int set_place(struct maker *m, uint32_t first, uint32_t stack, uint32_t n
     return 0;
 }
 
+static bool is_folded(const struct maker *m, uint32_t stack)
+{
+    const struct sd_profile *p = m->t->p;
+
+    return m->t->wish->choice.is_mine &&
+           sd_site_is_library(&p->sites[p->stacks[stack].site.at]);
+}
+
 /* Makes the nodes of a stack: out to the first frame that has one, then back in. */
 static int place(struct maker *m, uint32_t first, uint32_t stack, uint32_t *node)
 {
@@ -181,7 +189,8 @@ static int place(struct maker *m, uint32_t first, uint32_t stack, uint32_t *node
         path[depth++] = at;
     }
     while (depth-- > 0 && rc == 0) {
-        rc = add_node(m, *node, m->label_of_stack[m->path[depth]], node);
+        if (*node == first || !is_folded(m, m->path[depth]))
+            rc = add_node(m, *node, m->label_of_stack[m->path[depth]], node);
         if (rc == 0)
             rc = set_place(m, first, m->path[depth], *node);
     }

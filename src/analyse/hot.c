@@ -95,12 +95,30 @@ static double margin(const struct sd_calltree *t, double percent)
     return 100 * 1.96 * sqrt(p * (1 - p) / (double)t->n_samples);
 }
 
-static int put_place(struct sd_view *v, struct sd_view_table *t, const struct layout *l,
-                     size_t row, const struct sd_profile *p, const struct sd_callee *c)
+/* NULL: out of memory. */
+static const char *name_of(struct sd_view *v, const struct sd_site *s,
+                           enum sd_calls_by by)
 {
-    const struct sd_site *s = &p->sites[c->site.at];
-    uint32_t line = c->line ? c->line : s->line;
-    const char *name = sd_arena_string(&v->arena, s->name, strlen(s->name));
+    struct sd_buf module = { 0 };
+    const char *name;
+
+    if (by != SD_CALLS_BY_MODULE)
+        return sd_arena_string(&v->arena, s->name, strlen(s->name));
+    sd_callee_module(&module, s);
+    name = module.bad ? NULL
+                      : sd_arena_string(&v->arena, (const char *)module.p, module.n);
+    sd_buf_release(&module);
+    return name;
+}
+
+static int put_place(struct sd_view *v, struct sd_view_table *t, const struct layout *l,
+                     size_t row, const struct sd_calltree *tree,
+                     const struct sd_callee *c)
+{
+    const struct sd_site *s = &tree->p->sites[c->site.at];
+    bool is_module = tree->by == SD_CALLS_BY_MODULE;
+    uint32_t line = is_module ? 0 : c->line ? c->line : s->line;
+    const char *name = name_of(v, s, tree->by);
     const char *file = s->file ? sd_site_short_file(s) : "";
     const char *where = line ? sd_arena_printf(&v->arena, "%s:%u", file, line)
                              : sd_arena_string(&v->arena, file, strlen(file));
@@ -161,7 +179,7 @@ static int callee_table(const struct sd_calltree *t, struct sd_view *v,
         return SD_ENOMEM;
     for (size_t i = 0; i < t->n_callees && rc == 0; i++) {
         put_amounts(table, &l, i, t, t->callee_self + i * n, t->callee_total + i * n);
-        rc = put_place(v, table, &l, i, t->p, &t->callees[i]);
+        rc = put_place(v, table, &l, i, t, &t->callees[i]);
     }
     /* Equal ones stay in the order of the sort before. */
     if (rc == 0)
@@ -177,6 +195,18 @@ int sd_analyse_functions(const struct sd_profile *p,
 
     if (rc == 0)
         rc = callee_table(&t, v, "functions", "Functions", "its first");
+    sd_calltree_release(&t);
+    return rc;
+}
+
+int sd_analyse_modules(const struct sd_profile *p,
+                       const struct sd_sample_choice *choice, struct sd_view *v)
+{
+    struct sd_calltree t;
+    int rc = sd_calltree_make(p, choice, SD_CALLS_BY_MODULE, &t);
+
+    if (rc == 0)
+        rc = callee_table(&t, v, "modules", "Modules", "none");
     sd_calltree_release(&t);
     return rc;
 }
@@ -210,7 +240,7 @@ static int put_node(struct sd_view *v, struct sd_view_table *table,
     table->parents[row] = one->parent == NONE ? -1 : rows[one->parent];
     put_amounts(table, l, row, t, t->self + node * t->n_metrics,
                 t->total + node * t->n_metrics);
-    return put_place(v, table, l, row, t->p, &t->callees[one->callee]);
+    return put_place(v, table, l, row, t, &t->callees[one->callee]);
 }
 
 /* A parent's total is no less than its child's, so what is shown hangs together. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/tables.h"
+#include "cli/traced.h"
 #include "formats/format.h"
 #include "report/report.h"
 
@@ -28,18 +29,20 @@ static const struct sd_format *format_called(const char *word)
     return sd_format_named(word);
 }
 
+/* Not among the formats, because more than stacks and events makes them. */
 static bool is_flame(const char *word) { return strcmp(word, "flamegraph") == 0; }
+static bool is_pstats(const char *word) { return strcmp(word, "pstats") == 0; }
 
 int sd_export_check_format(const char *word)
 {
     struct sd_buf known = { 0 };
     int rc;
 
-    if (format_called(word) || is_flame(word))
+    if (format_called(word) || is_flame(word) || is_pstats(word))
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
         sd_buf_printf(&known, "%s, ", sd_formats[i]->name);
-    sd_buf_text(&known, "flamegraph");
+    sd_buf_text(&known, "pstats, flamegraph");
     rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
                  sd_buf_string(&known));
     sd_buf_release(&known);
@@ -157,7 +160,7 @@ int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish
 
 /* What is to be written, decided before anything is read. */
 struct wish {
-    bool is_flame;
+    bool is_flame, is_pstats;
     const struct sd_format *format; /* or NULL: by `output` */
     const struct sd_output *output;
     const struct sd_stack_style *style; /* or NULL */
@@ -173,7 +176,9 @@ static int read_wish(const char *capture, const char *to, const char *word,
     out->output = sd_output_for(to);
     out->format = word ? format_called(word) : sd_format_for(to);
     out->is_flame = word && is_flame(word);
-    if (out->format || out->is_flame)
+    out->is_pstats =
+        word ? is_pstats(word) : out->output && out->output->what == SD_OUTPUT_PSTATS;
+    if (out->format || out->is_flame || out->is_pstats)
         return 0;
     if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
         return sd_fail(SD_EUSAGE,
@@ -228,12 +233,15 @@ static int write_as(const struct sd_profile *p, const char *capture,
                     const struct wish *wish, const char *to, struct sd_out *out)
 {
     const struct sd_plot_wish plot = { "rss", 1000, 500 };
+    const struct sd_traced_wish calls = { .is_raw = false };
     const struct sd_filter all = { 0 };
 
+    if (wish->is_pstats)
+        return sd_traced_put_pstats(p, &calls, out);
     if (wish->format)
         return sd_format_write(wish->format, p, capture, &all, wish->style, out);
     if (wish->is_flame ||
-        (wish->output->what == SD_OUTPUT_PICTURE_SVG && p->samples.n > 0))
+        (wish->output->what == SD_OUTPUT_PICTURE_SVG && (p->samples.n || p->calls.n)))
         return write_flame(p, wish->style, out);
     if (wish->output->what == SD_OUTPUT_TABLE)
         return write_tables(p, capture, out);

@@ -101,6 +101,12 @@ void sd_option_explained(struct sd_buf *to, const struct sd_option *option)
         sd_buf_text(to, " (on; --no-... turns it off)");
 }
 
+/* A verb with a file of its own; other collectors are `run` by another name. */
+static bool has_own_words(const struct sd_verb *verb)
+{
+    return verb->run != sd_verb_run.run;
+}
+
 void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb)
 {
     const struct sd_collector_about *about = verb->collector;
@@ -109,11 +115,14 @@ void sd_verb_paragraphs(struct sd_buf *to, const struct sd_verb *verb)
         sd_buf_text(to, verb->about);
         return;
     }
-    sd_buf_printf(to,
-                  "Runs a program with the collector %s, as `sonde run --with %s`, "
-                  "and prints what it saw on stdout after the program's own "
-                  "output.\n\n",
-                  about->name, about->name);
+    if (has_own_words(verb))
+        sd_buf_printf(to, "%s\n\n", verb->about);
+    else
+        sd_buf_printf(to,
+                      "Runs a program with the collector %s, as `sonde run --with %s`, "
+                      "and prints what it saw on stdout after the program's own "
+                      "output.\n\n",
+                      about->name, about->name);
     sd_buf_printf(to, "What it does: %s.\nCost: %s.\nCannot see: %s.", about->summary,
                   about->cost, about->blind_to);
     if (about->replaces)
@@ -124,7 +133,7 @@ void sd_verb_example_lines(struct sd_buf *to, const struct sd_verb *verb)
 {
     const char *name = verb->name;
 
-    if (!verb->collector) {
+    if (!verb->collector || has_own_words(verb)) {
         sd_buf_text(to, verb->examples);
         return;
     }

@@ -74,6 +74,18 @@ int sd_naming_check_free(const char *path, enum sd_create_flags create)
     return 0;
 }
 
+int sd_naming_beside(struct sd_arena *a, const char *output,
+                     enum sd_create_flags create, struct sd_naming *out)
+{
+    int rc = sd_naming_check_free(output, create);
+
+    *out = (struct sd_naming){ .export = output, .is_chosen = true };
+    if (rc < 0)
+        return rc;
+    out->capture = sd_arena_printf(a, "%s.sonde", output);
+    return out->capture ? 0 : sd_no_memory();
+}
+
 int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
                      enum sd_create_flags create, struct sd_naming *out)
 {
@@ -94,9 +106,5 @@ int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
     if (sd_path_has_suffix(output, ".sonde") || !has_suffix_at_all(output))
         return 0;
     rc = sd_export_check(output, ".sonde, ");
-    if (rc < 0)
-        return rc;
-    out->export = output;
-    out->capture = sd_arena_printf(a, "%s.sonde", output);
-    return out->capture ? 0 : sd_no_memory();
+    return rc < 0 ? rc : sd_naming_beside(a, output, create, out);
 }

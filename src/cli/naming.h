@@ -15,6 +15,10 @@ struct sd_naming {
  * "<name>-2.sonde", … that is free. */
 int sd_naming_choose(struct sd_arena *a, const char *output, const char *name,
                      enum sd_create_flags create, struct sd_naming *out);
+/* The same for a file that is made of the capture, whatever its suffix: the capture
+ * stands beside it until then. */
+int sd_naming_beside(struct sd_arena *a, const char *output,
+                     enum sd_create_flags create, struct sd_naming *out);
 /* May `path` be written to?  Refused before anything is recorded. */
 int sd_naming_check_free(const char *path, enum sd_create_flags create);
 /* The next free name after this one: another run took it in the meantime. */

@@ -14,6 +14,7 @@
 #include "cli/say.h"
 #include "cli/shared_options.h"
 #include "cli/tables.h"
+#include "cli/traced.h"
 
 enum {
     OPT_ROWS,
@@ -33,7 +34,12 @@ enum {
     OPT_CALLERS,
     OPT_CALLEES,
     OPT_THREADS,
+    OPT_PER_THREAD,
+    OPT_IMPORTS,
     OPT_BY,
+    OPT_MINE,
+    OPT_RAW,
+    OPT_CPU,
     OPT_QUALIFIED,
     OPT_IDLE,
     OPT_GIL,
@@ -97,9 +103,22 @@ static const struct sd_option options[] = {
                       "the threads and how they spent their time; with --flame they "
                       "are the first boxes",
                       0, NULL },
+    [OPT_PER_THREAD] = { "per-thread", SD_FLAG, NULL,
+                         "of calls: a table for each thread", 0, NULL },
+    [OPT_IMPORTS] = { "imports", SD_FLAG, NULL,
+                      "of calls: how long modules took to import, as a tree", 0, NULL },
     [OPT_BY] = { "by", SD_CHOICE, "function",
-                 "what a row or box is: a function, or a line of one", 0,
-                 "function|line" },
+                 "what a row or box is: a function, a line of one, or a module", 0,
+                 "function|line|module" },
+    [OPT_MINE] = { "mine", SD_FLAG, NULL,
+                   "fold functions of the standard library and of installed packages "
+                   "into those that called them",
+                   0, NULL },
+    [OPT_RAW] = { "raw", SD_FLAG, NULL,
+                  "of calls: times as measured, with the cost of tracing in them", 0,
+                  NULL },
+    [OPT_CPU] = { "cpu", SD_FLAG, NULL, "of calls: CPU time, where it was measured", 0,
+                  NULL },
     [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
     [OPT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads too", 0,
                    NULL },
@@ -113,7 +132,9 @@ static const struct sd_option options[] = {
                    "draw readings over time into the picture that -o names", 0, NULL },
     [OPT_METRIC] = { "metric", SD_TEXT, NULL,
                      "what to plot: rss, vms, cpu, ... (rss); what shares of samples "
-                     "are of: samples, wall, cpu (samples)",
+                     "are of: samples, wall, cpu (samples), or of traced calls time, "
+                     "calls, "
+                     "starts, cpu_time, awaited, tracing (time)",
                      0, "NAME" },
     [OPT_WIDTH] = { "width", SD_NUMBER, NULL,
                     "of the picture, in pixels (1000; 1200 of a flame graph where "
@@ -278,6 +299,7 @@ static int choose_tables(struct asked *a)
     add_name(a, v[OPT_CALLERS].is_given, "callers");
     add_name(a, v[OPT_CALLEES].is_given, "callees");
     add_name(a, v[OPT_THREADS].number != 0, "threads");
+    add_name(a, v[OPT_IMPORTS].number != 0, "imports");
     if (a->names.bad)
         return sd_no_memory();
     a->tables.table = a->names.n || v[OPT_TABLE].text ? sd_buf_string(&a->names) : NULL;
@@ -320,10 +342,15 @@ static int read_tables(struct asked *a)
         .is_short = a->form == FORM_TEXT,
         .samples = { .metric = v[OPT_METRIC].text,
                      .has_idle = v[OPT_IDLE].number != 0,
-                     .is_gil_only = v[OPT_GIL].number != 0 },
+                     .is_gil_only = v[OPT_GIL].number != 0,
+                     .is_mine = v[OPT_MINE].number != 0 },
         .least_percent = a->form == FORM_TEXT ? TEXT_LEAST_PERCENT : 0,
-        .by = strcmp(v[OPT_BY].text, "line") == 0 ? SD_CALLS_BY_LINE
-                                                  : SD_CALLS_BY_FUNCTION,
+        .by = strcmp(v[OPT_BY].text, "line") == 0     ? SD_CALLS_BY_LINE
+              : strcmp(v[OPT_BY].text, "module") == 0 ? SD_CALLS_BY_MODULE
+                                                      : SD_CALLS_BY_FUNCTION,
+        .is_raw = v[OPT_RAW].number != 0,
+        .is_cpu = v[OPT_CPU].number != 0,
+        .has_pstats = a->form == FORM_TEXT,
         .rows = v[OPT_MATCH].text,
     };
     read_side(a, &v[OPT_CALLERS]);
@@ -369,6 +396,55 @@ static int read_asked(const struct sd_command *c, struct asked *a)
     return rc < 0 ? rc : read_tables(a);
 }
 
+/* --- Calls, in the words of pstats */
+
+/* Restrictions work one after the other, so they stand as they were typed. */
+static void add_limit(struct sd_call_wish *w, int places[SD_CALL_LIMITS_MAX], int place,
+                      struct sd_call_limit limit)
+{
+    size_t at = w->n_limits++;
+
+    for (; at > 0 && places[at - 1] > place; at--) {
+        w->limits[at] = w->limits[at - 1];
+        places[at] = places[at - 1];
+    }
+    w->limits[at] = limit;
+    places[at] = place;
+}
+
+static int read_calls(const struct asked *a, struct sd_call_wish *w)
+{
+    const struct sd_option_value *v = a->v;
+    int places[SD_CALL_LIMITS_MAX];
+
+    *w = (struct sd_call_wish){
+        .form = a->form == FORM_CSV    ? SD_CALL_CSV
+                : a->form == FORM_JSON ? SD_CALL_JSON
+                                       : SD_CALL_TEXT,
+        .sort = v[OPT_SORT].words,
+        .is_reversed = v[OPT_REVERSE].number != 0,
+        .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
+        .has_callers = v[OPT_CALLERS].is_given,
+        .has_callees = v[OPT_CALLEES].is_given,
+        .digits = (unsigned)v[OPT_DIGITS].number,
+    };
+    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > DIGITS_MAX)
+        return sd_fail(SD_EUSAGE, "--digits goes from 1 to %d", DIGITS_MAX);
+    if (w->is_reversed && !v[OPT_SORT].is_given)
+        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
+    if (v[OPT_ROWS].text)
+        add_limit(w, places, v[OPT_ROWS].place,
+                  (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
+    if (v[OPT_MATCH].text)
+        add_limit(w, places, v[OPT_MATCH].place,
+                  (struct sd_call_limit){ .match = v[OPT_MATCH].text });
+    if (a->tables.match)
+        add_limit(w, places,
+                  v[OPT_CALLERS].is_given ? v[OPT_CALLERS].place : v[OPT_CALLEES].place,
+                  (struct sd_call_limit){ .match = a->tables.match });
+    return 0;
+}
+
 /* --- The answer */
 
 static void put_heading(struct sd_out *out, const struct sd_profile *p,
@@ -384,13 +460,62 @@ static void put_heading(struct sd_out *out, const struct sd_profile *p,
     sd_buf_release(&words);
 }
 
+/* What is printed of calls when nothing else is said: most time first, as many rows as
+ * of other tables. */
+static int read_traced(const struct asked *a, const struct sd_profile *p,
+                       struct sd_traced_tables *w)
+{
+    static const char *const by_itself[] = { "cumulative", NULL };
+    int rc = read_calls(a, &w->calls);
+
+    w->traced = sd_tables_traced_wish(&a->tables);
+    w->has_threads = a->v[OPT_PER_THREAD].number != 0;
+    w->calls.has_callers = sd_tables_has(p, &a->tables, "callers");
+    w->calls.has_callees = sd_tables_has(p, &a->tables, "callees");
+    if (!a->v[OPT_SORT].is_given)
+        w->calls.sort = by_itself;
+    if (!a->v[OPT_ROWS].text && w->calls.n_limits < SD_CALL_LIMITS_MAX)
+        w->calls.limits[w->calls.n_limits++] = (struct sd_call_limit){ .rows = "20" };
+    return rc;
+}
+
+/* Functions, callers and callees as pstats prints them, then what else there is. */
+static int put_traced(const struct sd_command *c, const struct asked *a,
+                      const struct sd_profile *p, struct sd_out *out, int fd)
+{
+    struct sd_text_style style = sd_style_for(c, fd);
+    struct sd_tables_wish others = a->tables;
+    struct sd_traced_tables wish;
+    struct sd_view view = { 0 };
+    int rc = read_traced(a, p, &wish);
+
+    others.sort = NULL; /* a word of pstats */
+    if (rc == 0)
+        rc = sd_tables_of(p, &others, &view);
+    if (rc == 0)
+        put_heading(out, p, a);
+    if (rc == 0 && (sd_tables_has(p, &a->tables, "functions") ||
+                    wish.calls.has_callers || wish.calls.has_callees)) {
+        rc = sd_traced_put(p, &wish, out);
+        if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
+            sd_traced_say(p, wish.traced.is_raw);
+    }
+    if (rc == 0)
+        sd_tables_text(out, &view, &style);
+    sd_view_release(&view);
+    return rc;
+}
+
 static int put_tables(const struct sd_command *c, const struct asked *a,
                       const struct sd_profile *p, struct sd_out *out, int fd)
 {
     struct sd_text_style style = sd_style_for(c, fd);
     struct sd_view view = { 0 };
-    int rc = sd_tables_of(p, &a->tables, &view);
+    int rc;
 
+    if (sd_tables_are_traced(p, &a->tables) && a->form == FORM_TEXT)
+        return put_traced(c, a, p, out, fd);
+    rc = sd_tables_of(p, &a->tables, &view);
     if (rc == 0 && a->form == FORM_JSON)
         sd_tables_json(out, p, &view, a->words, (size_t)a->n_words);
     else if (rc == 0 && a->form == FORM_CSV)
@@ -404,11 +529,13 @@ static int put_tables(const struct sd_command *c, const struct asked *a,
 }
 
 /* Threads of several processes stand below their own. */
-static bool has_several_processes(const struct sd_profile *p)
+static bool has_several_processes(const struct sd_profile *p, const char *metric)
 {
-    for (size_t i = 1; i < p->samples.n; i++)
-        if (sd_profile_process_of(p, p->samples.items[i].track).at !=
-            sd_profile_process_of(p, p->samples.items[0].track).at)
+    const struct sd_stack_totals *t = sd_profile_totals(p, metric);
+
+    for (size_t i = 1; i < t->n; i++)
+        if (sd_profile_process_of(p, t->items[i].track).at !=
+            sd_profile_process_of(p, t->items[0].track).at)
             return true;
     return false;
 }
@@ -418,12 +545,13 @@ static int put_flame(const struct asked *a, const struct sd_profile *p,
 {
     struct sd_flame_wish wish = a->flame;
 
-    if (p->samples.n == 0)
+    if (p->samples.n == 0 && p->calls.n == 0)
         return sd_fail(SD_EFORMAT,
                        "nothing was sampled in %s, so there is no flame graph; record "
                        "with: sonde run --with sample",
                        a->words[0]);
-    wish.has_processes = wish.has_threads && has_several_processes(p);
+    wish.has_processes =
+        wish.has_threads && has_several_processes(p, wish.choice.metric);
     return sd_export_flame(p, &wish, a->flame_width, out);
 }
 
@@ -431,8 +559,8 @@ static int write_report(const struct sd_command *c, const struct asked *a,
                         const struct sd_profile *p)
 {
     const char *to = a->v[OPT_OUTPUT].text ? a->v[OPT_OUTPUT].text : "-";
-    bool is_flame =
-        a->form == FORM_FLAME || (a->form == FORM_PICTURE && p->samples.n > 0);
+    bool is_flame = a->form == FORM_FLAME ||
+                    (a->form == FORM_PICTURE && (p->samples.n > 0 || p->calls.n > 0));
     struct sd_export_file file;
     int rc = sd_export_open(&file, to,
                             a->v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
@@ -486,53 +614,6 @@ static int check_for_calls(const struct asked *a)
     return 0;
 }
 
-/* Restrictions work one after the other, so they stand as they were typed. */
-static void add_limit(struct sd_call_wish *w, int places[SD_CALL_LIMITS_MAX], int place,
-                      struct sd_call_limit limit)
-{
-    size_t at = w->n_limits++;
-
-    for (; at > 0 && places[at - 1] > place; at--) {
-        w->limits[at] = w->limits[at - 1];
-        places[at] = places[at - 1];
-    }
-    w->limits[at] = limit;
-    places[at] = place;
-}
-
-static int read_calls(const struct asked *a, struct sd_call_wish *w)
-{
-    const struct sd_option_value *v = a->v;
-    int places[SD_CALL_LIMITS_MAX];
-
-    *w = (struct sd_call_wish){
-        .form = a->form == FORM_CSV    ? SD_CALL_CSV
-                : a->form == FORM_JSON ? SD_CALL_JSON
-                                       : SD_CALL_TEXT,
-        .sort = v[OPT_SORT].words,
-        .is_reversed = v[OPT_REVERSE].number != 0,
-        .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
-        .has_callers = v[OPT_CALLERS].is_given,
-        .has_callees = v[OPT_CALLEES].is_given,
-        .digits = (unsigned)v[OPT_DIGITS].number,
-    };
-    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > DIGITS_MAX)
-        return sd_fail(SD_EUSAGE, "--digits goes from 1 to %d", DIGITS_MAX);
-    if (w->is_reversed && !v[OPT_SORT].is_given)
-        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
-    if (v[OPT_ROWS].text)
-        add_limit(w, places, v[OPT_ROWS].place,
-                  (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
-    if (v[OPT_MATCH].text)
-        add_limit(w, places, v[OPT_MATCH].place,
-                  (struct sd_call_limit){ .match = v[OPT_MATCH].text });
-    if (a->tables.match)
-        add_limit(w, places,
-                  v[OPT_CALLERS].is_given ? v[OPT_CALLERS].place : v[OPT_CALLEES].place,
-                  (struct sd_call_limit){ .match = a->tables.match });
-    return 0;
-}
-
 static int write_calls(const struct asked *a, const struct sd_call_wish *wish,
                        struct sd_call_stats *s)
 {
@@ -578,13 +659,18 @@ static int check_kinds(const struct asked *a, bool *are_pstats)
     return 0;
 }
 
-static int check_for_captures(const struct asked *a)
+/* What is said of calls means nothing where none were traced. */
+static int check_for_captures(const struct asked *a, const struct sd_profile *p)
 {
-    static const size_t others[] = { OPT_STRIP_DIRS, OPT_REVERSE, OPT_DIGITS };
+    static const size_t others[] = { OPT_STRIP_DIRS, OPT_REVERSE, OPT_DIGITS,
+                                     OPT_PER_THREAD, OPT_IMPORTS, OPT_RAW,
+                                     OPT_CPU };
 
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < sizeof others / sizeof *others && p->calls.n == 0; i++)
         if (a->v[others[i]].is_given)
-            return sd_fail(SD_EUSAGE, "--%s is for tables of calls: files of pstats",
+            return sd_fail(SD_EUSAGE,
+                           "--%s is for tables of calls, and none were traced here; "
+                           "they are recorded by: sonde calls",
                            options[others[i]].name);
     return 0;
 }
@@ -592,10 +678,10 @@ static int check_for_captures(const struct asked *a)
 static int report_captures(const struct sd_command *c, const struct asked *a)
 {
     struct sd_profile *p = NULL;
-    int rc = check_for_captures(a);
+    int rc = sd_load(c, (size_t)a->n_words, a->words, &a->filter, &p);
 
     if (rc == 0)
-        rc = sd_load(c, (size_t)a->n_words, a->words, &a->filter, &p);
+        rc = check_for_captures(a, p);
     if (rc == 0 && a->v[OPT_QUALIFIED].number)
         sd_profile_qualify(p);
     if (rc == 0)

@@ -4,6 +4,8 @@
  * Everything that can be refused is refused before the program starts.  From then on
  * the program is in charge: whatever happens to the recording, the exit status is the
  * program's own. */
+#include "cli/run.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -23,50 +25,59 @@
 #include "cli/tables.h"
 #include "cli/target.h"
 
-enum { OPT_WITH, OPT_OUTPUT, OPT_FORCE, OPT_PYTHON, OPT_SYNC };
 static const struct sd_option options[] = {
-    [OPT_WITH] = { "with", SD_TEXT, NULL,
-                   "which collectors to use; without it sample and rss, and the "
-                   "sections the program itself opens",
-                   0, "NAME[,NAME...]" },
-    [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
-                     "where to record to; the suffix chooses the format; without it "
-                     "SCRIPT.sonde, SCRIPT-2.sonde, ...",
-                     'o', "FILE" },
-    [OPT_FORCE] = SD_OPTION_FORCE,
-    [OPT_PYTHON] = SD_OPTION_PYTHON,
-    [OPT_SYNC] = SD_OPTION_SYNC,
+    [SD_RUN_WITH] = SD_OPTION_WITH("without it sample and rss, and the sections the "
+                                   "program itself opens"),
+    [SD_RUN_OUTPUT] = { "output", SD_TEXT, NULL,
+                        "where to record to; the suffix chooses the format; without it "
+                        "SCRIPT.sonde, SCRIPT-2.sonde, ...",
+                        'o', "FILE" },
+    [SD_RUN_FORCE] = SD_OPTION_FORCE,
+    [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
+    [SD_RUN_SYNC] = SD_OPTION_SYNC,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
 struct run {
+    const struct sd_run_manner *manner; /* or NULL */
     struct sd_recording recording;
     struct sd_target target;
     const char *package; /* or NULL */
     struct sd_child child;
 };
 
+static int choose_name(struct run *r)
+{
+    struct sd_recording *rec = &r->recording;
+    const char *to = rec->command->values[SD_RUN_OUTPUT].text;
+
+    if (to && r->manner && r->manner->makes(to))
+        return sd_naming_beside(&rec->arena, to, rec->create, &rec->naming);
+    return sd_naming_choose(&rec->arena, to, r->target.name, rec->create, &rec->naming);
+}
+
 /* All that can be refused. */
 static int prepare(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
     const struct sd_option_value *v = rec->command->values;
-    int rc = sd_chosen_read(rec->command, v[OPT_WITH].text, &rec->chosen);
+    int rc = sd_chosen_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
 
+    if (rc == 0 && r->manner && r->manner->check)
+        rc = r->manner->check(rec->command);
     if (rc == 0)
         rc = sd_target_read(&rec->arena, rec->command->n_words, rec->command->words,
-                            v[OPT_PYTHON].text, &r->target);
+                            v[SD_RUN_PYTHON].text, &r->target);
     if (rc < 0)
         return rc;
-    rec->create = v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
+    rec->create = v[SD_RUN_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
     r->package = sd_package_find(&rec->arena);
-    rc = sd_naming_choose(&rec->arena, v[OPT_OUTPUT].text, r->target.name, rec->create,
-                          &rec->naming);
+    rc = choose_name(r);
     if (rc == 0 && rec->chosen.is_named && sd_chosen_needs_inside(&rec->chosen) &&
         r->target.is_python)
         rc = sd_interpreter_fits(&rec->arena, r->target.path, r->package);
     if (rc == 0)
-        rc = sd_recording_create(rec, r->target.name, v[OPT_SYNC].text);
+        rc = sd_recording_create(rec, r->target.name, v[SD_RUN_SYNC].text);
     return rc;
 }
 
@@ -159,10 +170,21 @@ static void put_report(const struct sd_command *c, const struct sd_profile *p)
     sd_view_release(&v);
 }
 
-static void export(const struct sd_recording *rec)
+static int make_export(const struct run *r, const struct sd_profile *p)
 {
-    if (sd_export(rec->naming.capture, rec->naming.export, NULL, NULL, rec->create) <
-        0) {
+    const struct sd_recording *rec = &r->recording;
+    const char *to = rec->naming.export;
+
+    if (r->manner && r->manner->makes(to))
+        return r->manner->make(rec->command, p, to, rec->create);
+    return sd_export(rec->naming.capture, to, NULL, NULL, rec->create);
+}
+
+static void export(const struct run *r, const struct sd_profile *p)
+{
+    const struct sd_recording *rec = &r->recording;
+
+    if (make_export(r, p) < 0) {
         sd_say("%s; the capture is kept: %s", sd_fail_text(), rec->naming.capture);
         return;
     }
@@ -188,14 +210,18 @@ static void show(struct run *r)
         say_unsampled(r, p);
     if (!is_quiet)
         sd_summary_print(rec, p);
-    if (c->verb->collector)
+    if (r->manner && !(rec->naming.export && r->manner->makes(rec->naming.export)))
+        r->manner->put_report(c, p);
+    else if (!r->manner && c->verb->collector)
         put_report(c, p);
-    verb = p->samples.n || p->n_series ? "view" : "report"; /* no picture of nothing */
-    sd_profile_free(p);
+    verb = p->samples.n || p->calls.n || p->n_series
+               ? "view"
+               : "report"; /* no picture of nothing */
     if (rec->naming.export)
-        export(rec);
+        export(r, p);
     else if (!is_quiet)
         sd_summary_wrote(rec->naming.capture, verb);
+    sd_profile_free(p);
 }
 
 static void say_what_runs(const struct run *r)
@@ -206,9 +232,9 @@ static void say_what_runs(const struct run *r)
            r->recording.naming.capture, r->package ? r->package : "not found");
 }
 
-static int run(const struct sd_command *c)
+int sd_run(const struct sd_command *c, const struct sd_run_manner *manner)
 {
-    struct run r = { .recording.command = c };
+    struct run r = { .manner = manner, .recording.command = c };
     int rc = prepare(&r);
 
     if (rc == 0) {
@@ -231,6 +257,8 @@ static int run(const struct sd_command *c)
         sd_die_of(-r.child.status);
     return r.child.status;
 }
+
+static int run(const struct sd_command *c) { return sd_run(c, NULL); }
 
 const struct sd_verb sd_verb_run = {
     .name = "run",

@@ -47,6 +47,9 @@
 #define SD_OPTION_FORCE                                                                \
     SD_OPTION("force", SD_FLAG, NULL, "overwrite FILE when it is there already", 0,    \
               NULL)
+#define SD_OPTION_WITH(otherwise)                                                      \
+    SD_OPTION("with", SD_TEXT, NULL, "which collectors to use; " otherwise, 0,         \
+              "NAME[,NAME...]")
 /* "off", "seal" or a time. */
 #define SD_OPTION_SYNC                                                                 \
     SD_OPTION("sync", SD_TEXT, "1s",                                                   \

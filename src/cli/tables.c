@@ -14,42 +14,86 @@
 typedef int make_table(const struct sd_profile *p, const struct sd_tables_wish *wish,
                        struct sd_view *v);
 
+bool sd_tables_are_traced(const struct sd_profile *p, const struct sd_tables_wish *wish)
+{
+    return p->calls.n > 0 && sd_profile_totals(p, wish->samples.metric) == &p->calls;
+}
+
+struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish)
+{
+    return (struct sd_traced_wish){ .choice = wish->samples,
+                                    .by = wish->by == SD_CALLS_BY_MODULE
+                                              ? SD_CALLS_BY_MODULE
+                                              : SD_CALLS_BY_FUNCTION,
+                                    .is_raw = wish->is_raw,
+                                    .is_cpu = wish->is_cpu };
+}
+
 static int make_functions(const struct sd_profile *p, const struct sd_tables_wish *wish,
                           struct sd_view *v)
 {
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    if (sd_tables_are_traced(p, wish))
+        return sd_traced_functions(p, &traced, v);
+    if (wish->by == SD_CALLS_BY_MODULE)
+        return sd_analyse_modules(p, &wish->samples, v);
     return wish->by == SD_CALLS_BY_LINE ? sd_analyse_lines(p, &wish->samples, v)
                                         : sd_analyse_functions(p, &wish->samples, v);
 }
 
+/* Traced calls know no lines. */
 static int make_lines(const struct sd_profile *p, const struct sd_tables_wish *wish,
                       struct sd_view *v)
 {
+    if (sd_tables_are_traced(p, wish))
+        return 0;
     return sd_analyse_lines(p, &wish->samples, v);
 }
 
 static int make_calls(const struct sd_profile *p, const struct sd_tables_wish *wish,
                       struct sd_view *v)
 {
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    if (sd_tables_are_traced(p, wish))
+        return sd_traced_tree(p, &traced, wish->least_percent, v);
     return sd_analyse_call_tree(p, &wish->samples, wish->by, wish->least_percent, v);
 }
 
 static int make_callers(const struct sd_profile *p, const struct sd_tables_wish *wish,
                         struct sd_view *v)
 {
-    return sd_analyse_calls(p, &wish->samples, SD_CALLERS, wish->match, v);
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    return sd_tables_are_traced(p, wish)
+               ? sd_traced_calls(p, &traced, SD_CALLERS, wish->match, v)
+               : sd_analyse_calls(p, &wish->samples, SD_CALLERS, wish->match, v);
 }
 
 static int make_callees(const struct sd_profile *p, const struct sd_tables_wish *wish,
                         struct sd_view *v)
 {
-    return sd_analyse_calls(p, &wish->samples, SD_CALLEES, wish->match, v);
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    return sd_tables_are_traced(p, wish)
+               ? sd_traced_calls(p, &traced, SD_CALLEES, wish->match, v)
+               : sd_analyse_calls(p, &wish->samples, SD_CALLEES, wish->match, v);
+}
+
+static int make_imports(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                        struct sd_view *v)
+{
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    return sd_traced_imports(p, &traced, v);
 }
 
 static int make_threads(const struct sd_profile *p, const struct sd_tables_wish *wish,
                         struct sd_view *v)
 {
-    (void)wish;
-    return sd_analyse_threads(p, v);
+    return sd_tables_are_traced(p, wish) ? sd_traced_threads(p, v)
+                                         : sd_analyse_threads(p, v);
 }
 
 static int make_sections(const struct sd_profile *p, const struct sd_tables_wish *wish,
@@ -83,7 +127,7 @@ enum when {
 static const struct {
     const char *name;
     enum when when;
-    bool of_samples; /* made only when there are some */
+    bool of_samples; /* made only when there are some, or traced calls */
     make_table *make;
 } tables[] = { { "functions", FLAT, true, make_functions },
                { "calls", TREE, true, make_calls },
@@ -91,6 +135,7 @@ static const struct {
                { "callers", NAMED, true, make_callers },
                { "callees", NAMED, true, make_callees },
                { "threads", LONG, true, make_threads },
+               { "imports", NAMED, true, make_imports },
                { "sections", ALWAYS, false, make_sections },
                { "processes", ALWAYS, false, make_processes },
                { "series", LONG, false, make_series } };
@@ -111,12 +156,17 @@ static bool is_named(const char *names, const char *name)
     return false;
 }
 
+static bool has_stacks(const struct sd_profile *p)
+{
+    return p->samples.n > 0 || p->calls.n > 0;
+}
+
 static bool is_wanted(const struct sd_profile *p, const struct sd_tables_wish *wish,
                       size_t i)
 {
     if (wish->table)
         return is_named(wish->table, tables[i].name);
-    if (tables[i].of_samples && p->samples.n == 0)
+    if (tables[i].of_samples && !has_stacks(p))
         return false;
     /* Without readings a row of it would be little more than a pid. */
     if (tables[i].make == make_processes && wish->is_short && p->n_series == 0)
@@ -169,13 +219,31 @@ static int check_names(const char *names)
     return *names ? 0 : no_table(names, 0);
 }
 
+bool sd_tables_has(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                   const char *name)
+{
+    for (size_t i = 0; i < N_TABLES; i++)
+        if (strcmp(tables[i].name, name) == 0)
+            return is_wanted(p, wish, i);
+    return false;
+}
+
+static bool is_printed_as_pstats(const struct sd_profile *p,
+                                 const struct sd_tables_wish *wish, size_t i)
+{
+    return wish->has_pstats && sd_tables_are_traced(p, wish) &&
+           (tables[i].make == make_functions || tables[i].make == make_callers ||
+            tables[i].make == make_callees);
+}
+
 static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
                 struct sd_view *v)
 {
     int rc = wish->table ? check_names(wish->table) : 0;
 
     for (size_t i = 0; i < N_TABLES && rc == 0; i++)
-        if (is_wanted(p, wish, i) && (!tables[i].of_samples || p->samples.n))
+        if (is_wanted(p, wish, i) && (!tables[i].of_samples || has_stacks(p)) &&
+            !is_printed_as_pstats(p, wish, i))
             rc = tables[i].make(p, wish, v);
     return rc;
 }
@@ -192,10 +260,10 @@ static void drop_empty(struct sd_view *v)
 
 /* What pstats and hands used to short words call a column. */
 static const char *const aliases[][2] = {
-    { "self", "self%" },    { "tottime", "self%" },   { "time", "self%" },
-    { "cum", "cum%" },      { "cumulative", "cum%" }, { "cumtime", "cum%" },
-    { "name", "function" }, { "nfl", "function" },    { "filename", "where" },
-    { "module", "where" },
+    { "self", "self%" },      { "tottime", "self%" },    { "time", "self%" },
+    { "ncalls", "calls" },    { "pcalls", "primitive" }, { "cum", "cum%" },
+    { "cumulative", "cum%" }, { "cumtime", "cum%" },     { "name", "function" },
+    { "nfl", "function" },    { "filename", "where" },   { "module", "where" },
 };
 
 static bool has_column(const struct sd_view_table *t, const char *name)

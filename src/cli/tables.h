@@ -3,6 +3,7 @@
 #define SD_CLI_TABLES_H
 /* tables: what a profile has to say, as report and the collectors' verbs print it. */
 #include "analyse/calltree.h"
+#include "analyse/traced.h"
 #include "analyse/view.h"
 #include "base/json.h"
 #include "profile/profile.h"
@@ -19,10 +20,21 @@ struct sd_tables_wish {
                         readings */
     struct sd_sample_choice samples; /* which of them count */
     double least_percent;            /* of the tree of calls: less is left out */
-    enum sd_calls_by by;             /* functions, or the lines in their place */
+    enum sd_calls_by by;             /* functions, or lines or modules in their place */
+    bool is_raw, is_cpu;             /* of traced calls (analyse/traced.h) */
+    bool has_pstats;   /* traced functions, callers and callees are printed as pstats
+                          does,   and are no tables here */
     const char *match; /* of callers and callees: functions that match; NULL: all */
     const char *rows;  /* only rows that match; NULL: all */
 };
+
+/* Are they those of traced calls, not of samples? */
+bool sd_tables_are_traced(const struct sd_profile *p,
+                          const struct sd_tables_wish *wish);
+/* Is this one of the tables that are wished for? */
+bool sd_tables_has(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                   const char *name);
+struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish);
 
 /* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,
  * less those without rows.

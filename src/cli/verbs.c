@@ -37,6 +37,15 @@ static struct sd_verb verb_of(const struct sd_collector_about *about)
     return v;
 }
 
+/* A collector that has more to say is a verb with a file of its own. */
+static bool has_verb(const struct sd_collector_about *about)
+{
+    for (size_t i = 0; i < N_VERBS; i++)
+        if (verbs[i]->collector == about)
+            return true;
+    return false;
+}
+
 bool sd_verb_at(size_t i, struct sd_verb *out)
 {
     if (i < N_VERBS) {
@@ -44,11 +53,14 @@ bool sd_verb_at(size_t i, struct sd_verb *out)
         return true;
     }
     i -= N_VERBS;
-    for (size_t k = 0; sd_abouts[k]; k++)
-        if (k == i) {
+    for (size_t k = 0; sd_abouts[k]; k++) {
+        if (has_verb(sd_abouts[k]))
+            continue;
+        if (i-- == 0) {
             *out = verb_of(sd_abouts[k]);
             return true;
         }
+    }
     return false;
 }
 

@@ -70,13 +70,16 @@ int sd_frames_make(const struct sd_profile *p, const struct sd_stack_style *styl
 {
     struct sd_arena arena = { 0 };
     struct sd_intern keys = { .arena = &arena }, files = { .arena = &arena };
+    struct sd_stack_style shown = *style;
     int rc;
 
+    /* Traced calls know no executed lines. */
+    shown.is_by_function |= sd_profile_totals(p, style->metric) == &p->calls;
     *out = (struct sd_frames){ 0 };
     out->of_stack = sd_alloc((p->n_stacks + 1) * sizeof *out->of_stack);
     rc = out->of_stack ? 0 : sd_no_memory();
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++)
-        rc = find_frame(out, &keys, &files, p, i, style);
+        rc = find_frame(out, &keys, &files, p, i, &shown);
     sd_intern_release(&keys);
     sd_intern_release(&files);
     sd_arena_release(&arena);

@@ -48,6 +48,7 @@ bool sd_picture_of(const char *path, enum sd_picture *kind)
         return true;
     case SD_OUTPUT_CAPTURE:
     case SD_OUTPUT_FORMAT:
+    case SD_OUTPUT_PSTATS:
     case SD_OUTPUT_TABLE:
         break;
     }

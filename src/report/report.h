@@ -26,6 +26,7 @@ void sd_report_table_json(struct sd_json *j, const struct sd_view_table *t);
 enum sd_output_what {
     SD_OUTPUT_CAPTURE,
     SD_OUTPUT_FORMAT, /* formats/ knows it */
+    SD_OUTPUT_PSTATS, /* of traced calls */
     SD_OUTPUT_TABLE,
     SD_OUTPUT_PICTURE_SVG,
     SD_OUTPUT_PICTURE_PNG,

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* calls: runs a program, counts and times its calls, and prints them as pstats does. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/export.h"
+#include "cli/path.h"
+#include "cli/run.h"
+#include "cli/say.h"
+#include "cli/traced.h"
+#include "collect/calls/options.h"
+#include "report/report.h"
+
+extern const struct sd_collector_about sd_about_calls;
+
+enum {
+    OPT_SORT = SD_RUN_OPTIONS,
+    OPT_REVERSE,
+    OPT_ROWS,
+    OPT_MATCH,
+    OPT_CALLERS,
+    OPT_CALLEES,
+    OPT_STRIP_DIRS,
+    OPT_DIGITS,
+    OPT_PER_THREAD,
+    OPT_MINE,
+    OPT_BY,
+    OPT_RAW,
+    OPT_JSON,
+    OPT_CSV
+};
+static const struct sd_option options[] = {
+    [SD_RUN_WITH] =
+        SD_OPTION_WITH("besides this one and the sections the program itself "
+                       "opens"),
+    [SD_RUN_OUTPUT] = { "output", SD_TEXT, NULL,
+                        "write to FILE: a pstats file, unless the suffix names another "
+                        "format (.sonde is the capture); without it SCRIPT.sonde, "
+                        "SCRIPT-2.sonde, ...",
+                        'o', "FILE" },
+    [SD_RUN_FORCE] = SD_OPTION_FORCE,
+    [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
+    [SD_RUN_SYNC] = SD_OPTION_SYNC,
+    [OPT_SORT] = { "sort", SD_WORDS, NULL,
+                   "pstats' words: cumulative, time, calls, name, ... (cumulative); "
+                   "several of them apart by commas or said again",
+                   's', "KEY" },
+    [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "the sorted order reversed", 0, NULL },
+    [OPT_ROWS] = { "rows", SD_TEXT, NULL,
+                   "print at most N functions, or this fraction of them (0.1)", 'n',
+                   "N" },
+    [OPT_MATCH] = { "match", SD_TEXT, NULL,
+                    "print only functions that match this regular expression", 0,
+                    "RE" },
+    [OPT_CALLERS] = { "callers", SD_OPTIONAL, NULL,
+                      "who calls the functions that match, or all: --callers=RE", 0,
+                      "RE" },
+    [OPT_CALLEES] = { "callees", SD_OPTIONAL, NULL,
+                      "whom the functions that match call, or all: --callees=RE", 0,
+                      "RE" },
+    [OPT_STRIP_DIRS] = { "strip-dirs", SD_FLAG, NULL,
+                         "names of files without their folders", 0, NULL },
+    [OPT_DIGITS] = { "digits", SD_NUMBER, "3", "of the seconds; 6 shows microseconds",
+                     0, "N" },
+    [OPT_PER_THREAD] = { "per-thread", SD_FLAG, NULL, "a table for each thread", 0,
+                         NULL },
+    [OPT_MINE] = { "mine", SD_FLAG, NULL,
+                   "fold functions of the standard library and of installed packages "
+                   "into those that called them",
+                   0, NULL },
+    [OPT_BY] = { "by", SD_CHOICE, "function", "what a row is", 0, "function|module" },
+    [OPT_RAW] = { "raw", SD_FLAG, NULL,
+                  "times as measured, with the cost of tracing in them", 0, NULL },
+    [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
+    [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the table as CSV", 0, NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+/* --- What was asked for */
+
+/* Whoever has CPU time measured wants to see it. */
+static struct sd_traced_wish traced_wish(const struct sd_command *c)
+{
+    const struct sd_option_value *v = c->values;
+    const struct sd_option_value *of_calls = sd_command_options_of(c, &sd_about_calls);
+
+    return (struct sd_traced_wish){
+        .choice.is_mine = v[OPT_MINE].number != 0,
+        .by = strcmp(v[OPT_BY].text, "module") == 0 ? SD_CALLS_BY_MODULE
+                                                    : SD_CALLS_BY_FUNCTION,
+        .is_raw = v[OPT_RAW].number != 0,
+        .is_cpu = of_calls[SD_CALLS_OPT_CPU].number != 0,
+    };
+}
+
+static void add_limit(struct sd_call_wish *w, struct sd_call_limit limit)
+{
+    if (limit.rows || (limit.match && *limit.match))
+        w->limits[w->n_limits++] = limit;
+}
+
+/* Functions are chosen by their names first, then cut to so many. */
+static struct sd_call_wish call_wish(const struct sd_command *c)
+{
+    static const char *const by_itself[] = { "cumulative", NULL };
+    const struct sd_option_value *v = c->values;
+    struct sd_call_wish w = {
+        .form = v[OPT_JSON].number  ? SD_CALL_JSON
+                : v[OPT_CSV].number ? SD_CALL_CSV
+                                    : SD_CALL_TEXT,
+        .sort = v[OPT_SORT].is_given ? v[OPT_SORT].words : by_itself,
+        .is_reversed = v[OPT_REVERSE].number != 0,
+        .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
+        .has_callers = v[OPT_CALLERS].is_given,
+        .has_callees = v[OPT_CALLEES].is_given,
+        .digits = (unsigned)v[OPT_DIGITS].number,
+    };
+
+    add_limit(&w, (struct sd_call_limit){ .match = v[OPT_MATCH].text });
+    if (w.has_callers)
+        add_limit(&w, (struct sd_call_limit){ .match = v[OPT_CALLERS].text });
+    else if (w.has_callees)
+        add_limit(&w, (struct sd_call_limit){ .match = v[OPT_CALLEES].text });
+    add_limit(&w, (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
+    return w;
+}
+
+/* Asked of no calls at all: what is typed wrong is known before the program starts. */
+static int check(const struct sd_command *c)
+{
+    const struct sd_option_value *v = c->values;
+    struct sd_call_wish wish = call_wish(c);
+    struct sd_call_stats none;
+    struct sd_out nowhere;
+    int rc;
+
+    if (v[SD_RUN_OUTPUT].text && strcmp(v[SD_RUN_OUTPUT].text, "-") == 0)
+        return sd_fail(
+            SD_EUSAGE,
+            "-o wants the name of a file; the table goes to stdout by itself");
+    if (v[OPT_JSON].number && v[OPT_CSV].number)
+        return sd_fail(SD_EUSAGE, "choose one of --csv and --json");
+    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
+        return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
+    sd_call_stats_init(&none);
+    sd_out_to_memory(&nowhere);
+    rc = sd_call_tables(&none, &wish, &nowhere);
+    sd_out_release(&nowhere);
+    sd_call_stats_release(&none);
+    return rc;
+}
+
+/* --- The answer */
+
+/* .txt is a pstats file here, as users of cProfile write it. */
+static bool makes_pstats(const char *to)
+{
+    const struct sd_output *output = sd_output_for(to);
+
+    return !output || output->what == SD_OUTPUT_TABLE ||
+           output->what == SD_OUTPUT_PSTATS;
+}
+
+static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
+                       const char *to, enum sd_create_flags create)
+{
+    struct sd_traced_wish wish = traced_wish(c);
+    struct sd_export_file file;
+    int rc = sd_export_open(&file, to, create);
+
+    return rc < 0 ? rc
+                  : sd_export_close(&file, sd_traced_put_pstats(p, &wish, &file.out));
+}
+
+static int put_report(const struct sd_command *c, const struct sd_profile *p)
+{
+    const struct sd_traced_tables wish = {
+        .traced = traced_wish(c),
+        .calls = call_wish(c),
+        .has_threads = c->values[OPT_PER_THREAD].number != 0,
+    };
+    struct sd_out out;
+    int rc;
+
+    if (p->calls.n == 0) {
+        sd_say("calls recorded nothing");
+        return 0;
+    }
+    sd_out_to_fd(&out, STDOUT_FILENO);
+    rc = sd_traced_put(p, &wish, &out);
+    if (rc < 0)
+        sd_say("%s", sd_fail_text());
+    if (sd_out_flush(&out) < 0 && out.err != EPIPE)
+        sd_say("%s", sd_fail_text());
+    sd_out_release(&out);
+    if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
+        sd_traced_say(p, wish.traced.is_raw);
+    return rc;
+}
+
+static int run(const struct sd_command *c)
+{
+    static const struct sd_run_manner manner = { check, makes_pstats, make_pstats,
+                                                 put_report };
+
+    return sd_run(c, &manner);
+}
+
+const struct sd_verb sd_verb_calls = {
+    .name = "calls",
+    .group = SD_GROUP_RECORD,
+    .summary = "runs a program and counts and times every call in it",
+    .usage = "[OPTION...] [SCRIPT ARG... | -m MODULE ARG... | -c CODE ARG... | -- "
+             "COMMAND ARG...]",
+    .about =
+        "Runs a Python program, follows every call in all its threads and child "
+        "processes, and prints what cProfile and pstats would: how often each function "
+        "was called (2/1: twice, once of it not from within itself), its own time and "
+        "its time with all it called. What tracing itself cost is subtracted. "
+        "The program's output comes first and its exit status is its own.\n\n"
+        "The capture holds the whole tree of calls: `sonde report --tree`, --flame, "
+        "--imports and --callers show it, also as speedscope, pprof, collapsed stacks. "
+        "-o FILE writes a pstats file instead, which Python's pstats, snakeviz and "
+        "gprof2dot read.",
+    .examples = "sonde calls myscript.py\n"
+                "sonde calls -s time -n 10 myscript.py    # own time, ten functions\n"
+                "sonde calls -o profile.txt myscript.py    # a pstats file\n"
+                "sonde calls --builtins -m pytest tests    # C functions too\n"
+                "sonde calls --mine --callers=load train.py\n",
+    .options = options,
+    .takes_program = true,
+    .collector = &sd_about_calls,
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_RUN_H
+#define SD_CLI_RUN_H
+/* run: what `run` and the verbs of collectors have in common: a program is started and
+ * recorded, and in the end something is said of it.
+ *
+ * A collector's verb is `run` with that collector and its tables behind it; one that
+ * has more to say (calls) has a file of its own, options behind those of `run`, and a
+ * manner. */
+#include "base/file.h"
+#include "cli/shared_options.h"
+#include "cli/verb.h"
+#include "profile/profile.h"
+
+/* The options of every such verb, in this order; its own follow. */
+enum sd_run_option {
+    SD_RUN_WITH,
+    SD_RUN_OUTPUT,
+    SD_RUN_FORCE,
+    SD_RUN_PYTHON,
+    SD_RUN_SYNC,
+    SD_RUN_OPTIONS
+};
+
+struct sd_run_manner {
+    /* Refuses what was typed, before anything starts; or NULL. */
+    int (*check)(const struct sd_command *c);
+    /* Does the verb itself make the file that -o names? */
+    bool (*makes)(const char *to);
+    int (*make)(const struct sd_command *c, const struct sd_profile *p, const char *to,
+                enum sd_create_flags create);
+    /* The table on stdout. */
+    int (*put_report)(const struct sd_command *c, const struct sd_profile *p);
+};
+
+/* Returns the exit status.  `manner` is NULL for run and most collectors. */
+int sd_run(const struct sd_command *c, const struct sd_run_manner *manner);
+#endif

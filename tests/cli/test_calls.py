@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""sonde calls: the table, its options, pstats files, every thread and process, every way to end, and the reports."""
+import json
+import marshal
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, SONDE, clean_env, contains, equal, run, run_tests, sonde, wait_for, write  # noqa: E402
+
+# What is called, how often, and by whom, does not depend on the clock.
+SCRIPT = """
+import sys
+def leaf(n):
+    return n + 1
+def work(n):
+    for i in range(n):
+        leaf(i)
+def recurse(n):
+    return n and recurse(n - 1)
+def numbers(n):
+    for i in range(n):
+        yield i
+def main():
+    work(10)
+    work(20)
+    recurse(4)
+    print("total", sum(numbers(5)))
+main()
+if sys.argv[1:] == ["exit"]:
+    sys.exit(7)
+"""
+COUNTS = {"leaf": "30", "work": "2", "recurse": "5/1", "numbers": "6", "main": "1"}
+
+
+def calls(folder, *words, **how):
+    """sonde calls with this interpreter: (status, out, err)."""
+    return sonde("calls", "--python", PYTHON, *words, cwd=folder, **how)
+
+
+def table(out):
+    """{function: ncalls} of a table as pstats prints it."""
+    rows = re.findall(r"^ +([\d/]+) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ (?:.*:\d+\((\S+)\)|(\{.*\}))$", out, re.M)
+    return {name or c_name: ncalls for ncalls, name, c_name in rows}
+
+
+def counts(out):
+    found = table(out)
+    return {name: found.get(name) for name in COUNTS}
+
+
+def functions(capture, *options):
+    """The rows of a capture's functions, by name; of those that have one name, the most called."""
+    status, out, err = sonde("report", capture, "--json", "--table", "functions", *options)
+    equal(status, 0, err)
+    rows = {}
+    for row in json.loads(out)["functions"]:
+        if row["function"] not in rows or rows[row["function"]]["calls"] < row["calls"]:
+            rows[row["function"]] = row
+    return rows
+
+
+def test_the_table_follows_the_programs_output(folder):
+    write(folder, "script.py", SCRIPT)
+    status, out, err = calls(folder, "script.py", "exit")
+    equal(status, 7, "the program's own status")
+    assert out.startswith("total 10\n"), out[:60]
+    contains(out, "   Ordered by: cumulative time\n")
+    equal(counts(out), COUNTS, "counts")
+    contains(err, "sonde: wrote script.sonde")
+    equal(sorted(os.listdir(folder)), ["script.py", "script.sonde"])
+
+
+def test_modules_and_code(folder):
+    write(folder, "script.py", SCRIPT)
+    for words in (["-m", "script"], ["-c", SCRIPT]):
+        status, out, err = calls(folder, "--force", "-o", "x.sonde", *words)
+        equal(status, 0, err)
+        equal(counts(out), COUNTS, words[0])
+
+
+def test_what_is_shown_can_be_chosen(folder):
+    write(folder, "script.py", SCRIPT)
+    out = calls(folder, "-o", "a.sonde", "-s", "calls", "-n", "1", "--match", "script.py", "script.py")[1]
+    equal(table(out), {"leaf": "30"}, "most calls first, one row of those that match")
+    contains(out, "due to restriction <'script.py'>\n")
+    out = calls(folder, "-o", "b.sonde", "--callers=leaf", "--strip-dirs", "script.py")[1]
+    assert re.search(r"^script\.py:3\(leaf\) +<- +30 +[\d.]+ +[\d.]+  script\.py:5\(work\)$", out, re.M), out
+    out = calls(folder, "-o", "c.sonde", "--callees=main", "--strip-dirs", "script.py")[1]
+    assert re.search(r"^script\.py:13\(main\) .*-> +", out, re.M), out
+    out = calls(folder, "-o", "d.sonde", "--builtins", "script.py")[1]
+    equal(table(out).get("{built-in method builtins.sum}"), "1", "C functions")
+    out = calls(folder, "-o", "e.sonde", "--json", "script.py")[1]
+    assert json.loads(out[out.index("{"):]), out
+
+
+def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
+    write(folder, "script.py", "open('ran', 'w')")
+    for words, said in ((["-s", "nonsense"], "nonsense"), (["--match", "("], "regular expression"),
+                        (["-n", "many"], "many"), (["--digits", "99"], "--digits"),
+                        (["--calls-nodes", "1"], "nodes")):
+        status, out, err = calls(folder, *words, "script.py")
+        equal((status, out), (2, ""), words)
+        contains(err, said)
+    equal(os.listdir(folder), ["script.py"], "nothing ran, nothing was written")
+
+
+def test_a_pstats_file(folder):
+    write(folder, "script.py", SCRIPT)
+    for name in ("profile.txt", "restats", "x.prof"):
+        status, out, err = calls(folder, "-o", name, "script.py")
+        equal((status, out), (0, "total 10\n"), "no table beside a file")
+        with open(os.path.join(folder, name), "rb") as f:
+            stats = marshal.load(f)
+        by_name = {key[2]: value for key, value in stats.items() if key[0].endswith("script.py")}
+        equal(by_name["recurse"][:2], (1, 5), "primitive calls and calls")
+        (caller, numbers), = by_name["leaf"][4].items()
+        equal((caller[2], numbers[:2]), ("work", (30, 30)), "the caller of leaf")
+        status, out, err = calls(folder, "-o", name, "script.py")
+        equal((status, out), (1, ""), "an existing file is not overwritten")
+        contains(err, "--force")
+        equal(calls(folder, "--force", "-o", name, "script.py")[0], 0)
+    equal(sorted(os.listdir(folder)), ["profile.txt", "restats", "script.py", "x.prof"], "no capture is left")
+
+
+def test_run_with_calls(folder):
+    write(folder, "script.py", SCRIPT)
+    status, out, err = sonde("run", "--with", "calls,rss", "--python", PYTHON, "script.py", cwd=folder)
+    equal((status, out), (0, "total 10\n"))
+    rows = functions(os.path.join(folder, "script.sonde"))
+    equal({name: rows[name]["calls"] for name in ("leaf", "work", "recurse")}, {"leaf": 30, "work": 2, "recurse": 5})
+    equal(rows["recurse"]["primitive"], 1)
+    equal((rows["numbers"]["calls"], rows["numbers"]["starts"]), (6, 1), "a generator's calls and starts")
+    assert rows["main"]["total"] >= rows["work"]["total"] >= rows["work"]["own"], rows
+
+
+THREADS = """
+import json, threading
+tids = {}
+def leaf(n):
+    return n + 1
+def alpha(n):
+    tids[n] = threading.get_native_id()
+    for i in range(n):
+        leaf(i)
+def beta(n):
+    tids[n] = threading.get_native_id()
+    for i in range(n):
+        leaf(i)
+threads = [threading.Thread(target=alpha, args=(400,)), threading.Thread(target=beta, args=(600,))]
+for t in threads: t.start()
+for t in threads: t.join()
+alpha(5)
+with open("tids", "w") as f:
+    json.dump(tids, f)
+"""
+
+
+def test_threads_are_told_apart_and_added(folder):
+    write(folder, "script.py", THREADS)
+    status, out, err = calls(folder, "--strip-dirs", "--callers=leaf", "script.py")
+    equal(status, 0, err)
+    pairs = dict(reversed(pair) for pair in re.findall(r" (\d+) +[\d.]+ +[\d.]+  script\.py:\d+\((\w+)\)$", out, re.M))
+    equal(pairs, {"alpha": "405", "beta": "600"}, "no edge is crossed")
+    capture = os.path.join(folder, "script.sonde")
+    status, out, err = sonde("report", capture, "--json", "--table", "threads")
+    with open(os.path.join(folder, "tids")) as f:
+        tids = json.load(f)
+    rows = {row["thread"]: row["calls"] for row in json.loads(out)["threads"]}
+    assert rows[tids["400"]] >= 401 and rows[tids["600"]] >= 601, (tids, rows)
+    equal(functions(capture, "--track", "%d/%d" % (tids["5"], tids["400"]))["leaf"]["calls"], 400)
+    out = sonde("report", capture, "--per-thread", "--match", "leaf")[1]
+    equal(sorted(re.findall(r"^ +(\d+) .*\(leaf\)$", out, re.M)), ["400", "5", "600"], "a table for each thread")
+
+
+PROCESSES = """
+import multiprocessing, os, subprocess, sys
+def leaf(n):
+    return n + 1
+def work(n):
+    for i in range(n):
+        leaf(i)
+    return n
+if __name__ == "__main__":
+    work(100)
+    if os.fork() == 0:
+        work(20)
+        os._exit(0)
+    os.wait()
+    subprocess.run([sys.executable, "-c", "import script; script.work(3)"], check=True)
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        pool.map(work, [1000] * 4)
+        pool.close()
+        pool.join()
+"""
+
+
+def test_all_processes_are_in_one_capture(folder):
+    write(folder, "script.py", PROCESSES)
+    for method in ("fork", "spawn"):
+        status, out, err = calls(folder, "--force", "-o", "x.sonde", "script.py", method)
+        equal(status, 0, err)
+        rows = functions(os.path.join(folder, "x.sonde"))
+        equal((rows["leaf"]["calls"], rows["work"]["calls"]), (4123, 7), method)
+
+
+ENDINGS = """
+import os, signal, sys, threading
+def leaf(n):
+    return n + 1
+def work(n):
+    for i in range(n):
+        leaf(i)
+work(500)
+def last():
+    work(7)
+    %s
+last()
+"""
+
+
+def test_no_way_to_end_loses_calls(folder):
+    for ending, status in (("sys.exit(3)", 3), ("os._exit(4)", 4), ("raise ValueError", 1),
+                           ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+                           ("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM)):
+        write(folder, "script.py", ENDINGS % ending)
+        got, out, err = calls(folder, "--force", "-o", "x.sonde", "script.py")
+        equal(got, status, ending)
+        rows = functions(os.path.join(folder, "x.sonde"))
+        equal((rows["leaf"]["calls"], rows["work"]["calls"], rows["last"]["calls"]), (507, 2, 1), ending)
+        assert rows["<module>"]["total"] >= rows["work"]["total"] > 0, ending
+
+
+def test_a_capture_is_read_while_it_is_made_and_after_its_owner_was_killed(folder):
+    script = write(folder, "script.py", ENDINGS % "print('there', flush=True); sys.stdin.read()")
+    capture = os.path.join(folder, "x.sonde")
+    owner = subprocess.Popen([SONDE, "calls", "--python", PYTHON, "-o", capture, script], cwd=folder, env=clean_env(),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        equal(owner.stdout.readline(), b"there\n")
+        equal(functions(capture)["leaf"]["calls"], 507, "while it runs")
+        owner.kill()
+        owner.wait()
+    finally:
+        owner.stdin.close()  # ends the program, too
+        owner.stdout.read()
+        owner.stdout.close()
+        owner.stderr.close()
+    equal(functions(capture)["leaf"]["calls"], 507, "after kill -9 of the owner")
+
+
+COROUTINES = """
+import asyncio
+async def nap():
+    await asyncio.sleep(0.2)
+async def outer():
+    await nap()
+asyncio.run(outer())
+"""
+
+
+def test_coroutines_have_running_and_elapsed_time(folder):
+    write(folder, "script.py", COROUTINES)
+    calls(folder, "-o", "x.sonde", "script.py")
+    rows = functions(os.path.join(folder, "x.sonde"))
+    for name in ("nap", "outer"):
+        assert rows[name]["elapsed"] >= 200e6, "%s lasted %d ns" % (name, rows[name]["elapsed"])
+        assert rows[name]["total"] <= rows[name]["elapsed"] / 2, "%s ran for %d ns" % (name, rows[name]["total"])
+
+
+LIBRARY = """
+import json
+def load(n):
+    for _ in range(n):
+        json.loads("[1, 2]")
+load(200)
+"""
+
+
+def test_libraries_fold_and_roll_up(folder):
+    write(folder, "script.py", LIBRARY)
+    mine = table(calls(folder, "-o", "x.sonde", "--mine", "script.py")[1])
+    equal(mine.get("load"), "1")
+    assert "loads" not in mine and "decode" not in mine, mine
+    capture = os.path.join(folder, "x.sonde")
+    whole = functions(capture)
+    folded = functions(capture, "--mine")
+    assert folded["load"]["own"] >= whole["loads"]["total"], (folded["load"], whole["loads"])
+    status, out, err = sonde("report", capture, "--json", "--by", "module", "--table", "functions")
+    modules = {row["module"]: row for row in json.loads(out)["modules"]}
+    assert modules["json"]["calls"] >= 200 and modules["script"]["calls"] == 1, modules
+
+
+def test_imports_are_a_tree(folder):
+    write(folder, "low.py", "import time\ntime.sleep(0.05)\n")
+    write(folder, "high.py", "import low\n")
+    write(folder, "script.py", "import high\n")
+    calls(folder, "-o", "x.sonde", "script.py")
+    status, out, err = sonde("report", os.path.join(folder, "x.sonde"), "--json", "--imports")
+    equal(status, 0, err)
+    rows = {row["module"]: row for row in json.loads(out)["imports"]}
+    assert rows["low"]["own"] >= 50e6 and rows["high"]["total"] >= rows["low"]["total"], rows
+    assert rows["high"]["own"] < rows["low"]["own"], rows
+
+
+def test_other_formats(folder):
+    write(folder, "script.py", SCRIPT)
+    calls(folder, "-o", "x.sonde", "script.py")
+    for name in ("x.speedscope.json", "x.collapsed", "x.pb.gz", "x.trace.json", "x.firefox.json", "x.pstats"):
+        status, out, err = sonde("convert", "x.sonde", name, cwd=folder)
+        equal(status, 0, err)
+    with open(os.path.join(folder, "x.collapsed")) as f:
+        stacks = f.read()
+    assert re.search(r"<module> \(script\.py:1\);main \(script\.py:\d+\);work \(script\.py:\d+\);leaf \(script\.py:3\) \d+$",
+                     stacks, re.M), stacks
+    status, out, err = sonde("report", "x.sonde", "--flame", "-o", "x.svg", cwd=folder)
+    equal(status, 0, err)
+    with open(os.path.join(folder, "x.svg")) as f:
+        contains(f.read(), "leaf")
+    code = "import pstats; pstats.Stats('x.pstats').sort_stats('calls').print_stats(1)"
+    contains(run([PYTHON, "-c", code], cwd=folder)[1], "(leaf)")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
