@@ -39,6 +39,20 @@ _Mapping.register(Profiler)
 del _Mapping
 
 __all__ = [
-    "Interval", "IoInterval", "MemoryInterval", "NetworkInterval", "Profiler", "TimeInterval", "collectors", "is_recording",
-    "section", "start", "stop",
+    "Interval", "IoInterval", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval", "collectors",
+    "is_recording", "run", "runctx", "section", "start", "stop",
 ]
+
+
+def __getattr__(name):
+    """Profile, run and runctx, imported when they are first asked for."""
+    if name not in ("Profile", "run", "runctx"):
+        raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
+    from . import _calls
+
+    globals().update(Profile=_calls.Profile, run=_calls.run, runctx=_calls.runctx)
+    return globals()[name]
+
+
+def __dir__():
+    return sorted(set(globals()) | set(__all__))

@@ -17,6 +17,7 @@
 #include "ext/call_tables.h"
 #include "ext/given.h"
 #include "ext/interval.h"
+#include "ext/plain_stats.h"
 #include "ext/profile.h"
 #include "ext/section.h"
 #include "process/usage.h"
@@ -334,6 +335,7 @@ static PyMethodDef module_methods[] = {
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
+    { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, clean_env, contains, equal, run, run_tests, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
 
 
 def stripped_alias(folder):
@@ -33,7 +33,7 @@ def others():
 
 def test_without_an_extension_the_interpreter_keeps_its_own(folder):
     alias = stripped_alias(folder)
-    path = write(folder, "asks.py", ASKS_WHOSE)
+    path, plain = write(folder, "asks.py", ASKS_WHOSE), write(folder, "plain.py", "print(len([]))\n")
     for python in [PYTHON] + others():
         result = run([python, path], cwd=folder, env=clean_env(PYTHONPATH=alias))
         equal(result.err, "", "stderr of %s" % python)
@@ -41,9 +41,17 @@ def test_without_an_extension_the_interpreter_keeps_its_own(folder):
         contains(result.out, "False")
         assert "True" not in result.out, result.out
         contains(result.out, "{len}" if "2.7" in python else "{built-in method builtins.len}")
-        result = run([python, "-m", "cProfile", "-s", "name", path], cwd=folder, env=clean_env(PYTHONPATH=alias))
+        result = run([python, "-m", "cProfile", "-s", "name", plain], cwd=folder, env=clean_env(PYTHONPATH=alias))
         equal((result.status, result.err), (0, ""), "cProfile of %s" % python)
         contains(result.out, "Ordered by: function name")
+
+
+def test_a_program_need_not_have_sonde_on_its_path(folder):
+    path = write(folder, "asks.py", ASKS_WHOSE + "print(cProfile.Profile.__module__, pstats.Stats.__module__)\n")
+    result = run([PYTHON, path], cwd=folder, env=clean_env(PYTHONPATH=sonde("compat-path").out.strip()))
+    equal(result.err, "", "stderr")
+    contains(result.out, "['cProfile', 'pstats', 'profile', '_lsprof'] True True")
+    contains(result.out, "sonde.compat.cProfile sonde.compat.pstats")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""cProfile, profile and pstats beside CPython's own: the same command, the same answer.
+
+What is compared is run twice, plainly and with the folder of `sonde compat-path` on PYTHONPATH, so that only the
+environment differs.
+"""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
+
+PROGRAM = """\
+import sys
+
+
+class Counter:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, row):
+        self.rows.append(row)
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def numbers(n):
+    for i in range(n):
+        yield i
+
+
+def main():
+    counter = Counter()
+    for i in numbers(20):
+        counter.add(i)
+    print("fib", fib(10), "rows", len(counter.rows), "words", sys.argv[1:])
+    return sorted(counter.rows, key=lambda row: -row)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def plain_env(**more):
+    return clean_env(PYTHONPATH=None, **more)
+
+
+def alias_env(**more):
+    return clean_env(PYTHONPATH=sonde("compat-path").out.strip(), **more)
+
+
+def both(folder, words, **how):
+    """The same command with CPython's modules and with ours."""
+    return [run([PYTHON] + list(words), cwd=folder, env=env(), **how) for env in (plain_env, alias_env)]
+
+
+def rows(text):
+    """(ncalls, function) of every row of a table, less the one that ended the profile."""
+    found = re.findall(r"^ *(\d+(?:/\d+)?)(?: +-?\d+\.\d{3}){4} (.*)$", text, re.MULTILINE)
+    return sorted(row for row in found if "disable" not in row[1] and "setprofile" not in row[1])
+
+
+def without_times(text):
+    return re.sub(r"-?\d+\.\d{3}", "#", re.sub(r" +", " ", text))
+
+
+# ---- the command line
+
+
+def test_a_script_has_the_rows_that_cprofile_gives_it(folder):
+    write(folder, "program.py", PROGRAM)
+    for words in ([], ["-s", "name"], ["-s", "cumulative"], ["-s", "time"]):
+        theirs, ours = both(folder, ["-m", "cProfile"] + words + ["program.py", "-o", "x"])
+        equal((ours.status, ours.err), (theirs.status, theirs.err), "status and stderr")
+        equal(rows(ours.out), rows(theirs.out), "rows")
+        assert len(rows(ours.out)) > 8, ours.out
+        head = [[line for line in text.splitlines() if "calls" in line or "Ordered" in line or "fib 55" in line]
+                for text in (ours.out, theirs.out)]
+        equal(without_times("\n".join(head[0])), without_times("\n".join(head[1])), "what stands above the rows")
+
+
+def test_profile_has_the_rows_of_its_own(folder):
+    write(folder, "program.py", PROGRAM)
+    theirs, ours = both(folder, ["-m", "profile", "program.py"])
+    equal((ours.status, ours.err), (theirs.status, theirs.err), "status and stderr")
+    at_address = re.compile("0x[0-9a-f]+")
+    equal([(n, at_address.sub("", f)) for n, f in rows(ours.out)], [(n, at_address.sub("", f)) for n, f in rows(theirs.out)], "rows")
+
+
+def test_a_module_is_run_as_python_m_runs_it(folder):
+    write(folder, "program.py", PROGRAM)
+    theirs, ours = both(folder, ["-m", "cProfile", "-m", "program", "word"])
+    equal((ours.status, ours.err), (theirs.status, theirs.err), "status and stderr")
+    contains(ours.out, "words ['word']")
+    equal(rows(ours.out), rows(theirs.out), "rows")
+
+
+def test_help_and_refusals_are_theirs(folder):
+    for module in ("cProfile", "profile"):
+        for words in (["-h"], [], ["-s", "demo", "x.py"], ["--nonsense"], ["-o"]):
+            if module == "profile" and words[:1] == ["-s"]:
+                continue  # it looks at the key only when it sorts
+            theirs, ours = both(folder, ["-m", module] + words)
+            equal(ours, theirs, "%s %s" % (module, words))
+        for words in (["missing.py"], ["-m", "missing_module"]):
+            theirs, ours = both(folder, ["-m", module] + words)
+            equal(ours.status, theirs.status, "status of %s" % words)
+            equal(ours.err.splitlines()[-1], theirs.err.splitlines()[-1], "last line of %s" % words)
+    theirs, ours = both(folder, ["-m", "cProfile", "-m"])
+    assert theirs.status != 0 and ours.status != 0, "-m without a module is refused"
+    contains(ours.out, "Usage: cProfile.py")
+
+
+def test_sort_defaults_to_what_this_version_sorts_by(folder):
+    write(folder, "program.py", PROGRAM)
+    for module in ("cProfile", "profile"):
+        theirs, ours = both(folder, ["-m", module, "program.py"])
+        order = [re.search("Ordered by: (.*)", r.out).group(1) for r in (theirs, ours)]
+        equal(order[1], order[0], "order of %s" % module)
+
+
+def test_a_script_that_exits_or_raises_is_still_shown(folder):
+    write(folder, "leaves.py", "import sys\ndef f(): sys.exit(3)\nf()\n")
+    write(folder, "fails.py", "def f(): raise KeyError('gone')\nf()\n")
+    for name in ("leaves.py", "fails.py"):
+        theirs, ours = both(folder, ["-m", "cProfile", name])
+        equal(ours.status, theirs.status, "status of %s" % name)
+        equal(rows(ours.out), rows(theirs.out), "rows of %s" % name)
+        equal(ours.err.splitlines()[-1:], theirs.err.splitlines()[-1:], "last line of %s" % name)
+
+
+def test_the_output_file_is_where_it_was_named(folder):
+    os.mkdir(os.path.join(folder, "there"))
+    write(folder, "moves.py", "import os\nos.chdir('there')\n")
+    result = run([PYTHON, "-m", "cProfile", "-o", "out.pstats", "moves.py"], cwd=folder, env=alias_env())
+    equal((result.status, result.out, result.err), (0, "", ""), "what is said")
+    result = run([PYTHON, "-m", "cProfile", "-o", "out.pstats", "moves.py"], cwd=folder, env=alias_env())
+    equal(result.status, 0, "status when the file is there already")
+    read = run([PYTHON, "-c", "import pstats; print(len(pstats.Stats('out.pstats').stats))"], cwd=folder, env=plain_env())
+    assert int(read.out) >= 3, read.err
+
+
+def test_the_script_is_main(folder):
+    write(folder, "program.py", "import pickle, sys\nclass C: pass\nprint(type(pickle.loads(pickle.dumps(C()))) is C)\n"
+                                "print(sys.modules['__main__'].C is C, __name__, __file__, sys.path[0] == '')\n")
+    result = run([PYTHON, "-m", "cProfile", "program.py"], cwd=folder, env=alias_env())
+    equal(result.out.splitlines()[:2], ["True", "True __main__ program.py True"], "what the script sees (%s)" % result.err)
+
+
+def test_a_reader_that_goes_away_is_no_traceback(folder):
+    write(folder, "program.py", PROGRAM)
+    command = [PYTHON, "-m", "cProfile", "program.py"]
+    p = subprocess.Popen(command, cwd=folder, env=alias_env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdout.close()
+    err = p.stderr.read()
+    p.wait()
+    equal(b"Traceback" in err, False, "a traceback (%r)" % err[-300:])
+
+
+# ---- the modules
+
+
+def same_answer(folder, program):
+    path = write(folder, "asks.py", program)
+    theirs, ours = both(folder, [path])
+    equal((ours.status, ours.err), (theirs.status, theirs.err), "status and stderr")
+    for got, wanted in zip(ours.out.splitlines() + ["(the end)"], theirs.out.splitlines() + ["(the end)"]):
+        equal(got, wanted, "a line that it prints")
+    assert theirs.out.strip(), "nothing was printed"
+
+
+def test_profile_objects_do_what_theirs_do(folder):
+    same_answer(folder, """\
+import cProfile, pstats, io
+def f(n): return n and f(n - 1)
+def fails(): raise KeyError
+p = cProfile.Profile()
+print(p.runcall(f, 3), p.runcall(sorted, [2, 1]), p.runctx("f(2)", globals(), {}) is p)
+print(cProfile.Profile().run("f(1)").disable())
+try:
+    p.runcall(fails)
+except KeyError:
+    print("raised")
+p.create_stats()
+print(sorted((k[2], v[0], v[1], sorted((c[2], n[:2]) for c, n in v[4].items())) for k, v in p.stats.items() if "disable" not in k[2]))
+print(sorted(cProfile.__all__), cProfile.label("len"), cProfile.label(f.__code__)[1:])
+print([e.callcount for e in p.getstats() if e.code is f.__code__], type(p.getstats()[0]).__name__)
+p.clear()
+print(p.getstats(), p.disable(), p.enable(subcalls=False), p.disable())
+for bad in (lambda: cProfile.Profile(nonsense=1), lambda: cProfile.run("1/0", filename=None)):
+    try:
+        with __import__("contextlib").redirect_stdout(io.StringIO()):
+            bad()
+    except Exception as why:
+        print(type(why).__name__)
+""")
+
+
+def test_subcalls_false_keeps_no_callers(folder):
+    same_answer(folder, """\
+import cProfile
+def g(): pass
+def f(): g()
+p = cProfile.Profile(subcalls=False, builtins=False)
+p.enable()
+f()
+p.disable()
+print([(e.code.co_name, e.callcount, e.calls) for e in sorted(p.getstats(), key=lambda e: e.code.co_name)])
+""")
+
+
+TABLES = """\
+import pstats, sys
+path = sys.argv[1] if len(sys.argv) > 1 else "x.pstats"
+s = pstats.Stats(path)
+for keys in ((), (-1,), (0,), (1,), (2,), ("name",), ("time", "name"), ("nfl",), ("cu",), ("file", "line"), ("pcalls", "stdname"),
+             (pstats.SortKey.CUMULATIVE, pstats.SortKey.NAME), ("module",), ("ncalls", "stdname")):
+    s.sort_stats(*keys).print_stats()
+    print(s.fcn_list and s.fcn_list[0], getattr(s, "sort_type", None))
+for restrictions in ((3,), (.5,), ("fib",), ("a", 2), (2, "x"), (0,), (100,), (1.0,), (0.0,), ("(",), ("program", .5, 1)):
+    s.sort_stats("stdname").print_stats(*restrictions)
+    s.print_callers(*restrictions)
+    s.print_callees(*restrictions)
+s.reverse_order().print_stats(4)
+s.strip_dirs().print_callers()
+s.sort_stats("calls", "stdname").print_callees("main|fib")
+print(s.total_calls, s.prim_calls, "%.6f" % s.total_tt, s.max_name_len, sorted(s.top_level), len(s.stats), s.files[0][-8:])
+print(sorted(s.get_sort_arg_defs()) == sorted(pstats.Stats().get_sort_arg_defs()), sorted(s.get_sort_arg_defs()))
+t = pstats.Stats(path, path).strip_dirs().add(path)
+t.sort_stats("name", "file", "line").print_stats("fib|add")
+t.dump_stats("again.pstats")
+print(sorted(pstats.Stats("again.pstats").stats.items()) == sorted(t.stats.items()))
+key = sorted(t.stats)[0]
+del t.stats[key]
+t.sort_stats("stdname").print_stats(5)
+t.fcn_list[:] = t.fcn_list[2:4]
+t.print_stats()
+print(t.fcn_list, key not in t.stats)
+t.calc_callees()
+print(sorted(t.all_callees) == sorted(t.stats), sorted(map(str, pstats.SortKey)))
+if sys.version_info >= (3, 9):
+    made = t.get_stats_profile()
+    print(sorted(made.func_profiles.items()), "%.3f" % made.total_tt)
+for bad in (lambda: s.sort_stats("nonsense"), lambda: s.sort_stats("time", 1), lambda: s.sort_stats(7), lambda: pstats.Stats("missing"),
+            lambda: pstats.Stats(3)):
+    try:
+        bad()
+    except Exception as why:
+        print(type(why).__name__, str(why).replace("sonde.compat.", ""))
+
+
+class Mine(pstats.Stats):
+    def print_line(self, func):
+        print("line", func[2], self.stats[func][1])
+
+    def print_title(self):
+        print("title")
+
+
+Mine(path).sort_stats("stdname").print_stats("program").print_callers("fib")
+print(pstats.func_std_string(("~", 0, "<x>")), pstats.func_std_string(("f", 1, "g")), pstats.func_strip_path(("/a/f", 1, "g")), pstats.f8(1))
+print(pstats.add_func_stats((1, 2, 3, 4, {"a": 1}), (1, 1, 1, 1, {"a": 2})), pstats.add_callers({"a": (1, 2, 3, 4)}, {"a": (1, 1, 1, 1)}))
+print(pstats.count_calls({"a": 3, "b": 4}), pstats.TupleComp([(0, 1), (1, -1)]).compare((1, 2), (1, 3)))
+"""
+
+
+def make_file(folder, module="cProfile"):
+    write(folder, "program.py", PROGRAM)
+    made = run([PYTHON, "-c", "import %s, program; %s.run('program.main()', 'x.pstats')" % (module, module)], cwd=folder, env=plain_env())
+    equal(made.status, 0, "status of %s (%s)" % (module, made.err))
+
+
+def test_tables_are_theirs_to_the_letter(folder):
+    make_file(folder)
+    same_answer(folder, TABLES)
+
+
+def test_tables_of_profile_files_too(folder):
+    make_file(folder, "profile")
+    same_answer(folder, TABLES)
+
+
+SHELL = """\
+help
+help stats
+help sort
+help callers
+stats 3
+read x.pstats
+sort
+sort time
+sort nonsense
+sort cumulative name
+stats 4
+stats .5 fib
+stats 7.5
+callers fib
+callees main
+strip
+reverse
+stats
+add x.pstats
+add missing
+read missing
+read
+stats 2
+EOF_
+quit
+"""
+
+
+def test_the_shell_answers_as_theirs(folder):
+    make_file(folder)
+    for words in ([], ["x.pstats"], ["x.pstats", "x.pstats"], ["missing"]):
+        answers = []
+        for env in (plain_env, alias_env):
+            with open(write(folder, "typed", SHELL)) as typed:
+                answers.append(run([PYTHON, "-m", "pstats"] + words, cwd=folder, env=env(), stdin=typed))
+        equal(answers[1], answers[0], "pstats %s" % words)
+        contains(answers[1].out, "Goodbye.")
+
+
+def test_the_interface_is_whole(folder):
+    """Every public name of their modules and classes is there; `profile` lacks the methods it works by."""
+    asks = "import cProfile, pstats, profile, json\nprint(json.dumps([sorted(n for n in dir(o) if n[0] != '_') for o in (%s)]))"
+    objects = "cProfile.Profile, pstats, pstats.Stats, profile.Profile, profile.Profile()"
+    theirs, ours = both(folder, ["-c", asks % objects])
+    import json
+    for name, a, b in zip(objects.split(", "), json.loads(theirs.out), json.loads(ours.out)):
+        lacks = [n for n in set(a) - set(b) if not re.match("trace_dispatch|dispatch|fake_|simulate_|cur$|c_func_name$|t$", n)]
+        lacks = [n for n in lacks if not re.match("cmp_to_key|dataclass|Dict|Enum|StrEnum|marshal|re$|time$|os$|sys$", n)]
+        equal(sorted(lacks), [], "what %s lacks" % name)
+
+
+# ---- manners
+
+
+def test_the_interpreter_knows_who_profiles(folder):
+    write(folder, "asks.py", """\
+import cProfile, sys
+def who():
+    return sys.monitoring.get_tool(2) if hasattr(sys, "monitoring") else sys.getprofile() is a
+a, b = cProfile.Profile(), cProfile.Profile()
+a.enable()
+print(who())
+try:
+    if hasattr(sys, "monitoring"):
+        b.enable()
+except ValueError as why:
+    print("ValueError", why)
+a.disable()
+print(who())
+""")
+    theirs, ours = both(folder, ["asks.py"])
+    equal(ours, theirs, "what it says")
+    contains(ours.out, "cProfile\nValueError" if sys.version_info >= (3, 12) else "True\nFalse")
+
+
+def test_several_profile_at_once(folder):
+    write(folder, "own.py", """\
+from sonde import Profile
+from sonde.compat import cProfile
+def f(): pass
+a, b, c = Profile(signatures=False), Profile(signatures=False), cProfile.Profile()
+a.enable(); b.enable(); c.enable()
+f()
+c.disable(); b.disable(); a.disable()
+for p in (a, b, c):
+    print([e.callcount for e in p.getstats() if e.code is f.__code__])
+""")
+    result = run([PYTHON, "own.py"], cwd=folder)
+    equal(result.out, "[1]\n" * 3, "three at once (%s)" % result.err)
+
+
+def test_the_own_api_runs_statements_and_functions(folder):
+    write(folder, "asks.py", """\
+import sonde
+def f(n): return n and f(n - 1)
+p = sonde.Profile(signatures=False)
+@p
+def g(n):
+    return f(n)
+print(g(3), g(2), g.__name__)
+with p:
+    f(1)
+p.create_stats()
+print(sorted((k[2], v[:2]) for k, v in p.stats.items() if k[0] != "~"))
+sonde.run("f(2)", sort="name")
+sonde.runctx("f(n)", {"f": f, "n": 1}, {}, "x.pstats")
+from sonde.compat import pstats
+print(len(pstats.Stats("x.pstats").stats))
+""")
+    result = run([PYTHON, "asks.py"], cwd=folder)
+    equal(result.err, "", "stderr")
+    lines = result.out.splitlines()
+    equal(lines[0], "0 0 g", "what the functions gave")
+    equal(lines[1], "[('f', (3, 9)), ('g', (2, 2))]", "what was counted")
+    contains(result.out, "3/1    0.000    0.000    0.000    0.000 asks.py:2(f)")
+    equal(lines[-1], "4", "rows of the file")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
