@@ -171,7 +171,7 @@ def test_a_command_for_a_time(folder):
     before = time.monotonic()
     result = sonde("record", "-d", "500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
     equal(result.status, 0, "status (%s)" % result.err)
-    assert samples_of(result.err) > 0 and time.monotonic() - before < 20, result.err
+    assert samples_of(result.err) > 0 and time.monotonic() - before < 50, result.err
 
 
 def test_children_on_request(folder):
@@ -209,8 +209,7 @@ own = {}
 exec(compile(open("lib.py").read(), "lib.py", "exec"), own)
 gone = {}
 exec(compile(open("lib.py").read(), "gone.py", "exec"), gone)
-end = time.time() + 0.6
-while time.time() < end:
+while time.process_time() < 0.6:
     lib.spin()
     own["spin"]()
     gone["spin"]()
