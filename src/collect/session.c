@@ -330,10 +330,10 @@ static uint32_t process_in_table(struct sd_cells *table, const struct identity *
                                  p->start_ticks, name);
 }
 
-uint32_t sd_session_define_in_table(struct sd_cells *table)
+uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n)
 {
     const struct sd_thread *t = sd_thread_self();
-    char name[SD_PROCESS_NAME] = "";
+    char kernels[SD_PROCESS_NAME] = "";
     uint32_t parent = 0, process;
 
     if (!session.self.pid)
@@ -341,8 +341,12 @@ uint32_t sd_session_define_in_table(struct sd_cells *table)
     if (session.parent.pid)
         parent = process_in_table(table, &session.parent, 0);
     process = process_in_table(table, &session.self, parent);
-    pthread_getname_np(pthread_self(), name, sizeof name);
+    if (!name) {
+        pthread_getname_np(pthread_self(), kernels, sizeof kernels);
+        name = kernels;
+        n = strlen(kernels);
+    }
     return sd_cells_define_track(table, SD_TRACK_THREAD, process, t->tid,
                                  t->start_ticks,
-                                 sd_cells_define_string(table, name, strlen(name)));
+                                 sd_cells_define_string(table, name, n));
 }

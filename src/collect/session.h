@@ -11,6 +11,7 @@
  * child takes a live file of its own at its first event; sections open at the fork stay
  * the parent's, and the child's copies of them are not written. */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collect/peak.h"
@@ -66,6 +67,6 @@ enum { SD_ROOM_THREAD = 1024 }; /* room for sd_session_define_thread */
 /* Defines the thread's track, and that of its process, in this chunk; inside room only.
  * Returns its id, which is known under t->key from now on. */
 uint32_t sd_session_define_thread(struct sd_log *l, const struct sd_thread *t);
-/* The calling thread's, in a table. */
-uint32_t sd_session_define_in_table(struct sd_cells *table);
+/* The calling thread's, in a table, under this name; NULL: the kernel's. */
+uint32_t sd_session_define_in_table(struct sd_cells *table, const char *name, size_t n);
 #endif

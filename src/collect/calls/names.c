@@ -2,7 +2,9 @@
 #include "collect/calls/names.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "collect/session.h"
 #include "cpython/compat.h"
 
 /* --- C functions ----------------------------------------------------------------- */
@@ -71,6 +73,61 @@ static PyObject *name_of_c(PyObject *what)
     return ((PyCFunctionObject *)what)->m_self
                ? name_of_method((PyCFunctionObject *)what)
                : name_of_function((PyCFunctionObject *)what);
+}
+
+/* --- Threads --------------------------------------------------------------------- */
+
+/* threading's object of this thread, borrowed; NULL before there is one. */
+static PyObject *thread_object(uint64_t ident)
+{
+    PyObject *threading = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");
+    PyObject *active =
+        threading && PyModule_Check(threading)
+            ? PyDict_GetItemString(PyModule_GetDict(threading), "_active")
+            : NULL;
+    PyObject *key = PyLong_FromUnsignedLongLong(ident), *found = NULL;
+
+    if (active && key && PyDict_CheckExact(active))
+        found = PyDict_GetItem(active, key);
+    Py_XDECREF(key);
+    return found;
+}
+
+/* A new reference, or NULL; no code of the program's runs. */
+static PyObject *thread_name(uint64_t ident)
+{
+    PyObject *thread = thread_object(ident), *key, *name = NULL;
+
+    if (!thread)
+        return NULL;
+    key = PyUnicode_FromString("_name");
+    if (key && !_PyType_Lookup(Py_TYPE(thread), key))
+        name = PyObject_GenericGetAttr(thread, key);
+    Py_XDECREF(key);
+    return name;
+}
+
+/* A thread gets its name a few calls after its start, so it is asked for whenever a
+ * function is new until it is there. */
+static void name_thread(struct sd_call_tree *t)
+{
+    PyObject *name, *bytes;
+
+    if (t->is_named)
+        return;
+    name = t->tid == (uint32_t)getpid() ? PyUnicode_FromString("MainThread")
+                                        : thread_name(t->ident);
+    bytes = name && PyUnicode_Check(name)
+                ? PyUnicode_AsEncodedString(name, "utf-8", "surrogatepass")
+                : NULL;
+    if (bytes) {
+        t->is_named = true;
+        sd_call_tree_root(t)->track = sd_session_define_in_table(
+            t->table, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    }
+    Py_XDECREF(bytes);
+    Py_XDECREF(name);
+    PyErr_Clear();
 }
 
 /* --- Definitions ----------------------------------------------------------------- */
@@ -143,6 +200,7 @@ uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
     PyObject *function = meet(names, key, what);
     uint32_t site = 0;
 
+    name_thread(t);
     if (function)
         site =
             key & 1 ? define_c(t, function) : define_code(t, (PyCodeObject *)function);

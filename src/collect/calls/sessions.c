@@ -161,7 +161,7 @@ static void fill_root(struct sd_call_tree *t, const struct sd_calls_session *s)
 {
     struct sd_call_root *root = sd_call_tree_root(t);
 
-    root->track = sd_session_define_in_table(t->table);
+    root->track = sd_session_define_in_table(t->table, NULL, 0);
     root->python_inside = s->costs.python_inside;
     root->python_outside = s->costs.python_outside;
     root->c_inside = s->costs.c_inside;

@@ -78,6 +78,7 @@ struct sd_call_tree {
     uint64_t thread;                 /* for sessions: a number, whose it is */
     uint64_t ident;                  /* the thread's pthread_t ... */
     uint32_t tid;                    /* ... and the kernel's number */
+    bool is_named;                   /* its thread is known by the program's name */
     bool waits;                      /* for the first call of the program */
     struct sd_table waiting;         /* frame of a suspended coroutine to ticks */
     struct sd_table parked_by_frame; /* of a waiting stack's last entry to its place */
