@@ -9,22 +9,23 @@
 #include "cpython/compat_eval.h"
 
 enum {
-    N_CALLS = 200,       /* of a loop: small integers are not made anew */
-    N_ROUNDS = 3,        /* of loops, of which the shortest count: a bout is 0.3 ms */
-    FIRST_BOUTS = 6,     /* at the first session of a kind ... */
-    LATER_SESSIONS = 20, /* ... and one at each of some more */
+    N_CALLS = 200,        /* of a loop: small integers are not made anew */
+    N_ROUNDS = 3,         /* of loops, of which the shortest count: a bout is 0.3 ms */
+    FIRST_BOUTS = 8,      /* at the first session of a kind ... */
+    LATER_SESSIONS = 100, /* ... and one at each of some more */
 };
 
-/* What the quickest bout said. */
-struct result {
-    uint64_t took; /* ticks; 0: there was none */
-    struct sd_call_costs costs;
+struct shortest { /* ticks of loops of N_CALLS */
+    uint64_t python, c, none;
+    uint64_t python_window, c_window; /* as the tree has it, where there is one */
 };
 
-/* Known by what makes a difference: C functions heard or not, CPU time or not. */
+/* By what makes a difference: C functions heard or not, CPU time or not.  The shortest
+ * loops of all bouts; 0 sessions: none. */
 static struct {
     unsigned n_sessions;
-    struct result best;
+    struct shortest plain, traced;
+    struct sd_call_costs costs;
 } known[4];
 
 /* --- What is run ------------------------------------------------------------------ */
@@ -87,11 +88,6 @@ fail:
 
 /* --- Rounds ----------------------------------------------------------------------- */
 
-struct shortest { /* ticks of loops of N_CALLS */
-    uint64_t python, c, none;
-    uint64_t python_window, c_window; /* as the tree has it, where there is one */
-};
-
 static void keep_shortest(uint64_t *shortest, uint64_t ticks)
 {
     if (ticks < *shortest)
@@ -142,7 +138,6 @@ static int rounds(const struct job *j, const struct sd_calls_session *s,
 {
     int rc = 0;
 
-    memset(best, 0xff, sizeof *best);
     for (int i = 0; i < N_ROUNDS && rc == 0; i++)
         rc = one_round(j, s, best);
     return rc;
@@ -206,27 +201,10 @@ static int traced_rounds(const struct job *j, struct sd_calls_session *s,
     return rc;
 }
 
-/* Both kinds of loops within a moment: a processor that is shared goes at half its
- * speed now and at full speed then, and a difference of the two speeds is no cost. */
-static int bout(const struct job *j, struct sd_calls_session *s, struct result *best)
-{
-    struct shortest plain, traced;
-    int rc = rounds(j, NULL, &plain);
-    uint64_t took;
-
-    if (rc == 0)
-        rc = traced_rounds(j, s, &traced);
-    if (rc < 0)
-        return rc;
-    took = plain.python + plain.none + traced.python + traced.none;
-    if (best->took && took >= best->took)
-        return 0;
-    best->took = took;
-    tell(&plain, &traced, s->wish.events & SD_CALLS_C, &best->costs);
-    return 0;
-}
-
-static int bouts(int n, const struct sd_calls_wish *wish, struct result *best)
+/* Both kinds of loops in turn: a processor that is shared goes at half its speed now
+ * and at full speed then, and a difference of the two speeds is no cost. */
+static int bouts(int n, const struct sd_calls_wish *wish, struct shortest *plain,
+                 struct shortest *traced)
 {
     struct sd_calls_names names = { 0 };
     struct sd_calls_wish mine = {
@@ -240,30 +218,43 @@ static int bouts(int n, const struct sd_calls_wish *wish, struct result *best)
 
     if (rc == 0)
         rc = prepare(&j);
-    for (int i = 0; i < n && rc == 0; i++)
-        rc = bout(&j, s, best);
+    for (int i = 0; i < n && rc == 0; i++) {
+        rc = rounds(&j, NULL, plain);
+        if (rc == 0)
+            rc = traced_rounds(&j, s, traced);
+    }
     release(&j);
     sd_calls_session_free(s);
     sd_calls_names_release(&names);
     return rc;
 }
 
+static void calibrate(unsigned kind, const struct sd_calls_wish *wish)
+{
+    struct sd_tracing_paused paused = sd_tracing_pause();
+    bool is_first = known[kind].n_sessions++ == 0;
+
+    if (is_first) {
+        memset(&known[kind].plain, 0xff, sizeof known[kind].plain);
+        memset(&known[kind].traced, 0xff, sizeof known[kind].traced);
+    }
+    if (bouts(is_first ? FIRST_BOUTS : 1, wish, &known[kind].plain,
+              &known[kind].traced) == 0)
+        tell(&known[kind].plain, &known[kind].traced, wish->events & SD_CALLS_C,
+             &known[kind].costs);
+    sd_tracing_go_on(paused);
+}
+
 int sd_calls_calibrate(const struct sd_calls_wish *wish, struct sd_call_costs *out)
 {
     unsigned kind = (wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u);
-    struct sd_tracing_paused paused;
-    int n;
 
     memset(out, 0, sizeof *out);
     if (wish->timer || sd_ticks_kind() != SD_CLOCK_TSC)
         return 0;
     /* Another session would count our loops among its calls. */
-    if (sd_calls_wanted() == 0 && known[kind].n_sessions <= LATER_SESSIONS) {
-        n = known[kind].n_sessions++ ? 1 : FIRST_BOUTS;
-        paused = sd_tracing_pause();
-        bouts(n, wish, &known[kind].best);
-        sd_tracing_go_on(paused);
-    }
-    *out = known[kind].best.costs;
+    if (sd_calls_wanted() == 0 && known[kind].n_sessions <= LATER_SESSIONS)
+        calibrate(kind, wish);
+    *out = known[kind].costs;
     return PyErr_Occurred() ? -1 : 0;
 }

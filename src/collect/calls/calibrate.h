@@ -7,8 +7,8 @@
  * times what following a call takes, and its callers with it.  Reports take that off
  * again, and so have to know it.  It depends on the machine, the interpreter and the
  * front, so it is measured in each process: small loops of calls are run with and
- * without tracing, within a moment of each other.  Of several such bouts the quickest
- * counts, in which nothing else had the processor: too much is then never taken off.
+ * without tracing, in turn, and the shortest of each count, in which nothing else had
+ * the processor: too much is then never taken off.
  *
  * Part of the cost falls between the two readings of the clock (inside: into the time
  * of the function itself), the rest into that of its caller (outside).  The sum is
@@ -16,7 +16,7 @@
  * tracing half is counted as the function's own, half as its caller's.
  *
  * It takes 2 ms or so at the first session that hears such events, and 0.3 ms at each
- * of the next 20, which may find a better moment. */
+ * of the next 100, which may find a better moment. */
 #include "collect/calls/sessions.h"
 
 /* Costs of what a session with this wish hears; 0 where they cannot be known (a user's
