@@ -15,6 +15,7 @@ static const struct sd_option own[] = {
     { "color", SD_CHOICE, "auto", "colours", 0, "auto|on|off" },
     { "callers", SD_OPTIONAL, NULL, "who called", 'c', "RE" },
     { "no-wait", SD_FLAG, NULL, "a name that begins like a negation", 0, NULL },
+    { "sort", SD_WORDS, NULL, "by what", 's', "WORD" },
     { 0 },
 };
 
@@ -39,6 +40,7 @@ enum value_at {
     COLOR,
     CALLERS,
     NO_WAIT,
+    SORT,
     EVERY,
     LIMIT,
     PSS,
@@ -97,6 +99,19 @@ TEST(without_options_the_fallbacks_stand)
     CHECK(got.values[EVERY].number == 10000000 && text_is(EVERY, "10ms"));
     CHECK(got.values[PSS].number == 1 && !got.values[PSS].is_given);
     CHECK(got.values[STRICT_EVERY].number == 10000000);
+}
+
+TEST(what_is_said_again_adds_up_and_knows_its_place)
+{
+    const struct sd_option_value *sort = &got.values[SORT];
+
+    CHECK(parse("", SD_PARSE_MIXED) == 0 && !sort->is_given && !sort->words[0]);
+    CHECK(parse("-s a -n 3 --sort=b x -sc", SD_PARSE_MIXED) == 0);
+    CHECK(strcmp(sort->words[0], "a") == 0 && strcmp(sort->words[1], "b") == 0);
+    CHECK(strcmp(sort->words[2], "c") == 0 && !sort->words[3] && text_is(SORT, "c"));
+    CHECK(got.values[NUMBER].place > 0 && sort->place > got.values[NUMBER].place);
+    CHECK(
+        refuses("-s1 -s2 -s3 -s4 -s5 -s6 -s7 -s8 -s9", "-s is said more than 8 times"));
 }
 
 TEST(an_argument_follows_or_is_attached)

@@ -11,9 +11,12 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/export.h"
+#include "cli/path.h"
 #include "cli/pattern.h"
 #include "formats/pstats.h"
 #include "report/pstats_text.h"
+#include "report/report.h"
 
 /* --- Files */
 
@@ -33,16 +36,23 @@ bool sd_call_file_is(const char *path)
     return n > 0 && sd_pstats_is(head, (size_t)n);
 }
 
-/* One more; an empty file says nothing of who ran, so it is a mistake. */
+/* An empty file says nothing of who ran, so it is a mistake. */
+static int load_file(const char *file, struct sd_call_stats *into)
+{
+    int rc = sd_pstats_load(path_of(file), into);
+
+    if (rc == 0 && into->n_listed == 0)
+        rc = sd_fail(SD_EFORMAT, "%s is a pstats file without any call in it", file);
+    return rc;
+}
+
 static int add_file(const char *file, struct sd_call_stats *into)
 {
     struct sd_call_stats one;
     int rc;
 
     sd_call_stats_init(&one);
-    rc = sd_pstats_load(path_of(file), &one);
-    if (rc == 0 && one.n_listed == 0)
-        rc = sd_fail(SD_EFORMAT, "%s is a pstats file without any call in it", file);
+    rc = load_file(file, &one);
     if (rc == 0)
         rc = sd_call_stats_add(into, &one);
     sd_call_stats_release(&one);
@@ -53,7 +63,7 @@ static int add_file(const char *file, struct sd_call_stats *into)
  * functions depend on it. */
 int sd_call_files_load(char *const *files, size_t n, struct sd_call_stats *into)
 {
-    int rc = n > 0 ? add_file(files[0], into) : 0;
+    int rc = n > 0 ? load_file(files[0], into) : 0;
 
     for (size_t i = n; i > 1 && rc == 0; i--)
         rc = add_file(files[i - 1], into);
@@ -412,5 +422,64 @@ int sd_call_tables(struct sd_call_stats *s, const struct sd_call_wish *wish,
         rc = wish->form == SD_CALL_TEXT ? put_text(out, s, &view, wish)
                                         : put_data(out, s, &view, wish);
     release(&t);
+    return rc;
+}
+
+/* --- From file to file */
+
+enum kind { KIND_PSTATS, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_NONE };
+
+static enum kind kind_of(const char *to, const char *format)
+{
+    static const struct {
+        const char *suffix, *word;
+        enum kind kind;
+    } kinds[] = { { ".pstats", "pstats", KIND_PSTATS },
+                  { ".prof", "pstats", KIND_PSTATS },
+                  { ".csv", "csv", KIND_CSV },
+                  { ".json", "json", KIND_JSON },
+                  { ".txt", "txt", KIND_TEXT } };
+    const struct sd_output *other = format ? NULL : sd_output_for(to);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (format ? strcmp(format, kinds[i].word) == 0
+                   : sd_path_has_suffix(to, kinds[i].suffix) &&
+                         (!other || strlen(other->suffix) <= strlen(kinds[i].suffix)))
+            return kinds[i].kind;
+    return KIND_NONE;
+}
+
+static int put_kind(struct sd_call_stats *s, enum kind kind, struct sd_out *out)
+{
+    struct sd_call_wish wish = { .form = kind == KIND_CSV    ? SD_CALL_CSV
+                                         : kind == KIND_JSON ? SD_CALL_JSON
+                                                             : SD_CALL_TEXT };
+
+    if (kind == KIND_PSTATS)
+        return sd_call_stats_write_pstats(s, out);
+    return sd_call_tables(s, &wish, out);
+}
+
+int sd_call_file_convert(char *file, const char *to, const char *format,
+                         enum sd_create_flags create)
+{
+    enum kind kind = kind_of(to, format);
+    struct sd_export_file out;
+    struct sd_call_stats s;
+    int rc = 0;
+
+    if (kind == KIND_NONE)
+        rc = sd_fail(SD_EUSAGE,
+                     "%s is a pstats file and has no stacks, which %s needs; it can "
+                     "become .pstats, .prof, .csv, .json or .txt",
+                     file, format ? format : to);
+    sd_call_stats_init(&s);
+    if (rc == 0)
+        rc = load_file(file, &s);
+    if (rc == 0)
+        rc = sd_export_open(&out, to, create);
+    if (rc == 0)
+        rc = sd_export_close(&out, put_kind(&s, kind, &out.out));
+    sd_call_stats_release(&s);
     return rc;
 }

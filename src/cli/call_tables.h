@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/file.h"
 #include "base/out.h"
 #include "profile/call_stats.h"
 
@@ -38,4 +39,8 @@ int sd_call_tables(struct sd_call_stats *s, const struct sd_call_wish *wish,
 bool sd_call_file_is(const char *path);
 /* All these pstats files, added up as pstats.Stats(a, b, c) does. */
 int sd_call_files_load(char *const *files, size_t n, struct sd_call_stats *into);
+/* Writes a pstats file as another: .pstats or .prof, .csv, .json, .txt; `format` is the
+ * word for it, or NULL to go by the suffix.  SD_EUSAGE for what needs more. */
+int sd_call_file_convert(char *file, const char *to, const char *format,
+                         enum sd_create_flags create);
 #endif

@@ -720,6 +720,11 @@ const struct sd_verb sd_verb_report = {
         "missing is said on stderr.\n\n"
         "self% is the share of samples taken in a function itself, cum% that in it "
         "or in what it called.\n\n"
+        "A pstats file, of cProfile or any other profiler and under any name, is "
+        "printed as pstats prints it, without Python: -s with pstats' words or "
+        "numbers, "
+        "-n and --match as its restrictions, in the order typed, --callers and "
+        "--callees for its other tables. Several files add up.\n\n"
         "Times of --from and --to count from the start of the capture: 2s, "
         "500ms, 1.5m; a bare number is seconds.",
     .examples = "sonde report train.sonde\n"
@@ -728,7 +733,8 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --callers=forward    # who calls it\n"
                 "sonde report train.sonde --flame -o flame.svg\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
-                "sonde report train.sonde --json | jq .functions\n",
+                "sonde report train.sonde --json | jq .functions\n"
+                "sonde report old.pstats -s cumulative -n 10 --callers=forward\n",
     .options = options,
     .run = run,
 };

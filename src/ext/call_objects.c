@@ -211,6 +211,19 @@ PyObject *sd_call_callees(const struct sd_call_stats *s)
 
 /* --- From Python */
 
+/* profile.py takes the code it runs for a name, which pstats shows as str() does. */
+static const char *read_name(PyObject *name, PyObject **owner, size_t *n)
+{
+    PyObject *text = PyCode_Check(name) ? PyObject_Str(name) : Py_NewRef(name);
+    const char *p = text ? sd_call_text(text, owner, n) : NULL;
+
+    if (p && !*owner)
+        *owner = text; /* which keeps the bytes */
+    else
+        Py_XDECREF(text);
+    return p;
+}
+
 int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id)
 {
     PyObject *owners[2] = { NULL, NULL };
@@ -229,7 +242,7 @@ int sd_call_key_read(struct sd_call_stats *s, PyObject *key, sd_function_id *id)
         return -1;
     file = sd_call_text(PyTuple_GET_ITEM(key, 0), &owners[0], &n_file);
     if (file)
-        name = sd_call_text(PyTuple_GET_ITEM(key, 2), &owners[1], &n_name);
+        name = read_name(PyTuple_GET_ITEM(key, 2), &owners[1], &n_name);
     if (name) {
         rc = sd_call_stats_function(s, file, n_file, line, name, n_name, id);
         if (rc < 0)

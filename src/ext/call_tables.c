@@ -150,6 +150,22 @@ static int load(struct sd_call_stats *s, PyObject *name, const char *path)
     return rc;
 }
 
+/* What was loaded goes into what is there; into nothing it goes as it is. */
+static int take(struct sd_call_tables *t, struct sd_call_stats *take_loaded)
+{
+    int rc = 0;
+
+    forget_order(t);
+    if (t->stats.n_functions == 0 && t->stats.n_origins == 0) {
+        sd_call_stats_release(&t->stats);
+        sd_call_stats_move(&t->stats, take_loaded);
+    } else {
+        rc = sd_call_stats_add(&t->stats, take_loaded);
+    }
+    sd_call_stats_release(take_loaded);
+    return rc;
+}
+
 static PyObject *tables_load(PyObject *self, PyObject *name)
 {
     struct sd_call_stats loaded;
@@ -166,9 +182,9 @@ static PyObject *tables_load(PyObject *self, PyObject *name)
     sd_call_stats_init(&loaded);
     rc = load(&loaded, name, PyBytes_AS_STRING(path));
     if (rc == 0)
-        rc = sd_call_stats_add(&tables_of(self)->stats, &loaded);
-    forget_order(tables_of(self));
-    sd_call_stats_release(&loaded);
+        rc = take(tables_of(self), &loaded);
+    else
+        sd_call_stats_release(&loaded);
     Py_DECREF(path);
     return done(rc);
 }
@@ -186,9 +202,9 @@ static PyObject *tables_load_dict(PyObject *self, PyObject *dict)
     sd_call_stats_init(&loaded);
     rc = sd_call_dict_read(&loaded, dict);
     if (rc == 0)
-        rc = sd_call_stats_add(&tables_of(self)->stats, &loaded);
-    forget_order(tables_of(self));
-    sd_call_stats_release(&loaded);
+        rc = take(tables_of(self), &loaded);
+    else
+        sd_call_stats_release(&loaded);
     return done(rc);
 }
 
@@ -553,6 +569,7 @@ static PyObject *tables_print_list(PyObject *self, PyObject *args)
     rc = read_limits(&limits, given);
     if (rc == 0) {
         view = view_of(t, &limits);
+        view.table = SD_PSTATS_CALLERS; /* has a width */
         t->is_busy = true;
         rc = sd_pstats_choose(&t->stats, &view, &choice);
         t->is_busy = false;

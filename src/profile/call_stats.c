@@ -132,11 +132,51 @@ int sd_call_stats_count(struct sd_call_stats *s, sd_function_id id,
     return rc < 0 ? rc : add_numbers(&s->functions[id.at].n, n);
 }
 
-static int add_edge(struct sd_call_stats *s, uint64_t key,
-                    const struct sd_call_edge *edge, struct sd_call_function *callee)
+/* Most functions have a few callers, which are found faster by looking at each. */
+#ifdef SD_TINY
+enum { FEW_CALLERS = 1 };
+#else
+enum { FEW_CALLERS = 12 };
+#endif
+
+static uint64_t edge_key(sd_function_id callee, sd_function_id caller)
 {
+    return (uint64_t)callee.at << 32 | caller.at;
+}
+
+/* All edges of a function that has more than a few from now on. */
+static int index_edges(struct sd_call_stats *s, sd_function_id callee)
+{
+    uint32_t e = s->functions[callee.at].first_caller;
+    int rc = 0;
+
+    for (; e != SD_NO_EDGE && rc == 0; e = s->edges[e].next)
+        rc = sd_table_put(&s->by_edge, edge_key(callee, s->edges[e].caller), e);
+    return rc;
+}
+
+static uint32_t find_edge(const struct sd_call_stats *s, sd_function_id callee,
+                          sd_function_id caller)
+{
+    const struct sd_call_function *f = &s->functions[callee.at];
+    uint32_t e = f->first_caller;
+    uint64_t at;
+
+    if (f->n_callers > FEW_CALLERS)
+        return sd_table_get(&s->by_edge, edge_key(callee, caller), &at) ? (uint32_t)at
+                                                                        : SD_NO_EDGE;
+    while (e != SD_NO_EDGE && s->edges[e].caller.at != caller.at)
+        e = s->edges[e].next;
+    return e;
+}
+
+static int add_edge(struct sd_call_stats *s, sd_function_id id,
+                    const struct sd_call_edge *edge)
+{
+    struct sd_call_function *callee = &s->functions[id.at];
+    uint32_t at = (uint32_t)s->n_edges;
     struct sd_call_edge *grown;
-    int rc;
+    int rc = 0;
 
     if (s->n_edges >= SD_NO_EDGE)
         return sd_fail(SD_EFULL, "more callers than 32-bit numbers can count");
@@ -144,25 +184,30 @@ static int add_edge(struct sd_call_stats *s, uint64_t key,
     if (!grown)
         return sd_no_memory();
     s->edges = grown;
-    rc = sd_table_put(&s->by_edge, key, s->n_edges);
+    if (callee->n_callers == FEW_CALLERS)
+        rc = index_edges(s, id);
+    if (rc == 0 && callee->n_callers >= FEW_CALLERS)
+        rc = sd_table_put(&s->by_edge, edge_key(id, edge->caller), at);
     if (rc < 0)
         return rc;
-    grown[s->n_edges] = *edge;
+    grown[at] = *edge;
     if (callee->last_caller == SD_NO_EDGE)
-        callee->first_caller = (uint32_t)s->n_edges;
+        callee->first_caller = at;
     else
-        grown[callee->last_caller].next = (uint32_t)s->n_edges;
-    callee->last_caller = (uint32_t)s->n_edges++;
+        grown[callee->last_caller].next = at;
+    callee->last_caller = at;
+    callee->n_callers++;
+    s->n_edges++;
     return 0;
 }
 
 static int count_edge(struct sd_call_stats *s, sd_function_id callee,
                       const struct sd_call_edge *edge)
 {
-    uint64_t key = (uint64_t)callee.at << 32 | edge->caller.at, at;
+    uint32_t at = find_edge(s, callee, edge->caller);
 
-    if (!sd_table_get(&s->by_edge, key, &at))
-        return add_edge(s, key, edge, &s->functions[callee.at]);
+    if (at == SD_NO_EDGE)
+        return add_edge(s, callee, edge);
     if (s->edges[at].is_plain != edge->is_plain)
         return sd_fail(SD_EUSAGE,
                        "files of profile and of cProfile cannot be added up: one knows "
@@ -250,7 +295,9 @@ struct transfer {
     struct sd_call_stats *into;
     const struct sd_call_stats *from;
     bool strips_dirs;
+    sd_function_id *known; /* owned; by function of `from`: what it is there, or none */
 };
+static const sd_function_id none = { UINT32_MAX };
 
 static size_t folder_length(const struct sd_interned *file)
 {
@@ -263,9 +310,13 @@ static int transfer_key(const struct transfer *t, sd_function_id id, sd_function
 {
     const struct sd_call_function *f = sd_call_stats_at(t->from, id);
     size_t skip = t->strips_dirs ? folder_length(&f->file) : 0;
+    int rc = 0;
 
-    return sd_call_stats_function(t->into, f->file.p + skip, f->file.n - skip, f->line,
-                                  f->name.p, f->name.n, to);
+    if (t->known[id.at].at == none.at)
+        rc = sd_call_stats_function(t->into, f->file.p + skip, f->file.n - skip,
+                                    f->line, f->name.p, f->name.n, &t->known[id.at]);
+    *to = t->known[id.at];
+    return rc;
 }
 
 static int transfer_edge(const struct transfer *t, const struct sd_call_edge *e,
@@ -295,23 +346,30 @@ static int transfer_function(const struct transfer *t, sd_function_id id)
     return rc;
 }
 
-static int transfer_all(const struct transfer *t)
+static int transfer_all(struct transfer *t)
 {
     size_t n_listed = t->from->n_listed, n_origins = t->from->n_origins;
+    size_t n_functions = t->from->n_functions;
     int rc = 0;
 
+    t->known = sd_alloc((n_functions + 1) * sizeof *t->known);
+    if (!t->known)
+        return sd_no_memory();
+    for (size_t i = 0; i < n_functions; i++)
+        t->known[i] = none;
     for (size_t i = 0; i < n_origins && rc == 0; i++)
         rc = sd_call_stats_add_origin(t->into, t->from->origins[i].p,
                                       t->from->origins[i].n);
     for (size_t i = 0; i < n_listed && rc == 0; i++)
         rc = transfer_function(t, t->from->listed[i]);
+    sd_free(t->known);
     return rc;
 }
 
 int sd_call_stats_add(struct sd_call_stats *into, const struct sd_call_stats *from)
 {
     struct sd_call_numbers sum = from->sum;
-    int rc = transfer_all(&(struct transfer){ into, from, false });
+    int rc = transfer_all(&(struct transfer){ .into = into, .from = from });
 
     return rc < 0 ? rc : add_numbers(&into->sum, &sum);
 }
@@ -322,7 +380,8 @@ int sd_call_stats_strip_dirs(struct sd_call_stats *s)
     int rc;
 
     sd_call_stats_init(&stripped);
-    rc = transfer_all(&(struct transfer){ &stripped, s, true });
+    rc = transfer_all(
+        &(struct transfer){ .into = &stripped, .from = s, .strips_dirs = true });
     if (rc < 0) {
         sd_call_stats_release(&stripped);
         return rc;

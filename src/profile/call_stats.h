@@ -56,6 +56,7 @@ struct sd_call_function {
     bool is_top;    /* old files say so of what the profiler itself called */
     struct sd_call_numbers n;
     uint32_t first_caller, last_caller; /* in `edges`, in order; or SD_NO_EDGE */
+    uint32_t n_callers;
 };
 
 struct sd_call_stats {
@@ -69,7 +70,8 @@ struct sd_call_stats {
     size_t n_edges, edges_cap;
     struct sd_interned *origins; /* owned; the lines that say where it came from */
     size_t n_origins, origins_cap;
-    struct sd_table by_key, by_edge;
+    struct sd_table by_key;
+    struct sd_table by_edge;    /* of functions with many callers */
     struct sd_call_numbers sum; /* of all functions; no total */
 };
 

@@ -20,14 +20,22 @@ static size_t count_characters(const struct sd_interned *s)
     return n;
 }
 
+static size_t count_digits(int64_t v)
+{
+    size_t n = v < 0 ? 2 : 1;
+
+    while (v /= 10)
+        n++;
+    return n;
+}
+
 static size_t label_width(const struct sd_call_function *f)
 {
     size_t name = count_characters(&f->name);
 
     if (sd_call_function_is_builtin(f)) /* <...> becomes {...}; "<>", too, stays two */
         return name;
-    return count_characters(&f->file) + name +
-           (size_t)snprintf(NULL, 0, ":%lld()", (long long)f->line);
+    return count_characters(&f->file) + count_digits(f->line) + name + strlen(":()");
 }
 
 static size_t widest(const struct sd_call_stats *s, const sd_function_id *ids, size_t n)
@@ -135,7 +143,7 @@ int sd_pstats_choose(const struct sd_call_stats *s, const struct sd_pstats_view 
         rc = restrict_to(s, &view->limits[i], out);
     if (rc == 0 && out->about.bad)
         rc = sd_no_memory();
-    if (rc == 0 && out->n > 0)
+    if (rc == 0 && out->n > 0 && view->table != SD_PSTATS_STATS)
         out->width =
             (view->widest && out->n >= s->n_listed ? view->widest
                                                    : widest(s, out->ids, out->n)) +

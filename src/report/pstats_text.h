@@ -74,7 +74,7 @@ struct sd_pstats_view {
 struct sd_pstats_choice { /* all zero is a fresh one */
     sd_function_id *ids;  /* owned */
     size_t n;
-    size_t width;        /* of the column of names */
+    size_t width; /* of the column of names; of the STATS, which end with them, 0 */
     struct sd_buf about; /* how they are ordered and what was left out */
 };
 int sd_pstats_choose(const struct sd_call_stats *s, const struct sd_pstats_view *view,
