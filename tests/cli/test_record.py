@@ -58,11 +58,11 @@ def samples_of(err):
     return int(found.group(1).replace(",", ""))
 
 
-def self_samples(path):
-    """Samples in the two functions up to now; 0 while there is nothing to be read yet."""
+def self_samples(path, names=("heavy", "light")):
+    """Samples in the functions up to now; 0 while there is nothing to be read yet."""
     report = sonde("report", path, "--json")
     rows = json.loads(report.out).get("functions", []) if report.status == 0 else []
-    return sum(row["self_samples"] for row in rows if row["function"] in ("heavy", "light"))
+    return sum(row["self_samples"] for row in rows if row["function"] in names)
 
 
 def functions(path):
@@ -86,7 +86,7 @@ def test_until_control_c(folder):
     with Server(folder) as server:
         p = subprocess.Popen([SONDE, "record", "-o", "p.txt", "-f", "raw", "--pid", hex(server.pid)], cwd=folder,
                              stderr=subprocess.PIPE, env=clean_env())
-        wait_for(lambda: self_samples(os.path.join(folder, "p.txt.sonde")) > 3, "some samples")
+        wait_for(lambda: self_samples(os.path.join(folder, "p.txt.sonde"), ("heavy",)) > 3, "some samples")
         p.send_signal(signal.SIGINT)
         err = p.communicate(timeout=30)[1].decode()
         equal(p.returncode, 0, "status (%s)" % err)
@@ -189,14 +189,14 @@ def test_processes_have_their_names_and_commands(folder):
     write(folder, "server.py", SERVER)
 
     def record(name, *options):
-        result = sonde("record", "-s", "-o", name, *options, "--", "sh", "-c", '"$0" server.py 0.4; true', PYTHON, cwd=folder)
+        result = sonde("record", "-s", "-o", name, *options, "--", "sh", "-c", '"$0" server.py 0.8; true', PYTHON, cwd=folder)
         equal(result.status, 0, "status (%s)" % result.err)
         with open(os.path.join(folder, name)) as f:
             return f.read()
 
     roots = {line.split(";")[0] for line in record("x.txt", "-f", "raw", "--capture", "x.sonde").splitlines()}
-    assert any(re.fullmatch(r'process \d+:"%s server.py 0.4"' % re.escape(PYTHON), root) for root in roots), roots
-    contains(record("x.svg"), "server.py 0.4&quot;")
+    assert any(re.fullmatch(r'process \d+:"%s server.py 0.8"' % re.escape(PYTHON), root) for root in roots), roots
+    contains(record("x.svg"), "server.py 0.8&quot;")
     tracks = json.loads(sonde("convert", "x.sonde", "-", "-f", "json", cwd=folder).out)["tracks"]
     names = {t["name"] for t in tracks if t["kind"] == "process"}
     assert "sh" in names and "sonde" not in names, names
