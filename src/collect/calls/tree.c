@@ -29,11 +29,6 @@ enum { DEFAULT_NODES = 1000000, OTHER_KEY = 3 };
 /* Ticks between two CLOCK records of a growing table: about a second. */
 #define PAIR_EVERY (UINT64_C(1) << 31)
 
-static inline bool is_base(const struct sd_call_entry *e)
-{
-    return (e->frame & SD_FRAME_TAGS) == SD_FRAME_BASE;
-}
-
 /* An entry that has both tags is booked on a cell that runs already. */
 static inline bool is_folded(const struct sd_call_entry *e)
 {
