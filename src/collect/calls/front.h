@@ -94,16 +94,22 @@ static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t fra
     e->start = sd_tsc();
 }
 
-/* hot: it returned, raised or, being a generator, yielded. */
-static inline void sd_calls_leave(uintptr_t frame)
+/* hot: it returned, raised or, being a generator, yielded, when the clock was `now`:
+ * whoever reads it first has its own work outside of the call, and the processor goes
+ * on meanwhile. */
+static inline void sd_calls_leave_at(uintptr_t frame, uint64_t now)
 {
-    uint64_t now = sd_tsc();
     struct sd_call_tree *t = sd_calls_only;
 
     if (__builtin_expect(t != NULL, 1))
         sd_call_tree_leave(t, frame, now);
     else
         sd_calls_leave_others(frame);
+}
+
+static inline void sd_calls_leave(uintptr_t frame)
+{
+    sd_calls_leave_at(frame, sd_tsc());
 }
 
 /* The key of a C function: its PyMethodDef. */
@@ -127,11 +133,16 @@ static inline void sd_calls_enter_c(const void *method_def, const void *callable
 }
 
 /* hot: the C function returned to `frame`. */
-static inline void sd_calls_leave_c(uintptr_t frame)
+static inline void sd_calls_leave_c_at(uintptr_t frame, uint64_t now)
 {
     struct sd_call_tree *t = sd_calls_only;
 
     if (!t || t->sees_c)
-        sd_calls_leave(frame | SD_FRAME_C);
+        sd_calls_leave_at(frame | SD_FRAME_C, now);
+}
+
+static inline void sd_calls_leave_c(uintptr_t frame)
+{
+    sd_calls_leave_c_at(frame, sd_tsc());
 }
 #endif

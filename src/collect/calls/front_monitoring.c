@@ -51,55 +51,77 @@ static struct {
 
 static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code; }
 
-/* hot: the caller's frame.  Mostly it is the one before, and the tree says so. */
-static inline uintptr_t below(const sd_frame *f)
-{
-    const struct sd_call_tree *t = sd_calls_only;
-    uintptr_t previous = (uintptr_t)sd_frame_previous(f);
+/* What is not the usual case has a function of its own, so that the usual one needs no
+ * more registers than the call that finds the frame leaves to it. */
+#define RARE __attribute__((noinline, cold)) static PyObject *
 
-    if (__builtin_expect(t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == previous,
-                         1))
-        return previous;
-    return (uintptr_t)sd_frame_below(f);
+RARE start_slowly(sd_frame *f, PyObject *code)
+{
+    sd_calls_enter(key_of(code), code, (uintptr_t)f, (uintptr_t)sd_frame_below(f));
+    return Py_None;
 }
 
-/* hot: every call of a Python function. */
+/* hot: every call of a Python function.  Mostly the frame before is the caller's. */
 static PyObject *on_start(ARGS)
 {
     sd_frame *f = sd_frame_now();
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e = NULL;
 
     UNUSED;
-    sd_calls_enter(key_of(args[0]), args[0], (uintptr_t)f, below(f));
+    if (__builtin_expect(t != NULL, 1))
+        e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
+                             (uintptr_t)sd_frame_previous(f));
+    if (__builtin_expect(e == NULL, 0))
+        return start_slowly(f, args[0]);
+    e->start = sd_tsc();
     return Py_None; /* immortal where there is monitoring */
+}
+
+RARE resume_slowly(sd_frame *f, PyObject *code)
+{
+    sd_calls_resume(key_of(code), code, (uintptr_t)f, (uintptr_t)sd_frame_below(f));
+    return Py_None;
 }
 
 static PyObject *on_resume(ARGS)
 {
     sd_frame *f = sd_frame_now();
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e = NULL;
 
     UNUSED;
-    sd_calls_resume(key_of(args[0]), args[0], (uintptr_t)f, below(f));
+    if (__builtin_expect(t && t->waiting.n == 0, 1))
+        e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
+                             (uintptr_t)sd_frame_previous(f));
+    if (__builtin_expect(e == NULL, 0))
+        return resume_slowly(f, args[0]);
+    e->cell->resumes++;
+    e->start = sd_tsc();
     return Py_None;
 }
 
 /* hot: every return of a Python function. */
 static PyObject *on_leave(ARGS)
 {
+    uint64_t now = sd_tsc();
+
     UNUSED;
     (void)args;
-    sd_calls_leave((uintptr_t)sd_frame_now());
+    sd_calls_leave_at((uintptr_t)sd_frame_now(), now);
     return Py_None;
 }
 
 static PyObject *on_yield(ARGS)
 {
     const PyCodeObject *code = (PyCodeObject *)args[0];
+    uint64_t now = sd_tsc();
 
     UNUSED;
     if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE))
         sd_calls_suspend((uintptr_t)sd_frame_now());
     else
-        sd_calls_leave((uintptr_t)sd_frame_now());
+        sd_calls_leave_at((uintptr_t)sd_frame_now(), now);
     return Py_None;
 }
 
@@ -115,21 +137,40 @@ static inline const PyMethodDef *c_function(PyObject *called, PyObject *first)
     return NULL;
 }
 
+RARE c_call_slowly(sd_frame *f, const PyMethodDef *def, PyObject *called)
+{
+    sd_calls_enter_c(def, called, (uintptr_t)f);
+    return Py_None;
+}
+
+/* hot: every call in the program's code, whatever it calls. */
 static PyObject *on_c_call(ARGS)
 {
     const PyMethodDef *def = c_function(args[2], args[3]);
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e = NULL;
+    sd_frame *f;
 
     UNUSED;
-    if (def)
-        sd_calls_enter_c(def, args[2], (uintptr_t)sd_frame_now());
+    if (!def)
+        return Py_None;
+    f = sd_frame_now();
+    if (__builtin_expect(t && t->sees_c && t->top->frame == (uintptr_t)f, 1))
+        e = sd_call_tree_try(t, sd_calls_c_key(def), (uintptr_t)f | SD_FRAME_C,
+                             (uintptr_t)f);
+    if (__builtin_expect(e == NULL, 0))
+        return c_call_slowly(f, def, args[2]);
+    e->start = sd_tsc();
     return Py_None;
 }
 
 static PyObject *on_c_end(ARGS)
 {
+    uint64_t now = sd_tsc();
+
     UNUSED;
     if (c_function(args[2], args[3]))
-        sd_calls_leave_c((uintptr_t)sd_frame_now());
+        sd_calls_leave_c_at((uintptr_t)sd_frame_now(), now);
     return Py_None;
 }
 
