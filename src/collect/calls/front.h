@@ -36,8 +36,8 @@ enum sd_calls_events {
  * with a sentence (SD_ELACKS, SD_ENOMEM); leaves no exception. */
 int sd_calls_listen(unsigned events);
 
-/* The tree of this thread when there is just one and it needs no more than the
- * time-stamp counter; else NULL, and the functions below that are not inline see. */
+/* The tree of this thread when there is just one and its clock is the time-stamp
+ * counter; else NULL, and the functions below that are not inline see. */
 extern _Thread_local
     __attribute__((tls_model("initial-exec"))) struct sd_call_tree *sd_calls_only;
 
@@ -70,8 +70,11 @@ static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t fram
         return;
     }
     e = sd_call_tree_enter(t, key, what, frame, below);
-    if (__builtin_expect(e != NULL, 1))
-        e->start = sd_tsc();
+    if (__builtin_expect(e == NULL, 0))
+        return;
+    e->start = sd_tsc();
+    if (__builtin_expect(t->cpu != NULL, 0))
+        sd_call_tree_start_cpu(t, e);
 }
 
 /* hot: a generator or coroutine goes on. */
@@ -92,6 +95,8 @@ static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t fra
     if (__builtin_expect(t->waiting.n != 0, 0))
         sd_call_tree_resumed(t, e, sd_tsc());
     e->start = sd_tsc();
+    if (__builtin_expect(t->cpu != NULL, 0))
+        sd_call_tree_start_cpu(t, e);
 }
 
 /* hot: it returned, raised or, being a generator, yielded, when the clock was `now`:

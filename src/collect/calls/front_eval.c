@@ -246,9 +246,10 @@ leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position, int rais
     return result;
 }
 
-/* hot: every step of a generator, when nothing else is unusual. */
+/* hot: every step of a generator, and every call when CPU time is asked for; nothing
+ * else is unusual. */
 __attribute__((noinline)) static PyObject *
-hook_generator(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
     uintptr_t position = sd_live_position(f);
     struct sd_call_entry *e;
@@ -262,8 +263,10 @@ hook_generator(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_t
                          sd_live_below(ts));
     if (__builtin_expect(!e, 0))
         return hook_with_care(ts, f, raises);
-    e->cell->resumes += !sd_live_begins(f);
+    e->cell->resumes += sd_live_is_generators(f) && !sd_live_begins(f);
     e->start = sd_tsc();
+    if (t->cpu)
+        sd_call_tree_start_cpu(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, position, raises);
@@ -285,8 +288,8 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
     if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
-    if (__builtin_expect(!sd_live_is_plain(f), 0))
-        return hook_generator(ts, f, raises, t);
+    if (__builtin_expect(!sd_live_is_plain(f) || t->cpu, 0))
+        return hook_step(ts, f, raises, t);
     e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
                          sd_live_below(ts));
     if (__builtin_expect(!e, 0))

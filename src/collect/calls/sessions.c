@@ -231,7 +231,7 @@ static bool add_tree(struct thread *th, struct sd_call_tree *t)
 
 static bool is_plain(const struct sd_call_tree *t)
 {
-    return !t->waits && t->clock == SD_CLOCK_TSC && !t->timer && !t->cpu;
+    return !t->waits && t->clock == SD_CLOCK_TSC && !t->timer;
 }
 
 /* Sessions came or went: finds this thread's trees anew.  A clock of the user's is

@@ -50,23 +50,27 @@ bool sd_thread_cpu_is_cheap(struct sd_thread_cpu *c);
 
 uint64_t sd_thread_cpu_ask(struct sd_thread_cpu *c); /* the slow part of a read */
 
-/* hot: every call and return when CPU time is asked for.  Nanoseconds.
+/* hot: every call and return when CPU time is asked for.  Nanoseconds, at the moment
+ * when the TSC, which the caller has just read, was `ticks`: one reading serves both
+ * clocks.
  *
  * The ticks are read before the word: were it the other way round, a switch between
  * the two would count as CPU time.  The processor may do the two in any order, but an
  * interrupt between them repeats what had not retired. */
-static inline uint64_t sd_thread_cpu_ns(struct sd_thread_cpu *c)
+static inline uint64_t sd_thread_cpu_at(struct sd_thread_cpu *c, uint64_t ticks)
 {
-    uint64_t ticks, since;
+    uint64_t since = ticks - c->base_ticks;
 
-    if (__builtin_expect(!c->switches, 0))
-        return sd_thread_cpu_ask(c);
-    ticks = __rdtsc();
     __asm__ volatile("" ::: "memory");
-    since = ticks - c->base_ticks;
-    if (__builtin_expect(*c->switches != c->seen || since >> SD_THREAD_CPU_RESYNC_BITS,
+    if (__builtin_expect(!c->switches, 0) ||
+        __builtin_expect(*c->switches != c->seen || since >> SD_THREAD_CPU_RESYNC_BITS,
                          0))
         return sd_thread_cpu_ask(c);
     return c->last_ns = c->base_ns + (since * c->rate >> 32);
+}
+
+static inline uint64_t sd_thread_cpu_ns(struct sd_thread_cpu *c)
+{
+    return sd_thread_cpu_at(c, __rdtsc());
 }
 #endif

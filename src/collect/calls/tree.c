@@ -431,6 +431,25 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
     close_top(t, now, cpu);
 }
 
+void sd_call_tree_start_cpu(struct sd_call_tree *t, struct sd_call_entry *e)
+{
+    e->cpu_start = sd_thread_cpu_at(t->cpu, e->start);
+}
+
+void sd_call_tree_leave_cpu(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
+{
+    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
+    struct sd_call_entry *top = t->top;
+
+    if (top->frame != frame) {
+        sd_call_tree_leave_slowly(t, frame, now, cpu);
+        return;
+    }
+    top->cell->ticks += now - top->start;
+    top->cell->cpu_ns += cpu - top->cpu_start;
+    t->top = top - 1;
+}
+
 void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame)
 {
     if (t->top->frame != frame)

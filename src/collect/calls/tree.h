@@ -101,6 +101,9 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
                                                 uintptr_t below);
 void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
                                uint64_t cpu);
+/* For the thread's CPU time, too: after `start` was read, and instead of leave. */
+void sd_call_tree_start_cpu(struct sd_call_tree *t, struct sd_call_entry *e);
+void sd_call_tree_leave_cpu(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
 
 /* hot: a call begins in `frame`, which was called from `below` (0: from none).  The
  * entry is on the stack and counted; the caller reads the clock last, into `start`.
@@ -150,8 +153,8 @@ static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
 {
     struct sd_call_entry *top = t->top;
 
-    if (__builtin_expect(top->frame != frame, 0)) {
-        sd_call_tree_leave_slowly(t, frame, now, 0);
+    if (__builtin_expect(top->frame != frame || t->cpu, 0)) {
+        sd_call_tree_leave_cpu(t, frame, now);
         return;
     }
     top->cell->ticks += now - top->start;

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""CPU time of calls is what the kernel says of the thread, and rest is none.
+
+What is compared is CPU time only, so that a busy machine changes nothing; tolerance 5 % and 2 ms, the
+time that the thread works outside of the functions.
+"""
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, run_tests  # noqa: E402
+
+sys.path.insert(0, PACKAGE_PATH)
+from sonde import _sonde  # noqa: E402
+
+burned = []
+
+
+def burn(seconds):
+    begin = time.thread_time()
+    while time.thread_time() < begin + seconds:
+        pass
+    burned.append(time.thread_time() - begin)
+
+
+def rest(seconds):
+    time.sleep(seconds)
+
+
+def cpu_seconds(p):
+    return {e.code.co_name: e.totaltime for e in p.getstats(cpu=True)}
+
+
+def check(found):
+    truth = sum(burned)
+    assert abs(found["burn"] - truth) < 0.05 * truth + 0.002, "burn has %.4f s, the thread's clock %.4f s" % (found["burn"], truth)
+    assert found["rest"] < 0.01, "rest has %.4f s of CPU time" % found["rest"]
+
+
+def work():
+    burn(0.05)
+    rest(0.05)
+    burn(0.05)
+
+
+def test_cpu_time_is_the_threads_own(folder):
+    del burned[:]
+    p = _sonde.Profile(builtins=False, cpu=True)
+    p.enable()
+    work()
+    p.disable()
+    check(cpu_seconds(p))
+
+
+def test_cpu_time_of_threads_that_share_a_processor(folder):
+    del burned[:]
+    p = _sonde.Profile(builtins=False, cpu=True, threads=True)
+    p.enable()
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    p.disable()
+    check(cpu_seconds(p))
+
+
+if __name__ == "__main__":
+    run_tests(globals())
