@@ -13,7 +13,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, equal, need, run_tests  # noqa: E402
+from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, SONDE, equal, need, run_tests  # noqa: E402
 
 HAS_HOOK = sys.version_info < (3, 12)          # later versions have monitoring instead
 OTHERS_CAN_HOOK = (3, 9) <= sys.version_info < (3, 12)  # 3.8 has no calls for it
@@ -181,6 +181,17 @@ def test_recursion_is_as_deep_as_without_us(folder):
     equal(got, ["7", "True"], "calls after the recursion, and some of it")
     got = child(DEEP + "p = _sonde.Profile(threads=True)\njob()\nprint(calls(p, leaf), calls(p, deep))")
     equal(got, ["7", "100001"], "calls with C functions, which need no C stack")
+
+
+@only(NEEDS_STACK)
+def test_what_was_not_traced_is_told(folder):
+    script = os.path.join(folder, "deep.py")
+    with open(script, "w") as f:
+        f.write("import sys\nsys.setrecursionlimit(10 ** 6)\ndef deep(n): return n and 1 + deep(n - 1)\nprint(deep(100000))\n")
+    done = subprocess.run([SONDE, "calls", "--python", PYTHON, "-o", os.path.join(folder, "x.sonde"), script], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=LIMIT_S, universal_newlines=True)
+    assert done.stdout.startswith("100000\n"), done.stdout[:300]
+    assert "not traced for " in done.stdout, done.stdout[-500:]
 
 
 @only(HAS_HOOK)
