@@ -56,15 +56,14 @@ static void at_exit(void)
         sd_calls_session_stop(captured.session);
 }
 
-static void tell(const char *what)
+static void note(enum sd_note_kind kind, const char *format, const char *what)
 {
     struct sd_log *l = sd_session_log();
     char text[512];
 
-    snprintf(text, sizeof text, "calls are not traced in process %d: %s", (int)getpid(),
-             what);
+    snprintf(text, sizeof text, format, (int)getpid(), what);
     if (l)
-        sd_log_note(l, SD_NOTE_WARNING, text);
+        sd_log_note(l, kind, text);
 }
 
 /* A Ctrl-C that comes just now is the program's, once it has begun. */
@@ -91,8 +90,6 @@ static int start(const struct sd_option_value *v)
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
 
-    if (rc == 0 && sd_calls_calibrate(&wish, &captured.session->costs) < 0)
-        PyErr_Clear(); /* a signal's handler: costs stay unknown */
     if (rc == 0)
         calibrate(captured.session);
     if (rc == 0)
@@ -113,8 +110,18 @@ void sd_calls_start_from_env(void)
     if (captured.session || !sd_session_has_capture() ||
         !sd_calls_options_from(secure_getenv("SONDE_WITH"), values) || !is_first())
         return;
-    if (start(values) < 0)
-        tell(sd_fail_text());
-    else
-        Py_AtExit(at_exit);
+    if (values[SD_CALLS_OPT_BOUNDED].number && !SD_HAS_MONITORING) {
+        values[SD_CALLS_OPT_BOUNDED].number = 0;
+        note(SD_NOTE_REFUSAL, "calls of process %d are not bounded: %s",
+             "that needs Python 3.12 or later, and every call is followed");
+    }
+    if (start(values) < 0) {
+        note(SD_NOTE_REFUSAL, "calls are not traced in process %d: %s", sd_fail_text());
+        return;
+    }
+    Py_AtExit(at_exit);
+    if (values[SD_CALLS_OPT_BOUNDED].number)
+        note(SD_NOTE_WARNING, "calls of process %d are bounded: %s",
+             "functions that were called often and are short are counted no further, "
+             "and their time is their callers'");
 }

@@ -395,7 +395,9 @@ static void stop_listening(void)
 {
     if (!front.interpreter)
         return;
-    if (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0)
+    /* An interpreter that ends may have forgotten sys.monitoring, and us with it. */
+    if (monitoring() &&
+        (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0))
         PyErr_Clear();
     Py_CLEAR(front.missing);
     Py_CLEAR(front.disable);
