@@ -338,6 +338,63 @@ def test_the_interface_is_whole(folder):
         equal(sorted(lacks), [], "what %s lacks" % name)
 
 
+# ---- what is wrong there
+
+
+def answer(folder, program):
+    result = run([PYTHON, write(folder, "asks.py", program)], cwd=folder)
+    equal(result.err, "", "stderr")
+    return result.out.splitlines()
+
+
+def test_functions_of_one_name_and_line_add_up(folder):
+    """The constructors of all dataclasses are <string>:2(__init__); cProfile keeps the one it comes to last."""
+    said = answer(folder, """\
+from sonde.compat import cProfile, pstats
+from dataclasses import dataclass
+@dataclass
+class A: x: int
+@dataclass
+class B: x: int
+def twice(f, g): return f(1), g(2), g(3)
+p = cProfile.Profile()
+p.enable()
+for i in range(300): A(i)
+for i in range(5): B(i)
+twice(lambda x: x, lambda y: y)
+p.disable()
+p.dump_stats("x.pstats")
+s = pstats.Stats("x.pstats").stats
+print([v[:2] for k, v in s.items() if k[2] == "__init__"], [v[:2] for k, v in s.items() if k[2] == "<lambda>"])
+print(sorted(e.callcount for e in p.getstats() if getattr(e.code, "co_name", "") in ("__init__", "<lambda>")))
+""")
+    equal(said, ["[(305, 305)] [(3, 3)]", "[1, 2, 5, 300]"], "calls, in the file and apart")
+
+
+def test_strip_dirs_loses_no_callers(folder):
+    for name, n in (("a", 4), ("b", 6)):
+        os.mkdir(os.path.join(folder, name))
+        write(folder, os.path.join(name, "same.py"), "def call(f):\n    for i in range(%d): f()\n" % n)
+    said = answer(folder, """\
+import importlib.util
+from sonde.compat import cProfile, pstats
+def load(path):
+    spec = importlib.util.spec_from_file_location("same", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+def f(): pass
+a, b = load("a/same.py"), load("b/same.py")
+p = cProfile.Profile()
+p.enable()
+a.call(f); b.call(f)
+p.disable()
+s = pstats.Stats(p).strip_dirs()
+print([[c[0] for c in v[4].values()] for k, v in s.stats.items() if k[2] == "f"])
+""")
+    equal(said, ["[[10]]"], "calls of f from call, which is in two files of one name")
+
+
 # ---- manners
 
 

@@ -29,6 +29,10 @@ package_is_found() {
     echo 'with Profiler()("work"): pass' >>x.py
     "$root/opt/sonde/bin/sonde" run -o x.sonde x.py && "$root/opt/sonde/bin/sonde" report x.sonde | grep work
 }
+compat_path_is_found() {
+    echo 'import cProfile; print(cProfile.Profile.__module__)' >whose.py
+    PYTHONPATH=$("$root/opt/sonde/bin/sonde" compat-path) "$PYTHON" -m cProfile whose.py | grep -x sonde.compat.cProfile
+}
 manual_is_there() { [ -s "$root/opt/sonde/share/man/man1/sonde.1" ] && [ -s "$root/opt/sonde/share/man/man1/sonde-run.1" ]; }
 completions_are_there() { bash -n "$root/opt/sonde/share/bash-completion/completions/sonde"; }
 
@@ -70,6 +74,7 @@ is_hardened() { # position-independent, symbols bound at start and read-only aft
 check make_install_succeeds install_it
 check installed_program_runs program_runs
 check installed_program_finds_its_package package_is_found
+check installed_compat_path_works compat_path_is_found
 check manual_is_installed manual_is_there
 check completions_are_installed completions_are_there
 check libsonde_links_through_pkg_config links_shared

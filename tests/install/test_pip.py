@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, SRC, contains, equal, run, run_tests  # noqa: E402
+from helpers import PYTHON, SRC, contains, equal, run, run_tests, write  # noqa: E402
 
 VERSION = "0.1.0"
 made = {}  # the environment it was installed in: made once, asked by every test
@@ -54,6 +54,14 @@ def test_the_installed_package_records_sections(folder):
     result = must([in_venv("sonde"), "run", "-o", "x.sonde", "x.py"], cwd=folder)
     contains(result.out, "499500")
     contains(must([in_venv("sonde"), "report", "x.sonde"], cwd=folder).out, "work")
+
+
+def test_compat_path_of_the_installed_program(folder):
+    path = must([in_venv("sonde"), "compat-path"]).out.strip()
+    program = write(folder, "whose.py", "import cProfile; print(cProfile.Profile.__module__)\n")
+    result = run([in_venv("python"), "-m", "cProfile", program], env=dict(plain_env(), PYTHONPATH=path))
+    equal(result.err, "", "stderr")
+    equal(result.out.splitlines()[0], "sonde.compat.cProfile", "whose cProfile it is")
 
 
 def test_the_extension_depends_on_libc_alone(folder):
