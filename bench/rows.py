@@ -94,4 +94,9 @@ SAMPLING = (
                {"austin3": NONE, "austin4": NONE, "pyspy": ("≤ 3 ms", {"most": 3e6}), TACHYON: NONE})
 )
 
-ROWS = SECTIONS + SAMPLING
+PSTATS = [
+    Row("report of a pstats file, 100,000 functions", "pstats_file", "sonde", "pstats", "≥ 10× cheaper", at_most=1 / 10),
+    Row("the same through compat.pstats", "pstats_file", "compat", "pstats"),
+]
+
+ROWS = SECTIONS + PSTATS + SAMPLING
