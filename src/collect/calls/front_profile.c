@@ -56,8 +56,6 @@ static inline bool is_c_function(PyObject *o)
     return __builtin_expect(Py_TYPE(o) == &PyCFunction_Type, 1) || PyCFunction_Check(o);
 }
 
-static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg);
-
 /* The thread is followed no more, and nobody could tell it so from outside. */
 static void stop_hearing(void)
 {
@@ -65,11 +63,11 @@ static void stop_hearing(void)
         sd_front_profile_off(SD_PROFILE_THREAD);
 }
 
-/* hot: every call and return. */
-static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
+/* Everything but a plain call of what was called from here before. */
+__attribute__((noinline)) static int profile_with_care(PyFrameObject *f, int what,
+                                                       PyObject *arg)
 {
-    (void)object;
-    if (__builtin_expect(!sd_calls_only, 0))
+    if (!sd_calls_only)
         stop_hearing();
     switch (what) {
     case PyTrace_CALL:
@@ -89,6 +87,39 @@ static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
             sd_calls_leave_c(sd_profiled_frame(f));
         break;
     }
+    return 0;
+}
+
+/* hot: every call and return.  As in the eval-frame hook, the usual case alone stands
+ * here. */
+static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
+{
+    struct sd_call_tree *t = sd_calls_only;
+    sd_live_frame *live = sd_profiled_live(f);
+    uintptr_t frame = (uintptr_t)live;
+    struct sd_call_entry *e = NULL;
+
+    (void)object;
+    if (__builtin_expect(!t || t->cpu || sd_live_is_generators(live), 0))
+        return profile_with_care(f, what, arg);
+    if (what == PyTrace_CALL) {
+        e = sd_call_tree_try(t, (uintptr_t)sd_live_code(live), frame,
+                             sd_profiled_below(f));
+    } else if (what == PyTrace_RETURN) {
+        sd_call_tree_leave(t, frame, sd_tsc());
+        return 0;
+    } else if (t->sees_c && Py_TYPE(arg) == &PyCFunction_Type) {
+        if (what != PyTrace_C_CALL) {
+            sd_call_tree_leave(t, frame | SD_FRAME_C, sd_tsc());
+            return 0;
+        }
+        if (t->top->frame != (frame | SD_FRAME_C))
+            e = sd_call_tree_try(t, sd_calls_c_key(((PyCFunctionObject *)arg)->m_ml),
+                                 frame | SD_FRAME_C, frame);
+    }
+    if (__builtin_expect(!e, 0))
+        return profile_with_care(f, what, arg);
+    e->start = sd_tsc();
     return 0;
 }
 
