@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/cells.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -73,6 +74,19 @@ static void read_table(struct sd_scratch *s, struct table_seen *seen)
                 seen->n_sites += record->type == SD_REC_SITE;
     }
     sd_reader_free(r);
+}
+
+static int n_tables_in(const char *folder)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    int n = 0;
+
+    CHECK(d);
+    while ((e = readdir(d)))
+        n += strstr(e->d_name, ".cells") != NULL;
+    closedir(d);
+    return n;
 }
 
 TEST(cells_never_move_and_count_in_plain_memory)
@@ -234,5 +248,28 @@ TEST(cells_are_written_at_their_end_without_shared_mapping)
     CHECK(access(s.live, F_OK) != 0);
     read_table(&s, &seen);
     CHECK(seen.n == CELLS && seen.wrong == 0 && seen.n_sites == CELLS);
+    sd_scratch_remove(&s);
+}
+
+/* One table after the other, each sealed and its file removed before the next. */
+TEST(cells_of_tables_that_come_and_go_are_all_there)
+{
+    enum { TABLES = 5, EACH = 100 };
+    struct sd_scratch s;
+    struct table_seen seen;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_capture_start(s.capture) == 0);
+    CHECK(sd_scratch_join(&s) == 0);
+    for (int i = 0; i < TABLES; i++) {
+        sd_cells_free(fill(s.writer, EACH));
+        for (int tries = 0; tries < 6000 && n_tables_in(s.live) > 0; tries++)
+            usleep(10000);
+        CHECK(n_tables_in(s.live) == 0);
+    }
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    read_table(&s, &seen);
+    CHECK(seen.n == TABLES * EACH && seen.n_sites == TABLES * EACH);
     sd_scratch_remove(&s);
 }

@@ -59,14 +59,16 @@ static int create_next(struct sd_pool *p, enum sd_live_suffix suffix,
 {
     int why = EEXIST;
 
-    for (*number = 0; why == EEXIST && *number < MAX_FILES; ++*number) {
-        char *path = file_path(p, *number, suffix);
+    for (uint32_t i = 0; why == EEXIST && i < MAX_FILES; i++) {
+        char *path;
 
+        /* Tables come and go, and the owner removes one that it has sealed: its number
+         * is not used again, since it is the name of a stream. */
+        *number = suffix == SD_NAME_CELLS ? atomic_fetch_add(&p->n_tables, 1) : i;
+        path = file_path(p, *number, suffix);
         if (!path)
             return ENOMEM;
         why = sd_kept_create(file, path, 0);
-        if (why == 0)
-            return 0;
     }
     return why;
 }

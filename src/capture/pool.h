@@ -31,9 +31,10 @@ struct sd_pool {
     char *dir; /* absolute name of the live folder; owned */
     uint64_t salt;
     struct sd_who who;
-    uint32_t owner_pid;   /* of the capture's owner */
-    struct sd_bell *bell; /* mapped, or NULL */
-    bool is_written;      /* no shared mapping here */
+    uint32_t owner_pid;        /* of the capture's owner */
+    struct sd_bell *bell;      /* mapped, or NULL */
+    bool is_written;           /* no shared mapping here */
+    _Atomic uint32_t n_tables; /* made so far, by any thread */
 
     pthread_mutex_t lock;      /* over all below */
     struct sd_live_out *outs;  /* newest first; slots are taken from it */
