@@ -291,5 +291,16 @@ def test_what_the_program_sets_meanwhile_stands(folder):
     equal(length_calls(q), 3, "calls of the next profile")
 
 
+@only(HAS_HOOK)
+def test_a_program_with_a_profile_function_of_its_own_is_told_as_not_traced(folder):
+    script = os.path.join(folder, "own.py")
+    with open(script, "w") as f:
+        f.write("import sys, time\ndef f(): len('x')\ndef own(*event): pass\nf()\nsys.setprofile(own)\nf()\ntime.sleep(0.05)\nf()\n")
+    done = subprocess.run([SONDE, "calls", "--builtins", "--python", PYTHON, "-o", os.path.join(folder, "x.sonde"), script],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_S, universal_newlines=True)
+    equal(done.returncode, 0, "status (%s)" % done.stdout[-300:])
+    assert "not traced for " in done.stdout, done.stdout[-500:]
+
+
 if __name__ == "__main__":
     run_tests({name: test for name, test in globals().items() if getattr(test, "applies", True)})

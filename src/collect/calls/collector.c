@@ -52,8 +52,10 @@ static bool is_first(void)
 /* Python is gone: what is left open ends here. */
 static void at_exit(void)
 {
-    if (captured.session)
-        sd_calls_session_stop(captured.session);
+    if (!captured.session)
+        return;
+    sd_calls_tell_missing();
+    sd_calls_session_stop(captured.session);
 }
 
 static void note(enum sd_note_kind kind, const char *format, const char *what)

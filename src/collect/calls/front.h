@@ -35,6 +35,9 @@ enum sd_calls_events {
  * start and stop of a session, by the thread that did it, whose trees are set.  Fails
  * with a sentence (SD_ELACKS, SD_ENOMEM); leaves no exception. */
 int sd_calls_listen(unsigned events);
+/* Before the last session ends: has told as not traced whatever others keep from us
+ * still.  Needs no Python. */
+void sd_calls_tell_missing(void);
 
 /* The tree of this thread when there is just one and its clock is the time-stamp
  * counter; else NULL, and the functions below that are not inline see. */

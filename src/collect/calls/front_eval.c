@@ -95,7 +95,7 @@ __attribute__((noinline)) static void see_who_is_above(void)
         tell_what_is_missing(now);
         put_in();
     } else if (*home.slot != home.above && !home.missing_since) {
-        home.missing_since = now;
+        home.missing_since = last_heard(now);
         home.is_plain = false; /* the next call is to be looked at */
     }
 }
@@ -320,6 +320,8 @@ static int follow_this_interpreter(void)
     home.slot = sd_eval_slot(interp);
     return 0;
 }
+
+void sd_front_eval_tell(void) { tell_what_is_missing(sd_tsc()); }
 
 int sd_front_eval_set(enum sd_eval_wish wish)
 {

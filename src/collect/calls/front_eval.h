@@ -29,4 +29,6 @@ enum sd_eval_wish {
 
 /* In the current interpreter; SD_EBUSY when another one is being followed. */
 int sd_front_eval_set(enum sd_eval_wish wish);
+/* Tells of calls that another hook has kept from ours until now. */
+void sd_front_eval_tell(void);
 #endif

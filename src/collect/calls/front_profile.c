@@ -24,6 +24,10 @@ static struct {
     bool is_for_all;
 } state;
 
+/* Ticks since when the program's own profile function stands in our place, in this
+ * thread; 0: it does not. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t missing_since;
+
 /* --- Events ----------------------------------------------------------------------- */
 
 static inline void enter(PyFrameObject *f)
@@ -179,10 +183,24 @@ static void put_back(PyThreadState *ts)
     Py_XDECREF(before.object);
 }
 
+void sd_front_profile_tell(void)
+{
+    if (missing_since)
+        sd_calls_untraced(missing_since, sd_tsc());
+    missing_since = 0;
+}
+
 void sd_front_profile_arm(PyThreadState *ts)
 {
-    if (__builtin_expect(!ts->c_profilefunc, 0))
-        sd_profile_put(ts, profile, state.object);
+    if (__builtin_expect(ts->c_profilefunc == profile, 1))
+        return;
+    if (ts->c_profilefunc) {
+        if (!missing_since)
+            missing_since = sd_tsc();
+        return;
+    }
+    sd_profile_put(ts, profile, state.object);
+    sd_front_profile_tell();
 }
 
 /* In the thread that asks, as under cProfile, ours takes the place of what the program
@@ -202,7 +220,8 @@ void sd_front_profile_on(enum sd_profile_scope scope)
         return;
     for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
          ts = PyThreadState_Next(ts))
-        sd_front_profile_arm(ts);
+        if (!ts->c_profilefunc)
+            sd_profile_put(ts, profile, state.object);
 }
 
 void sd_front_profile_off(enum sd_profile_scope scope)

@@ -18,8 +18,11 @@ enum sd_profile_scope { SD_PROFILE_THREAD, SD_PROFILE_ALL };
 void sd_front_profile_on(enum sd_profile_scope scope);
 void sd_front_profile_off(enum sd_profile_scope scope);
 
-/* hot: this thread has the profile function from now on, if nothing else is set. */
+/* hot: the calling thread, whose state this is, has the profile function from now on;
+ * unless the program has set another, which is noted as a time that is not traced. */
 void sd_front_profile_arm(PyThreadState *ts);
+/* Tells of such a time that has not ended. */
+void sd_front_profile_tell(void);
 
 /* What sys.getprofile() gives in threads that are armed from now on: the object that
  * profiles, borrowed until this is called with another or NULL.  Where there is

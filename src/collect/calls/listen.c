@@ -2,9 +2,12 @@
 /* listen: which front hears, in CPython 3.8 to 3.11. */
 #include "cpython/compat.h"
 
-#if !SD_HAS_MONITORING
-#include "base/error.h"
 #include "collect/calls/front.h"
+
+#if SD_HAS_MONITORING
+void sd_calls_tell_missing(void) {}
+#else
+#include "base/error.h"
 #include "collect/calls/front_eval.h"
 #include "collect/calls/front_profile.h"
 
@@ -34,5 +37,11 @@ int sd_calls_listen(unsigned events)
         return listen_with_c(events & SD_CALLS_ALL);
     sd_front_profile_off(SD_PROFILE_ALL);
     return sd_front_eval_set(events & SD_CALLS_PYTHON ? SD_EVAL_CALLS : SD_EVAL_OFF);
+}
+
+void sd_calls_tell_missing(void)
+{
+    sd_front_eval_tell();
+    sd_front_profile_tell();
 }
 #endif
