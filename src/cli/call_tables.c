@@ -159,9 +159,11 @@ static void add_literal(struct sd_buf *to, const char *s)
 
 static int show(struct typed *t, struct sd_pstats_limit *limit, struct sd_buf *text)
 {
+    if (text->bad)
+        return sd_no_memory();
     limit->n_shown = text->n;
-    limit->shown = sd_arena_string(&t->arena, sd_buf_string(text), text->n);
-    return text->bad || !limit->shown ? sd_no_memory() : 0;
+    limit->shown = sd_arena_string(&t->arena, (const char *)text->p, text->n);
+    return limit->shown ? 0 : sd_no_memory();
 }
 
 static int read_rows(const char *typed, struct sd_pstats_limit *limit,

@@ -256,8 +256,10 @@ static void put_label(struct printing *p, const struct sd_call_function *f)
 {
     sd_buf_clear(&p->label);
     sd_call_function_label(&p->label, f);
-    sd_out_write(p->out, sd_buf_string(&p->label), p->label.n);
-    p->lacks_memory |= p->label.bad;
+    if (p->label.bad)
+        p->lacks_memory = true;
+    else
+        sd_out_write(p->out, p->label.p, p->label.n);
 }
 
 /* --- print_stats */
