@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/flametree.h"
+#include "analyse/traced.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -317,6 +318,25 @@ static void put_losses(struct sd_buf *to, const struct sd_profile *p)
     }
 }
 
+/* "406.8 ms traced: time of all calls; 30 us of tracing subtracted" */
+static void put_traced(struct sd_buf *to, const struct sd_flametree *t)
+{
+    const struct sd_metric *m = &t->p->metrics[t->totals->metrics[t->metric].at];
+    struct sd_buf remarks = { 0 };
+    char text[SD_TEXT_MAX];
+
+    if (m->unit == SD_UNIT_NANOSECONDS)
+        sd_buf_printf(to, "%s traced: %s of all calls", sd_text_duration(text, t->all),
+                      m->name);
+    else
+        sd_buf_printf(to, "%s %s traced", sd_text_count(text, t->all), m->name);
+    sd_traced_remarks(&remarks, t->p, false);
+    if (remarks.n > 0)
+        sd_buf_printf(to, "; %s", sd_buf_string(&remarks));
+    to->bad |= remarks.bad;
+    sd_buf_release(&remarks);
+}
+
 static void put_subtitle(struct sd_buf *to, const struct sd_flametree *t)
 {
     const struct sd_metric *metric;
@@ -325,6 +345,10 @@ static void put_subtitle(struct sd_buf *to, const struct sd_flametree *t)
 
     if (t->metric == NONE) {
         sd_buf_text(to, "nothing was sampled");
+        return;
+    }
+    if (t->totals == &t->p->calls) {
+        put_traced(to, t);
         return;
     }
     metric = &t->p->metrics[t->totals->metrics[t->metric].at];
@@ -391,7 +415,9 @@ static void choose_unit(struct maker *m)
                     : unit == SD_UNIT_BYTES     ? SD_CELL_BYTES
                                                 : SD_CELL_COUNT;
     m->view->search = m->t->wish->search;
-    m->view->unit = m->view->kind == SD_CELL_COUNT ? "samples" : NULL;
+    m->view->unit = m->view->kind != SD_CELL_COUNT    ? NULL
+                    : m->t->totals == &m->t->p->calls ? "calls"
+                                                      : "samples";
 }
 
 int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/traced.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -143,6 +144,23 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
     sd_buf_release(&line);
 }
 
+/* "44,463 traced; 63.6 us of tracing subtracted" */
+static void put_calls(struct sd_buf *to, const struct sd_profile *p)
+{
+    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
+    struct sd_buf remarks = { 0 };
+    char number[SD_TEXT_MAX];
+    int64_t n = 0;
+
+    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
+        n = sd_amount_add(n, p->calls.values[at][i]);
+    sd_traced_remarks(&remarks, p, false);
+    sd_buf_printf(to, "%s traced%s%s", sd_text_count(number, n), remarks.n ? "; " : "",
+                  sd_buf_string(&remarks));
+    to->bad |= remarks.bad;
+    sd_buf_release(&remarks);
+}
+
 static void put_captures(struct sd_buf *to, const struct sd_profile *p)
 {
     sd_buf_printf(to, "%u captures; what follows is of the first or of all",
@@ -169,6 +187,8 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     PUT_MADE(out, "recorded", put_time, p->health.created_real_ns);
     put_row(out, "lasted", sd_text_duration(wall, (int64_t)f.wall_ns));
     PUT_MADE(out, "events", put_counts, &p->health);
+    if (p->calls.n > 0)
+        PUT_MADE(out, "calls", put_calls, p);
     PUT_MADE(out, "size", put_size, &p->health);
     put_processes(out, p);
     for (size_t i = 0; i < p->n_notes; i++)

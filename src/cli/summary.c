@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
+#include "analyse/traced.h"
 #include "base/buf.h"
 #include "base/redact.h"
 #include "base/text.h"
@@ -12,9 +13,9 @@
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };
 /* Of the many columns of these tables, those one looks at first. */
-static const char *const looked_at[] = { "self%",   "cum%",    "function", "where",
-                                         "section", "count",   "wall",     "share",
-                                         "cpu",     "peak_rss" };
+static const char *const looked_at[] = { "self%",   "cum%",     "function", "where",
+                                         "section", "count",    "wall",     "share",
+                                         "cpu",     "peak_rss", "calls" };
 
 static bool is_looked_at(const char *column)
 {
@@ -54,9 +55,15 @@ static void put_first_rows(const struct sd_command *c, struct sd_view *v,
 static void put_functions(const struct sd_command *c, const struct sd_profile *p)
 {
     const struct sd_sample_choice busy = { 0 };
+    const struct sd_traced_wish traced = { .is_raw = false };
     struct sd_view v = { 0 };
+    int rc = 0;
 
-    if (p->samples.n && sd_analyse_functions(p, &busy, &v) == 0)
+    if (p->samples.n)
+        rc = sd_analyse_functions(p, &busy, &v);
+    else if (p->calls.n)
+        rc = sd_traced_functions(p, &traced, &v);
+    if (rc == 0)
         put_first_rows(c, &v, NULL, FUNCTIONS);
     sd_view_release(&v);
 }

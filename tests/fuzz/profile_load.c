@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
+#include "analyse/traced.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "formats/format.h"
@@ -27,6 +28,24 @@ static void sample_tables(const struct sd_profile *p, struct sd_view *v)
     sd_analyse_calls(p, &plain, SD_CALLERS, "a", v);
     sd_analyse_calls(p, &all, SD_CALLEES, NULL, v);
     sd_analyse_threads(p, v);
+}
+
+static void traced_tables(const struct sd_profile *p, struct sd_view *v)
+{
+    const struct sd_traced_wish plain = { .is_raw = true };
+    const struct sd_traced_wish folded = { .choice.is_mine = true,
+                                           .by = SD_CALLS_BY_MODULE };
+    struct sd_call_stats stats;
+
+    sd_traced_functions(p, &plain, v);
+    sd_traced_functions(p, &folded, v);
+    sd_traced_tree(p, &plain, 1, v);
+    sd_traced_calls(p, &folded, SD_CALLERS, "a", v);
+    sd_traced_imports(p, &plain, v);
+    sd_traced_threads(p, v);
+    sd_call_stats_init(&stats);
+    sd_traced_stats(p, &plain, &stats);
+    sd_call_stats_release(&stats);
 }
 
 static void draw_flames(const struct sd_profile *p, struct sd_out *out)
@@ -87,6 +106,7 @@ static void print_tables(const struct sd_profile *p)
     sd_analyse_processes(p, &v);
     sd_analyse_series(p, &v);
     sample_tables(p, &v);
+    traced_tables(p, &v);
     sd_out_to_memory(&out);
     sd_json_init(&j, &out, false);
     sd_json_object(&j);
