@@ -179,6 +179,11 @@ void sd_own_start_from_env(void)
     errno = saved;
 }
 
+bool sd_own_is_here(void)
+{
+    return atomic_load(&own.pid) == getpid() && atomic_load(&own.capture);
+}
+
 int sd_own_stop(int32_t status)
 {
     struct sd_capture_counts counts;

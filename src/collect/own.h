@@ -7,6 +7,7 @@
  * started for it: what does not fit into the live file is appended raw beside it, and
  * sealed when the capture is stopped.  Forked children record into it as children do
  * under `sonde run`; only the process that made it finishes it. */
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Makes the capture and joins it.  In the path %p becomes the pid, %h the host's name
@@ -17,6 +18,9 @@ int sd_own_start(const char *path);
  * program started by the one that owns the capture of that name joins it.  Never fails
  * loudly: a variable must not break a program. */
 void sd_own_start_from_env(void);
+
+/* Does this process own the capture that it is recorded into? */
+bool sd_own_is_here(void);
 
 /* Seals and closes what sd_own_start made; 0 when there is none.  `status` is the
  * program's exit status where that is known, else SD_STATUS_UNKNOWN. */

@@ -118,6 +118,13 @@ static void finish(int status, void *unused)
     sd_own_stop(status & 0xff);
 }
 
+/* Tables are finished before their capture is; a parent's capture is its own affair. */
+static void stop_own_calls(void)
+{
+    if (sd_own_is_here())
+        sd_calls_stop_captured();
+}
+
 /* atexit's.  A program that Control-C ended dies of the signal, past all of libc's own
  * handlers: its capture is finished here. */
 static PyObject *module_at_exit(PyObject *module, PyObject *unused)
@@ -127,6 +134,7 @@ static PyObject *module_at_exit(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     if (last && PyErr_GivenExceptionMatches(last, PyExc_KeyboardInterrupt)) {
+        stop_own_calls();
         Py_BEGIN_ALLOW_THREADS sd_own_stop(-SIGINT);
         Py_END_ALLOW_THREADS
     }
@@ -203,6 +211,7 @@ static PyObject *module_stop(PyObject *module, PyObject *unused)
 
     (void)module;
     (void)unused;
+    stop_own_calls();
     Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
         rc = sd_own_stop(SD_STATUS_UNKNOWN);
     Py_END_ALLOW_THREADS if (rc < 0) return sd_ext_raise(rc);

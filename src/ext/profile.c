@@ -3,6 +3,7 @@
 
 #include <marshal.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collect/calls/calibrate.h"
@@ -21,14 +22,34 @@ static uint64_t ticks_of(const struct sd_profile *p, PyObject *time)
     return seconds > -9e9 && seconds < 9e9 ? (uint64_t)(int64_t)(seconds * 1e9) : 0;
 }
 
+static int drop(void *of)
+{
+    Py_DECREF((PyObject *)of);
+    return 0;
+}
+
+/* The timer may have dropped the last reference to its Profile, which is in use: the
+ * interpreter then does it at the next safe moment.  If it cannot, the Profile stays.
+ */
+static void let_go(struct sd_profile *p)
+{
+    if (Py_REFCNT(p) > 1)
+        Py_DECREF(p);
+    else
+        Py_AddPendingCall(drop, p);
+}
+
 /* A timer that fails tells so where nobody can catch it, and the time is 0. */
 static uint64_t read_timer(void *of)
 {
     struct sd_profile *p = of;
     struct sd_raised raised = sd_raised_take();
+    bool is_dying = Py_REFCNT(p) == 0; /* its last clock read */
     PyObject *time;
     uint64_t ticks = 0;
 
+    if (!is_dying)
+        Py_INCREF(p);
     p->is_in_timer = true;
     time = PyObject_CallObject(p->timer, NULL);
     p->is_in_timer = false;
@@ -39,6 +60,8 @@ static uint64_t read_timer(void *of)
         ticks = 0;
     }
     Py_XDECREF(time);
+    if (!is_dying)
+        let_go(p);
     sd_raised_give_back(raised);
     return ticks;
 }
@@ -193,13 +216,16 @@ static PyObject *profile_disable(PyObject *self, PyObject *unused)
 static PyObject *profile_clear(PyObject *self, PyObject *unused)
 {
     struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_calls_names names;
     int rc;
 
     (void)unused;
     if (refuses(p, "clear"))
         return NULL;
+    names = p->names; /* what is met from here on is kept apart from what goes */
+    memset(&p->names, 0, sizeof p->names);
     rc = sd_calls_session_clear(p->session);
-    sd_calls_names_release(&p->names);
+    sd_calls_names_release(&names);
     if (rc < 0)
         return sd_ext_raise(rc);
     Py_RETURN_NONE;
@@ -261,9 +287,13 @@ static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwar
     if (look.has_bias)
         look.bias = PyFloat_AsDouble(bias);
     if (thread != Py_None)
-        look.thread = (int)PyLong_AsLong(thread);
+        look.thread = PyLong_AsLong(thread);
     if (PyErr_Occurred())
         return NULL;
+    if (thread != Py_None && look.thread < 0) {
+        PyErr_SetString(PyExc_ValueError, "threads are numbered from 0");
+        return NULL;
+    }
     return sd_profile_getstats((struct sd_profile *)self, &look);
 }
 

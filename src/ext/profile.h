@@ -40,7 +40,7 @@ int sd_profile_make_entries(struct sd_ext *ext);
 /* --- profile_stats.c: the numbers of a Profile as Python objects */
 
 struct sd_profile_look { /* how they are wanted */
-    int thread;          /* only of this one of threads(); -1: all together */
+    long thread;         /* only of this one of threads(); -1: all together */
     bool is_cpu;         /* of the CPU clock */
     bool has_bias;       /* subtract this for each event, whatever comes of it */
     double bias;         /* in units of the timer */

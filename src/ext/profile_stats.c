@@ -125,6 +125,8 @@ static double seconds_of_tick(const struct sd_profile *p)
     return sd_ticks_ns(p->session->clock, &first, &now) * 1e-9;
 }
 
+#define MOST_BIAS 4e18 /* below 2^62 */
+
 /* What is subtracted: the cost of tracing, or what the user says. */
 static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *look,
                     double seconds, struct sd_trace_cost *cost)
@@ -133,7 +135,9 @@ static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *lo
     uint64_t bias;
 
     if (look->has_bias) {
-        bias = look->bias > 0 ? (uint64_t)(look->bias / seconds * 1024) : 0;
+        double ticks = seconds > 0 ? look->bias / seconds * 1024 : 0;
+
+        bias = ticks > 0 ? (uint64_t)(ticks < MOST_BIAS ? ticks : MOST_BIAS) : 0;
         *cost = (struct sd_trace_cost){ bias, bias, bias, bias, true };
         return true;
     }

@@ -465,6 +465,57 @@ def test_code_that_is_gone_is_not_mistaken(folder):
     assert all(e.callcount == 1 for e in made)
 
 
+def test_a_timer_that_drops_its_profile(folder):
+    class Drops:
+        held = None
+        left = 5
+
+        def __call__(self):
+            self.left -= 1
+            if self.left == 0:
+                self.held.clear()
+            return self.left
+    for builtins in (True, False):
+        timer = Drops()
+        p = Profile(timer, builtins=builtins)
+        timer.held = [p]
+        p.enable()
+        del p
+        for _ in range(10):
+            fib(2)
+    gc.collect()
+    equal(under(Profile(builtins=False), lambda: fib(3))[fib.__code__][0], 5, "the next one")
+
+
+def test_without_sys_monitoring(folder):
+    if not hasattr(sys, "monitoring"):
+        raise Skip("there is none in this Python")
+    p, monitoring = Profile(builtins=False), sys.monitoring
+    p.enable()
+    fib(3)
+    del sys.monitoring
+    try:
+        p.disable()
+        fib(3)
+    finally:
+        sys.monitoring = monitoring
+    equal(figures(p)[fib.__code__][0], 5, "calls")
+    equal(monitoring.get_tool(3), None, "the tool id is free again")
+
+
+def test_wrong_words(folder):
+    p = Profile()
+    under(p, lambda: fib(3))
+    try:
+        p.getstats(thread=-1)
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("a thread of number -1")
+    equal(p.getstats(thread=2 ** 32), [], "a thread that there is not")
+    assert p.getstats(bias=1e300), "a bias beyond all bounds"
+
+
 # ---- threads
 
 

@@ -127,3 +127,15 @@ void sd_calls_start_from_env(void)
              "functions that were called often and are short are counted no further, "
              "and their time is their callers'");
 }
+
+void sd_calls_stop_captured(void)
+{
+    struct sd_calls_session *s = captured.session;
+
+    if (!s)
+        return;
+    captured.session = NULL;
+    sd_calls_session_stop(s);
+    sd_calls_listen(sd_calls_wanted());
+    sd_calls_session_free(s);
+}

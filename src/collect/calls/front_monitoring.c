@@ -41,7 +41,8 @@ static struct {
     unsigned events;             /* that are heard now */
     uint64_t short_ticks;        /* bounded: a call is short below this */
     bool has_disabled;           /* something was left out */
-    PyObject *missing, *disable; /* sys.monitoring's; owned */
+    PyObject *monitoring;        /* sys's, while it is listened to; owned */
+    PyObject *missing, *disable; /* of it; owned */
 } front;
 
 /* --- Events ---------------------------------------------------------------------- */
@@ -295,7 +296,11 @@ static PyObject *new_listener(PyTypeObject *type, vectorcallfunc call)
     return (PyObject *)l;
 }
 
-static PyObject *monitoring(void) { return PySys_GetObject("monitoring"); }
+/* Borrowed.  The program may delete it from sys, as the interpreter does at its end. */
+static PyObject *monitoring(void)
+{
+    return front.monitoring ? front.monitoring : PySys_GetObject("monitoring");
+}
 
 static long number_of(PyObject *events, const char *name)
 {
@@ -395,10 +400,9 @@ static void stop_listening(void)
 {
     if (!front.interpreter)
         return;
-    /* An interpreter that ends may have forgotten sys.monitoring, and us with it. */
-    if (monitoring() &&
-        (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0))
+    if (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0)
         PyErr_Clear();
+    Py_CLEAR(front.monitoring);
     Py_CLEAR(front.missing);
     Py_CLEAR(front.disable);
     front.interpreter = NULL;
@@ -412,9 +416,11 @@ static int start_listening(void)
     front.missing = PyObject_GetAttrString(monitoring(), "MISSING");
     front.disable = PyObject_GetAttrString(monitoring(), "DISABLE");
     rc = front.missing && front.disable ? take_tool() : -1;
-    if (rc == 0)
-        front.interpreter = PyInterpreterState_Get();
-    return rc;
+    if (rc != 0)
+        return rc;
+    front.interpreter = PyInterpreterState_Get();
+    front.monitoring = Py_NewRef(monitoring());
+    return 0;
 }
 
 static int listen_to(unsigned events)

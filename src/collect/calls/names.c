@@ -40,7 +40,7 @@ static bool is_plain_descriptor(PyObject *o)
 
     return type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type ||
            type == &PyWrapperDescr_Type || type == &PyCFunction_Type ||
-           type == &PyStaticMethod_Type || type == &PyFunction_Type;
+           type == &PyFunction_Type;
 }
 
 /* cProfile writes a method as its type's attribute is written. */

@@ -40,15 +40,17 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread *h
 
 /* --- Threads --------------------------------------------------------------------- */
 
-/* A tree whose clock is the user's cannot be ended here: that is Python code. */
+/* The thread is gone, and the clock of its CPU time goes with it.  A tree whose clock
+ * is the user's cannot be ended here: that is Python code. */
 static void end_of_tree(struct sd_calls_session *s, size_t at)
 {
     struct sd_call_tree *t = s->trees[at];
 
+    if (!t->timer)
+        sd_call_tree_end(t);
+    t->cpu = NULL;
     if (t->timer)
         return;
-    sd_call_tree_end(t);
-    t->cpu = NULL;
     if (s->wish.in_capture) { /* the capture has it; threads come and go */
         sd_call_tree_free(t);
         s->trees[at] = s->trees[--s->n_trees];
@@ -87,8 +89,20 @@ static void after_fork_in_parent(void) { pthread_mutex_unlock(&calls.lock); }
 
 /* Only this thread is here.  Tables of a capture are the parent's: nothing may be
  * counted in them from here on. */
+/* A copy of a thread's tree that nobody writes here: its clock is the parent's. */
+static void leave_behind(struct sd_call_tree *t)
+{
+    t->cpu = NULL;
+    if (!t->timer)
+        sd_call_tree_end(t);
+}
+
 static void after_fork_in_child(void)
 {
+    for (struct sd_calls_session *s = calls.active; s; s = s->next)
+        for (size_t i = 0; !s->wish.in_capture && i < s->n_trees; i++)
+            if (!here || s->trees[i]->thread != here->number)
+                leave_behind(s->trees[i]);
     for (struct thread *th = calls.threads, *next; th; th = next) {
         next = th->next;
         if (th != here)
@@ -168,12 +182,27 @@ static void fill_root(struct sd_call_tree *t, const struct sd_calls_session *s)
     root->c_outside = s->costs.c_outside;
 }
 
+/* A user's clock is Python code, whose own calls are not followed. */
+static uint64_t ask_timer(void *of)
+{
+    const struct sd_calls_session *s = of;
+    bool was_in_timer = here && here->is_in_timer;
+    uint64_t now;
+
+    if (here)
+        here->is_in_timer = true;
+    now = s->wish.timer(s->wish.of);
+    if (here)
+        here->is_in_timer = was_in_timer;
+    return now;
+}
+
 static int make_tree(struct sd_calls_session *s, struct thread *th,
                      struct sd_call_tree **out)
 {
     struct sd_call_tree_how how = { .names = s->wish.names,
-                                    .timer = s->wish.timer,
-                                    .timer_of = s->wish.of,
+                                    .timer = s->wish.timer ? ask_timer : NULL,
+                                    .timer_of = s,
                                     .n_max = s->wish.n_max,
                                     .clock = s->clock,
                                     .first = calls.first,
@@ -280,18 +309,6 @@ bool sd_calls_follows(void) { return sd_calls_only || followed_thread(); }
 
 /* --- Events ---------------------------------------------------------------------- */
 
-static uint64_t now_of(struct thread *th, const struct sd_call_tree *t)
-{
-    uint64_t now;
-
-    if (!t->timer)
-        return sd_ticks_now(t->clock);
-    th->is_in_timer = true;
-    now = t->timer(t->timer_of);
-    th->is_in_timer = false;
-    return now;
-}
-
 static bool hears(const struct sd_call_tree *t, uintptr_t frame)
 {
     return t->sees_c || !(frame & SD_FRAME_C);
@@ -330,10 +347,10 @@ static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
     if (how == SD_CALLS_RESUMES) {
         e->cell->resumes++;
         if (t->waiting.n)
-            sd_call_tree_resumed(t, e, now_of(th, t));
+            sd_call_tree_resumed(t, e, sd_call_tree_now(t));
     }
     e->cpu_start = sd_call_tree_cpu(t);
-    now = now_of(th, t);
+    now = sd_call_tree_now(t);
     /* A user's clock may have ended the session. */
     if (th->seen == calls.generation)
         e->start = now;
@@ -352,7 +369,7 @@ void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
 static void leave_one(struct thread *th, struct sd_call_tree *t, uintptr_t frame,
                       bool is_suspended)
 {
-    uint64_t now = now_of(th, t), cpu;
+    uint64_t now = sd_call_tree_now(t), cpu;
 
     if (th->seen != calls.generation || t->waits)
         return;

@@ -171,6 +171,91 @@ TEST(a_session_may_wait_for_the_program_to_begin)
     sd_calls_session_free(s);
 }
 
+struct held { /* a thread with a call open, until it is told to end */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_in, may_end;
+};
+
+static void *hold(void *of)
+{
+    struct held *h = of;
+
+    sd_calls_enter(16, NULL, 0x100, 0);
+    pthread_mutex_lock(&h->lock);
+    h->is_in = true;
+    pthread_cond_broadcast(&h->changed);
+    while (!h->may_end)
+        pthread_cond_wait(&h->changed, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+    sd_calls_leave(0x100);
+    return NULL;
+}
+
+/* The child has none of the parent's other threads, nor their clocks. */
+TEST(a_child_of_fork_ends_what_other_threads_left_open)
+{
+    struct held h = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false,
+                      false };
+    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
+                                  .has_cpu = true,
+                                  .names = { define, NULL } };
+    struct sd_calls_session *s;
+    pthread_t thread;
+    int status;
+    pid_t pid;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(sd_calls_session_start(s) == 0);
+    CHECK(pthread_create(&thread, NULL, hold, &h) == 0);
+    pthread_mutex_lock(&h.lock);
+    while (!h.is_in)
+        pthread_cond_wait(&h.changed, &h.lock);
+    pthread_mutex_unlock(&h.lock);
+    pid = fork();
+    if (pid == 0) {
+        sd_calls_session_stop(s);
+        _exit(calls_of(s, 16) == 1 ? 0 : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+    pthread_mutex_lock(&h.lock);
+    h.may_end = true;
+    pthread_cond_broadcast(&h.changed);
+    pthread_mutex_unlock(&h.lock);
+    pthread_join(thread, NULL);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 16) == 1);
+    sd_calls_session_free(s);
+}
+
+static void *start_and_leave_open(void *of)
+{
+    CHECK(sd_calls_session_start(of) == 0);
+    sd_calls_enter(16, NULL, 0x100, 0);
+    return NULL;
+}
+
+static uint64_t count_up(void *of);
+
+TEST(a_timed_session_outlives_the_thread_that_it_follows)
+{
+    uint64_t clock = 0;
+    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
+                                  .has_cpu = true,
+                                  .timer = count_up,
+                                  .of = &clock,
+                                  .names = { define, NULL } };
+    struct sd_calls_session *s;
+    pthread_t thread;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    CHECK(pthread_create(&thread, NULL, start_and_leave_open, s) == 0);
+    pthread_join(thread, NULL);
+    sd_calls_session_stop(s); /* the thread's CPU clock is gone */
+    CHECK(calls_of(s, 16) == 1);
+    sd_calls_session_free(s);
+}
+
 static uint64_t count_up(void *of) { return ++*(uint64_t *)of; }
 
 TEST(a_timer_is_asked_twice_for_each_call)
