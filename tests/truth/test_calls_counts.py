@@ -14,7 +14,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, Skip, equal, run_tests  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, equal, run, run_tests, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
@@ -623,6 +623,35 @@ def test_a_forked_child_goes_on_with_its_copy(folder):
         os._exit(calls == 5 + 9)
     equal(os.WEXITSTATUS(os.waitpid(pid, 0)[1]), 1, "the child counted right")
     equal(calls, 14, "the parent's")
+
+
+def test_a_capture_of_its_own_that_is_stopped_first(folder):
+    """Threads go on, and end, after their tables were finished."""
+    script = write(folder, "own.py", """
+import sonde, threading
+def leaf(): pass
+def work():
+    for _ in range(100): leaf()
+begun, stopped = threading.Event(), threading.Event()
+def late():
+    work()
+    begun.set()
+    stopped.wait()
+    work()
+t = threading.Thread(target=late)
+t.start()
+work()
+begun.wait()
+sonde.stop()
+stopped.set()
+t.join()
+work()
+""")
+    capture = os.path.join(folder, "own.sonde")
+    done = run([PYTHON, script], cwd=folder, env=clean_env(SONDE_OUT=capture, SONDE_WITH="calls", PYTHONPATH=PACKAGE_PATH))
+    equal(done.status, 0, done.err)
+    rows = [line.split() for line in run([SONDE, "report", capture, "-n", "1000"]).out.splitlines()]
+    equal([row[0] for row in rows if row and row[-1].endswith("(leaf)")], ["200"], "calls of leaf before the stop")
 
 
 # ---- greenlets

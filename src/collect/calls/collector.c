@@ -36,6 +36,36 @@ static bool is_program(const void *what)
     return true;
 }
 
+static bool ends_with(PyObject *text, const char *end)
+{
+    const char *all = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    size_t n = all ? strlen(all) : 0, m = strlen(end);
+
+    return n >= m && strcmp(all + n - m, end) == 0;
+}
+
+/* Are we loaded while the interpreter starts?  Then the program is still to come; else
+ * it is what loads us. */
+static bool is_starting(void)
+{
+    PyObject *frame = Py_XNewRef((PyObject *)PyEval_GetFrame()), *back, *code, *file;
+    bool is = false;
+
+    while (frame && frame != Py_None && !is) {
+        code = PyObject_GetAttrString(frame, "f_code");
+        file = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+        is = ends_with(file, "/_bootstrap/sitecustomize.py");
+        back = PyObject_GetAttrString(frame, "f_back");
+        Py_XDECREF(code);
+        Py_XDECREF(file);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    PyErr_Clear();
+    return is;
+}
+
 /* Another copy of this library may be in the process, loaded by the program from
  * elsewhere: the interpreter remembers who was first. */
 static bool is_first(void)
@@ -87,7 +117,7 @@ static int start(const struct sd_option_value *v)
         .has_cpu = v[SD_CALLS_OPT_CPU].number,
         .in_capture = true,
         .n_max = (uint32_t)v[SD_CALLS_OPT_NODES].number,
-        .begins = is_program,
+        .begins = is_starting() ? is_program : NULL,
         .names = { sd_calls_define, &captured.names },
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
