@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Kills the program, sonde, or both with SIGKILL at random moments, and counts what is left.
 
-The truth is kept by the program itself (tests/targets/counted.py and counted.c).  Used by
-test_kill.py and test_kill_c.py; KILLS is the number of trials of each kind,
-SEED repeats a run.
+The truth is kept by the program itself (tests/targets/counted.py, counted.c and counted_calls.py).
+Used by test_kill.py, test_kill_c.py and test_kill_calls.py; KILLS is the number of trials of each
+kind, SEED repeats a run.
 """
 import mmap
 import os
@@ -42,10 +42,12 @@ class Page:
 
 
 class Trial:
+    VERB, WHAT = "run", "sections"
+
     def __init__(self, kind, folder, command, n_threads, delay_s, order):
         self.kind, self.folder, self.n_threads, self.delay_s, self.order = kind, folder, n_threads, delay_s, order
         self.capture = os.path.join(folder, "x.sonde")
-        self.command = [SONDE, "run", "-o", self.capture] + command + [os.path.join(folder, "page"), str(n_threads)]
+        self.command = [SONDE, self.VERB, "-o", self.capture] + command + [os.path.join(folder, "page"), str(n_threads)]
 
     def run(self):
         os.mkdir(self.folder)
@@ -104,13 +106,16 @@ class Trial:
             if is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
 
+    def count_recorded(self, capture):
+        return capture.count("work")
+
     def check(self):
         counted = self.page.finished()
         c = Capture(self.capture)
-        recorded = c.count("work")
+        recorded = self.count_recorded(c)
         slack = 0 if self.kind == "sonde" else self.n_threads
         assert counted <= recorded <= counted + slack, (
-            "the program finished %d sections, %d are recorded (lost %d)" % (counted, recorded, counted - recorded))
+            "the program finished %d %s, %d are recorded (lost %d)" % (counted, self.WHAT, recorded, counted - recorded))
         equal(c.lost(), 0, "events counted as lost")
         how = sonde("info", self.capture)
         said = how.out + how.err
@@ -122,7 +127,7 @@ class Trial:
         self.counted, self.recorded = counted, recorded
 
 
-def trials(kind, folder, command, n, seed):
+def trials(make, kind, folder, command, n, seed):
     """Runs n trials of one kind, two at a time, and gives the figures back."""
     draw = random.Random("%s-%s" % (seed, kind))
     waiting = []
@@ -130,7 +135,7 @@ def trials(kind, folder, command, n, seed):
         # Mostly the first hand-overs of a half, sometimes much later.
         delay = draw.uniform(0, 0.03) if i % 10 else draw.uniform(0, 0.2)
         order = draw.choice((("sonde", "target"), ("target", "sonde")))
-        waiting.append(Trial(kind, os.path.join(folder, "%s-%d" % (kind, i)), command, 1 + i % 3, delay, order))
+        waiting.append(make(kind, os.path.join(folder, "%s-%d" % (kind, i)), command, 1 + i % 3, delay, order))
     faults, done = [], []
     lock = threading.Lock()
 
@@ -158,9 +163,9 @@ def trials(kind, folder, command, n, seed):
     return sum(t.counted for t in done), sum(t.recorded for t in done)
 
 
-def kill_test(folder, kind, command):
-    n = int(os.environ.get("KILLS", "50"))
+def kill_test(folder, kind, command, make=Trial, n_trials=50):
+    n = int(os.environ.get("KILLS", n_trials))
     seed = os.environ.get("SEED") or str(random.SystemRandom().randrange(10**6))
-    counted, recorded = trials(kind, folder, command, n, seed)
-    print("# %d kills (%s), %d sections finished by the program, %d recorded, 0 lost, seed %s"
-          % (n, kind, counted, recorded, seed))
+    counted, recorded = trials(make, kind, folder, command, n, seed)
+    print("# %d kills (%s), %d %s finished by the program, %d recorded, 0 lost, seed %s"
+          % (n, kind, counted, make.WHAT, recorded, seed))
