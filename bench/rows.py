@@ -111,6 +111,8 @@ def calls_rows():
         for version in CALLS_VERSIONS:
             most = limits[0] if version in ("3.8", "3.9", "3.10") else limits[1] if version == "3.11" else limits[2]
             rows.append(Row("calls %s: %s, added to one" % (version, what), "calls-" + version, ours, peer, "≤ %.2f" % most, at_most=most))
+    for version in CALLS_VERSIONS:
+        rows.append(Row("calls %s: points that tiny calls are blamed too much" % version, "calls-" + version, "oursbias", "cprofilebias", "≤ 5", unit="%", most=5))
     return rows
 
 

@@ -7,6 +7,9 @@ Every tool traces every program (call_programs.py) in turn, in one process; what
 program's second run under the tool, the first having made it warm, and of all rounds the shortest.  A tool's figure is
 that less the same of no tool, by the calls that it saw, as a mean over the programs: one value per process, and those
 of single programs as TOOL/PROGRAM.
+
+Bias: of two jobs, one with tiny calls and one without, how many points more than its true share of their time the
+first is said to have.  The truth is what both take when nothing is traced; of everything the shortest counts.
 """
 import cProfile
 import gc
@@ -131,14 +134,64 @@ def measure(subjects, n_rounds):
     return rows
 
 
+# ---- bias
+
+
+def with_calls():
+    f = call_programs.nothing
+    for _ in range(1000):
+        f()
+
+
+def without_calls():
+    t = 0
+    for _ in range(3000):
+        t = t + 1
+
+
+JOBS = (with_calls, without_calls)
+
+
+def true_times():
+    for job in JOBS:
+        begin = time.perf_counter()
+        job()
+        yield job, time.perf_counter() - begin
+
+
+def said_times(profile):
+    profile.enable()
+    for job in JOBS:
+        job()
+    profile.disable()
+    by_code = {e.code: e.totaltime for e in profile.getstats()}
+    return [(job, by_code[job.__code__]) for job in JOBS]
+
+
+def bias(n_rounds):
+    """{who: [points]} of cProfile, of ours, and of ours before what tracing costs is subtracted."""
+    from sonde import Profile
+    ask = {"truth": true_times, "oursbias": lambda: said_times(Profile(builtins=False)),
+           "rawbias": lambda: said_times(Profile(builtins=False, raw=True)), "cprofilebias": lambda: said_times(cProfile.Profile(builtins=False))}
+    best = {who: dict.fromkeys(JOBS, float("inf")) for who in ask}
+    for _ in range(n_rounds):
+        for who, times in ask.items():
+            for job, seconds in times():
+                best[who][job] = min(best[who][job], seconds)
+    shares = {who: 100 * found[with_calls] / sum(found.values()) for who, found in best.items()}
+    return {who: [abs(share - shares["truth"])] for who, share in shares.items() if who != "truth"}
+
+
 def main():
     n_rounds = ROUNDS_EACH * int(sys.argv[1])
     versions = {"yappi": version_of("yappi"), "viztracer": version_of("viztracer")}
     python = "%d.%d.%d" % sys.version_info[:3]
     versions.update(cprofile="cProfile(builtins=False) of " + python, cprofilec="cProfile of " + python,
-                    yappicpu=versions["yappi"] and versions["yappi"] + ", its default clock")
+                    cprofilebias="cProfile of " + python, yappicpu=versions["yappi"] and versions["yappi"] + ", its default clock")
     gc.disable()
-    tell(measure(tools(versions), n_rounds), versions)
+    rows = measure(tools(versions), n_rounds)
+    rows.update(bias(10 * n_rounds))
+    tell(rows, versions)
 
 
 main()
