@@ -8,12 +8,17 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+/* A code object of a hundred bytes may name itself by reference to half of the file,
+ * and the next one again.  A true one is longer than what it is called. */
+enum { CODE_NAMES_PER_BYTE = 16, CODE_NAME_MAX = 4096 };
+
 void sd_marshal_init(struct sd_marshal *r, const void *p, size_t n,
                      struct sd_intern *strings)
 {
     *r = (struct sd_marshal){ .c = sd_cursor_over(p, n),
                               .start = p,
-                              .strings = strings };
+                              .strings = strings,
+                              .names_left = CODE_NAMES_PER_BYTE * n + CODE_NAME_MAX };
 }
 
 void sd_marshal_release(struct sd_marshal *r)
@@ -252,6 +257,17 @@ static int skip_objects(struct sd_marshal *r, unsigned depth, size_t n)
     return rc;
 }
 
+/* SD_EFORMAT when the names of all code objects would be larger than the input allows.
+ */
+static int count_name(struct sd_marshal *r, size_t n)
+{
+    if (n > r->names_left)
+        return sd_fail(SD_EFORMAT, "the pstats data give code the same long names over "
+                                   "and over, which no profiler writes");
+    r->names_left -= n;
+    return 0;
+}
+
 static int name_code(struct sd_marshal *r, const struct sd_marshal_value *file,
                      const struct sd_marshal_value *name, uint32_t line, uint32_t *out)
 {
@@ -261,6 +277,9 @@ static int name_code(struct sd_marshal *r, const struct sd_marshal_value *file,
 
     if (file->kind != SD_MARSHAL_STRING || name->kind != SD_MARSHAL_STRING)
         return sd_marshal_wrong(r, "a code object");
+    rc = count_name(r, items[name->string].n + items[file->string].n);
+    if (rc < 0)
+        return rc;
     sd_buf_text(&text, "<code object ");
     sd_buf_add(&text, items[name->string].p, items[name->string].n);
     sd_buf_text(&text, ", file \"");

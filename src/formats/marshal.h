@@ -52,6 +52,7 @@ struct sd_marshal {
     bool is_again;      /* an object is read again: its flags were counted before */
     locale_t c_numbers; /* owned; made when numbers are written as text */
     const struct sd_marshal_shape *shape; /* of code objects; NULL: none met yet */
+    size_t names_left; /* bytes that names of code objects may still take */
 };
 
 void sd_marshal_init(struct sd_marshal *r, const void *p, size_t n,

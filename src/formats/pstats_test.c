@@ -217,6 +217,38 @@ TEST(pstats_file_cannot_ask_for_more_than_its_size)
     sd_buf_release(&b);
 }
 
+/* As many code objects as fit, each called by the one long name in the file. */
+TEST(pstats_file_cannot_ask_for_more_by_names_of_code)
+{
+    enum { N = 300, LONG = 20000 };
+    struct sd_buf b = { 0 };
+    struct sd_call_stats s;
+    uint8_t *name;
+
+    sd_buf_add(&b, "{)\3\xf5", 4);
+    sd_buf_u32(&b, LONG);
+    name = sd_buf_room(&b, LONG);
+    CHECK(name);
+    memset(name, 'x', LONG);
+    b.n += LONG;
+    for (uint32_t i = 0; i < N; i++) {
+        if (i > 0)
+            sd_buf_add(&b, ")\3r\0\0\0\0", 7); /* (the long name, 0, code) */
+        sd_buf_add(&b, "i\0\0\0\0c", 6);
+        for (uint32_t k = 0; k < 5; k++)
+            sd_buf_u32(&b, 0);
+        sd_buf_add(&b, "s\0\0\0\0NNNNr\0\0\0\0r\0\0\0\0N", 20);
+        sd_buf_u32(&b, i); /* the line makes each another */
+        sd_buf_add(&b, "NN)\5i\0\0\0\0i\0\0\0\0i\0\0\0\0i\0\0\0\0{0", 26);
+    }
+    sd_buf_u8(&b, '0');
+    CHECK(!b.bad && parse(&s, b.p, b.n) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "over and over"));
+    CHECK(s.n_functions <= 16 * b.n / LONG);
+    sd_call_stats_release(&s);
+    sd_buf_release(&b);
+}
+
 /* --- Writing */
 
 static void check_same(const struct sd_call_stats *a, const struct sd_call_stats *b)
