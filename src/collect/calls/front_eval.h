@@ -27,7 +27,7 @@ enum sd_eval_wish {
     SD_EVAL_THREADS /* only sees to it that each thread has the profile function */
 };
 
-/* In the current interpreter; SD_EBUSY when another one is being followed. */
+/* In the current interpreter; SD_EEXISTS when another one is being followed. */
 int sd_front_eval_set(enum sd_eval_wish wish);
 /* Tells of calls that another hook has kept from ours until now. */
 void sd_front_eval_tell(void);
