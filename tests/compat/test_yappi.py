@@ -133,6 +133,20 @@ print(sorted((s.name, s.ncall) for s in yappi.get_func_stats() if s.name in ("sl
     equal(lines[4], "[('burn', 2), ('fast', 1), ('sleeps', 1), ('slow', 1)]", "all together")
 
 
+def test_the_profile_function_of_the_program_stays(folder):
+    out = run_program(folder, WORK + """
+def own(frame, event, arg): pass
+for threads in (True, False):
+    threading.setprofile(own)
+    yappi.start(profile_threads=threads); fast(); yappi.stop()
+    print(threading._profile_hook is own)
+    threading.setprofile(None)
+    yappi.start(profile_threads=threads); fast(); yappi.stop()
+    print(threading._profile_hook)
+""")
+    equal(out.split(), ["True", "None", "True", "None"], "what threads begin with")
+
+
 def test_recursion_children_and_builtins(folder):
     out = run_program(folder, WORK + """
 yappi.start(builtins=True)

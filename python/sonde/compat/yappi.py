@@ -60,7 +60,8 @@ class _Session:
             self.engine = _Engine(threads=threads, cpu=self.clock == "cpu", signatures=False)
             self.follows_threads = threads
         # Up to 3.11 C functions are seen through the thread's one profile function, which is not ours to replace then.
-        if threads and (sys.version_info >= (3, 12) or not builtins):
+        # Neither is what the program has set for its threads: their names are then those that remember() finds.
+        if threads and threading._profile_hook is None and (sys.version_info >= (3, 12) or not builtins):
             threading.setprofile(_name_thread)
         self.remember()
         self.is_running = True
@@ -71,7 +72,8 @@ class _Session:
             return
         self.engine.disable()
         self.is_running = False
-        threading.setprofile(None)
+        if threading._profile_hook is _name_thread:
+            threading.setprofile(None)
         self.remember()
 
     def remember(self):
