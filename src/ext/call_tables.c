@@ -17,12 +17,13 @@ static struct sd_call_tables *tables_of(PyObject *self)
     return (struct sd_call_tables *)self;
 }
 
-/* Searching for expressions makes objects, and so may run anybody's code. */
+/* Searching for expressions makes objects, and so may run anybody's code, and another
+ * thread's: any number may read at once, and nobody changes what is being read. */
 static bool is_busy(PyObject *self)
 {
-    if (tables_of(self)->is_busy)
-        PyErr_SetString(PyExc_RuntimeError, "changed while it is being printed");
-    return tables_of(self)->is_busy;
+    if (tables_of(self)->n_readers > 0)
+        PyErr_SetString(PyExc_RuntimeError, "changed while it is being read");
+    return tables_of(self)->n_readers > 0;
 }
 
 static void forget_order(struct sd_call_tables *t)
@@ -155,6 +156,10 @@ static int take(struct sd_call_tables *t, struct sd_call_stats *take_loaded)
 {
     int rc = 0;
 
+    if (is_busy((PyObject *)t)) { /* only now: loading lets others run */
+        sd_call_stats_release(take_loaded);
+        return -1;
+    }
     forget_order(t);
     if (t->stats.n_functions == 0 && t->stats.n_origins == 0) {
         sd_call_stats_release(&t->stats);
@@ -172,8 +177,6 @@ static PyObject *tables_load(PyObject *self, PyObject *name)
     PyObject *path;
     int rc;
 
-    if (is_busy(self))
-        return NULL;
     if (!PyUnicode_Check(name))
         return PyErr_Format(PyExc_TypeError, "a name of a file is a str, not %.100s",
                             Py_TYPE(name)->tp_name);
@@ -194,8 +197,6 @@ static PyObject *tables_load_dict(PyObject *self, PyObject *dict)
     struct sd_call_stats loaded;
     int rc;
 
-    if (is_busy(self))
-        return NULL;
     if (!PyDict_Check(dict))
         return PyErr_Format(PyExc_TypeError, "stats are a dict, not %.100s",
                             Py_TYPE(dict)->tp_name);
@@ -293,6 +294,8 @@ static PyObject *tables_sort_clear(PyObject *self, PyObject *unused)
 static PyObject *tables_reverse(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    if (is_busy(self))
+        return NULL;
     sd_pstats_order_reverse(&tables_of(self)->order);
     Py_RETURN_NONE;
 }
@@ -323,18 +326,24 @@ static int read_order(struct sd_call_tables *t, PyObject *fast)
 static PyObject *tables_set_order(PyObject *self, PyObject *args)
 {
     struct sd_call_tables *t = tables_of(self);
-    PyObject *keys, *fast;
+    PyObject *keys, *fast = NULL;
     const char *by;
     int rc;
 
-    if (!PyArg_ParseTuple(args, "Os:set_order", &keys, &by) || is_busy(self))
+    if (!PyArg_ParseTuple(args, "Os:set_order", &keys, &by))
         return NULL;
+    if (keys != Py_None) { /* first: it may run code that sorts */
+        fast = PySequence_Fast(keys, "an order is a list of (file, line, name)");
+        if (!fast)
+            return NULL;
+    }
+    if (is_busy(self)) {
+        Py_XDECREF(fast);
+        return NULL;
+    }
     forget_order(t);
-    if (keys == Py_None)
-        Py_RETURN_NONE;
-    fast = PySequence_Fast(keys, "an order is a list of (file, line, name)");
     if (!fast)
-        return NULL;
+        Py_RETURN_NONE;
     rc = read_order(t, fast);
     Py_DECREF(fast);
     sd_buf_text(&t->order.by, by);
@@ -349,19 +358,27 @@ static PyObject *tables_set_order(PyObject *self, PyObject *args)
 static PyObject *tables_fcn_list(PyObject *self, PyObject *unused)
 {
     struct sd_call_tables *t = tables_of(self);
+    PyObject *list;
 
     (void)unused;
     if (!t->is_sorted)
         Py_RETURN_NONE;
-    return sd_call_keys_object(&t->stats, t->order.ids, t->order.n);
+    t->n_readers++;
+    list = sd_call_keys_object(&t->stats, t->order.ids, t->order.n);
+    t->n_readers--;
+    return list;
 }
 
 static PyObject *tables_keys(PyObject *self, PyObject *unused)
 {
     struct sd_call_tables *t = tables_of(self);
+    PyObject *list;
 
     (void)unused;
-    return sd_call_keys_object(&t->stats, t->stats.listed, t->stats.n_listed);
+    t->n_readers++;
+    list = sd_call_keys_object(&t->stats, t->stats.listed, t->stats.n_listed);
+    t->n_readers--;
+    return list;
 }
 
 /* --- Restrictions: Python's own regular expressions */
@@ -510,9 +527,9 @@ static PyObject *print_table(PyObject *self, PyObject *args, enum sd_pstats_tabl
         view = view_of(t, &limits);
         view.table = table;
         view.digits = digits;
-        t->is_busy = true;
+        t->n_readers++;
         rc = sd_report_pstats(&t->stats, &view, &out);
-        t->is_busy = false;
+        t->n_readers--;
     }
     if (rc == 0 && out.pending.bad)
         rc = sd_no_memory();
@@ -538,11 +555,9 @@ static PyObject *tables_print_callees(PyObject *self, PyObject *args)
     return print_table(self, args, SD_PSTATS_CALLEES);
 }
 
-static PyObject *give_choice(const struct sd_call_stats *s,
-                             struct sd_pstats_choice *choice, PyObject *write)
+static PyObject *give_choice(struct sd_pstats_choice *choice, PyObject *keys,
+                             PyObject *write)
 {
-    PyObject *keys = sd_call_keys_object(s, choice->ids, choice->n);
-
     if (keys && choice->n > 0) {
         sd_buf_text(&choice->about, "\n");
         if (choice->about.bad)
@@ -561,7 +576,7 @@ static PyObject *tables_print_list(PyObject *self, PyObject *args)
     struct sd_pstats_choice choice = { 0 };
     struct limits limits = { 0 };
     struct sd_pstats_view view;
-    PyObject *write, *given, *result = NULL;
+    PyObject *write, *given, *result, *keys = NULL;
     int rc;
 
     if (!PyArg_ParseTuple(args, "OO!:get_print_list", &write, &PyTuple_Type, &given))
@@ -570,11 +585,13 @@ static PyObject *tables_print_list(PyObject *self, PyObject *args)
     if (rc == 0) {
         view = view_of(t, &limits);
         view.table = SD_PSTATS_CALLERS; /* has a width */
-        t->is_busy = true;
+        t->n_readers++;
         rc = sd_pstats_choose(&t->stats, &view, &choice);
-        t->is_busy = false;
+        if (rc == 0)
+            keys = sd_call_keys_object(&t->stats, choice.ids, choice.n);
+        t->n_readers--;
     }
-    result = rc == 0 ? give_choice(&t->stats, &choice, write) : done(rc);
+    result = rc == 0 ? give_choice(&choice, keys, write) : done(rc);
     sd_pstats_choice_release(&choice);
     limits_release(&limits);
     return result;
@@ -582,14 +599,24 @@ static PyObject *tables_print_list(PyObject *self, PyObject *args)
 
 static PyObject *tables_as_dict(PyObject *self, PyObject *unused)
 {
+    PyObject *dict;
+
     (void)unused;
-    return sd_call_dict(&tables_of(self)->stats);
+    tables_of(self)->n_readers++;
+    dict = sd_call_dict(&tables_of(self)->stats);
+    tables_of(self)->n_readers--;
+    return dict;
 }
 
 static PyObject *tables_callees(PyObject *self, PyObject *unused)
 {
+    PyObject *dict;
+
     (void)unused;
-    return sd_call_callees(&tables_of(self)->stats);
+    tables_of(self)->n_readers++;
+    dict = sd_call_callees(&tables_of(self)->stats);
+    tables_of(self)->n_readers--;
+    return dict;
 }
 
 static PyObject *tables_dumps(PyObject *self, PyObject *unused)
@@ -612,10 +639,11 @@ static PyObject *tables_dumps(PyObject *self, PyObject *unused)
 
 /* --- Attributes */
 
-static int refuse_deletion(void)
+static bool may_set(PyObject *self, const PyObject *value)
 {
-    PyErr_SetString(PyExc_AttributeError, "it can be set, not deleted");
-    return -1;
+    if (!value)
+        PyErr_SetString(PyExc_AttributeError, "it can be set, not deleted");
+    return value && !is_busy(self);
 }
 
 static PyObject *get_files(PyObject *self, void *unused)
@@ -639,13 +667,16 @@ static int set_files(PyObject *self, PyObject *value, void *unused)
 {
     struct sd_call_stats *s = &tables_of(self)->stats;
     PyObject *fast = value ? PySequence_Fast(value, "files are a list of str") : NULL;
-    int rc = fast ? 0 : -1;
+    int rc = 0;
 
     (void)unused;
-    if (!value)
-        return refuse_deletion();
-    if (fast)
-        s->n_origins = 0;
+    if (value && !fast)
+        return -1;
+    if (!may_set(self, value)) {
+        Py_XDECREF(fast);
+        return -1;
+    }
+    s->n_origins = 0;
     for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(fast); i++) {
         PyObject *owner;
         size_t n;
@@ -676,9 +707,7 @@ static int set_count(PyObject *self, PyObject *value, void *is_primitive)
 {
     long long count = value ? PyLong_AsLongLong(value) : 0;
 
-    if (!value)
-        return refuse_deletion();
-    if (count == -1 && PyErr_Occurred())
+    if ((count == -1 && PyErr_Occurred()) || !may_set(self, value))
         return -1;
     *count_of(self, is_primitive) = count;
     return 0;
@@ -698,9 +727,7 @@ static int set_total_tt(PyObject *self, PyObject *value, void *unused)
     double seconds = value ? PyFloat_AsDouble(value) : 0;
 
     (void)unused;
-    if (!value)
-        return refuse_deletion();
-    if (seconds == -1 && PyErr_Occurred())
+    if ((seconds == -1 && PyErr_Occurred()) || !may_set(self, value))
         return -1;
     sum->own = seconds;
     sum->whole = PyLong_Check(value) ? SD_WHOLE_OWN : 0;
@@ -720,9 +747,7 @@ static int set_max_name_len(PyObject *self, PyObject *value, void *unused)
     size_t widest = value ? PyLong_AsSize_t(value) : 0;
 
     (void)unused;
-    if (!value)
-        return refuse_deletion();
-    if (widest == (size_t)-1 && PyErr_Occurred())
+    if ((widest == (size_t)-1 && PyErr_Occurred()) || !may_set(self, value))
         return -1;
     tables_of(self)->widest = widest;
     return 0;
@@ -742,6 +767,7 @@ static PyObject *get_top_level(PyObject *self, void *unused)
     PyObject *all = PySet_New(NULL);
 
     (void)unused;
+    tables_of(self)->n_readers++;
     for (size_t i = 0; all && i < s->n_listed; i++) {
         const struct sd_call_function *f = sd_call_stats_at(s, s->listed[i]);
         PyObject *key = f->is_top ? sd_call_key_object(f) : Py_NewRef(Py_None);
@@ -750,6 +776,7 @@ static PyObject *get_top_level(PyObject *self, void *unused)
             Py_CLEAR(all);
         Py_XDECREF(key);
     }
+    tables_of(self)->n_readers--;
     return all;
 }
 
@@ -757,11 +784,15 @@ static int set_top_level(PyObject *self, PyObject *value, void *unused)
 {
     struct sd_call_stats *s = &tables_of(self)->stats;
     PyObject *fast = value ? PySequence_List(value) : NULL;
-    int rc = fast ? 0 : -1;
+    int rc = 0;
 
     (void)unused;
-    if (!value)
-        return refuse_deletion();
+    if (value && !fast)
+        return -1;
+    if (!may_set(self, value)) {
+        Py_XDECREF(fast);
+        return -1;
+    }
     for (size_t i = 0; rc == 0 && i < s->n_functions; i++)
         s->functions[i].is_top = false;
     for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(fast); i++) {

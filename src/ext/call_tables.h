@@ -13,8 +13,8 @@ struct sd_call_tables {
     PyObject_HEAD struct sd_call_stats stats;
     struct sd_pstats_order order;
     bool is_sorted;
-    bool is_busy;  /* being printed: what Python runs meanwhile may not change it */
-    size_t widest; /* label, if Python set it; 0: look */
+    unsigned n_readers; /* at work: what Python runs meanwhile may not change it */
+    size_t widest;      /* label, if Python set it; 0: look */
 };
 extern PyType_Spec sd_call_tables_spec;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/plain_stats.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The fields of profiler_entry and profiler_subentry, in their order. */
@@ -99,9 +100,19 @@ static int add_row(PyObject *stats, PyObject *callers, PyObject *key, struct row
     return rc;
 }
 
+/* Anybody may call us, and with anything: an entry is a tuple of `n` or more. */
+static int check_entry(PyObject *entry, int n)
+{
+    if (PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) >= n)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "an entry is a tuple of %d, not this %.100s", n,
+                 Py_TYPE(entry)->tp_name);
+    return -1;
+}
+
 static long long count_in(PyObject *entry, int field)
 {
-    return PyLong_AsLongLong(PyStructSequence_GET_ITEM(entry, field));
+    return PyLong_AsLongLong(PyTuple_GET_ITEM(entry, field));
 }
 
 static struct row row_of(PyObject *entry)
@@ -109,9 +120,31 @@ static struct row row_of(PyObject *entry)
     struct row r = { .calls = count_in(entry, CALLS) };
 
     r.primitive = r.calls - count_in(entry, RECURSIVE);
-    r.own = PyFloat_AsDouble(PyStructSequence_GET_ITEM(entry, OWN));
-    r.total = PyFloat_AsDouble(PyStructSequence_GET_ITEM(entry, TOTAL));
+    r.own = PyFloat_AsDouble(PyTuple_GET_ITEM(entry, OWN));
+    r.total = PyFloat_AsDouble(PyTuple_GET_ITEM(entry, TOTAL));
     return r;
+}
+
+/* One of what `caller` called.  A number may be an object with code of its own, so what
+ * stands in a list is held. */
+static int add_callee(PyObject *caller, PyObject *sub, PyObject *callers,
+                      PyObject *untold)
+{
+    bool is_one = check_entry(sub, CALLEES) == 0;
+    PyObject *key = is_one ? key_of(PyTuple_GET_ITEM(sub, CODE)) : NULL;
+    PyObject *counts = key ? dict_at(callers, key) : NULL;
+    long long calls;
+    int rc = -1;
+
+    Py_INCREF(sub);
+    calls = counts ? count_in(sub, CALLS) : 0;
+    if (counts && !PyErr_Occurred())
+        rc = add_count(counts, caller, calls);
+    if (rc == 0)
+        rc = add_count(untold, key, -calls);
+    Py_XDECREF(key);
+    Py_DECREF(sub);
+    return rc;
 }
 
 /* What one function called: its name goes into the callers of each, and the calls that
@@ -119,21 +152,12 @@ static struct row row_of(PyObject *entry)
 static int add_callees(PyObject *caller, PyObject *entry, PyObject *callers,
                        PyObject *untold)
 {
-    PyObject *callees = PyStructSequence_GET_ITEM(entry, CALLEES);
-    Py_ssize_t n = PyList_Check(callees) ? PyList_GET_SIZE(callees) : 0;
+    PyObject *callees = PyTuple_GET_ITEM(entry, CALLEES);
     int rc = 0;
 
-    for (Py_ssize_t i = 0; i < n && rc == 0; i++) {
-        PyObject *sub = PyList_GET_ITEM(callees, i);
-        PyObject *key = key_of(PyStructSequence_GET_ITEM(sub, CODE));
-        PyObject *counts = key ? dict_at(callers, key) : NULL;
-        long long calls = count_in(sub, CALLS);
-
-        rc = counts ? add_count(counts, caller, calls) : -1;
-        if (rc == 0)
-            rc = add_count(untold, key, -calls);
-        Py_XDECREF(key);
-    }
+    for (Py_ssize_t i = 0;
+         rc == 0 && PyList_Check(callees) && i < PyList_GET_SIZE(callees); i++)
+        rc = add_callee(caller, PyList_GET_ITEM(callees, i), callers, untold);
     return rc;
 }
 
@@ -165,25 +189,37 @@ static int add_command(PyObject *stats, PyObject *callers, PyObject *untold,
     return rc;
 }
 
+static int add_entry(PyObject *stats, PyObject *callers, PyObject *untold,
+                     PyObject *entry, double *whole)
+{
+    PyObject *key = key_of(PyTuple_GET_ITEM(entry, CODE));
+    struct row r = row_of(entry);
+    int rc = key && !PyErr_Occurred() ? add_row(stats, callers, key, r) : -1;
+
+    *whole += r.own;
+    if (rc == 0)
+        rc = add_count(untold, key, r.calls);
+    if (rc == 0)
+        rc = add_callees(key, entry, callers, untold);
+    Py_XDECREF(key);
+    return rc;
+}
+
 static int add_entries(PyObject *stats, PyObject *callers, PyObject *untold,
                        PyObject *entries, double *whole)
 {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(entries); i++) {
-        PyObject *entry = PyList_GET_ITEM(entries, i);
-        PyObject *key = key_of(PyStructSequence_GET_ITEM(entry, CODE));
-        struct row r = row_of(entry);
-        int rc = key && !PyErr_Occurred() ? add_row(stats, callers, key, r) : -1;
+    int rc = 0;
 
-        *whole += r.own;
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(entries); i++) {
+        PyObject *entry = PyList_GET_ITEM(entries, i);
+
+        Py_INCREF(entry);
+        rc = check_entry(entry, CALLEES + 1);
         if (rc == 0)
-            rc = add_count(untold, key, r.calls);
-        if (rc == 0)
-            rc = add_callees(key, entry, callers, untold);
-        Py_XDECREF(key);
-        if (rc < 0)
-            return rc;
+            rc = add_entry(stats, callers, untold, entry, whole);
+        Py_DECREF(entry);
     }
-    return 0;
+    return rc;
 }
 
 PyObject *sd_plain_stats(PyObject *module, PyObject *args)

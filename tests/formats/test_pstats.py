@@ -366,6 +366,53 @@ def test_call_stats_refuse_what_is_none(folder):
         made.sort(("cum",))
 
 
+def test_plain_stats_refuse_what_is_no_entry(folder):
+    from sonde import _sonde
+
+    entry = ("f", 1, 0, 1.0, 1.0, [("g", 2, 0, 1.0, 1.0)])
+    equal(_sonde.plain_stats([entry], "x")["", 0, "f"][:4], (1, 1, 1.0, 1.0), "a plain tuple")
+    for wrong in [1, (), ("f", 1, 0, 1.0, 1.0), (1, 1, 0, 1.0, 1.0, None), entry[:5] + ([1],), entry[:5] + ([("g",)],),
+                  entry[:5] + ([("g", "many", 0, 1.0, 1.0)],), ("f", "many") + entry[2:]]:
+        with expecting(TypeError):
+            _sonde.plain_stats([wrong], "x")
+
+
+class Meddler:
+    """A pattern that does something else in the middle of a search."""
+
+    def __init__(self, meddle):
+        self.meddle = meddle
+
+    def search(self, text):
+        self.meddle()
+        return True
+
+
+def test_call_stats_do_not_change_while_they_are_read(folder):
+    made = call_stats()
+    made.load(profiled(folder))
+    made.sort(("time",))
+    order, texts = made.fcn_list(), []
+
+    def meddle():
+        for change in (made.reverse, made.strip_dirs, made.sort_clear, lambda: made.load_dict({}), lambda: made.add(made), lambda: made.sort(("name",)),
+                       lambda: made.set_order(order, "x"), lambda: setattr(made, "files", []), lambda: setattr(made, "top_level", order),
+                       lambda: setattr(made, "total_calls", 1), lambda: setattr(made, "total_tt", 1), lambda: setattr(made, "max_name_len", 1)):
+            with expecting(RuntimeError):
+                change()
+        made.print_stats(texts.append, (1,))  # another reader, which ends first
+
+    compiles, re.compile = re.compile, lambda text: Meddler(meddle)
+    try:
+        made.print_stats(lambda text: None, ("fib",))
+        made.get_print_list(lambda text: None, ("fib",))
+    finally:
+        re.compile = compiles
+    equal((len(texts) > 0, made.fcn_list() == order), (True, True), "readers, and the order that was")
+    made.reverse()
+    equal(made.fcn_list(), order[::-1], "the order when nobody reads")
+
+
 @contextlib.contextmanager
 def expecting(error):
     try:
