@@ -14,7 +14,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, equal, run, run_tests, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
@@ -743,6 +743,39 @@ def test_subinterpreters_are_left_alone(folder):
     fib(3)
     p.disable()
     equal(figures(p)[fib.__code__][0], 10, "calls of the main interpreter")
+
+
+SECOND = """
+import sys
+sys.path[:] = %r
+from sonde import Profile
+said = "nothing"
+try:
+    Profile(builtins=%r).enable()
+except Exception as why:
+    said = str(why)
+with open(%r, "w") as f:
+    f.write(said)
+"""
+
+
+def test_a_second_interpreter_is_refused_and_the_first_goes_on(folder):
+    try:
+        from _testcapi import run_in_subinterp
+    except ImportError:
+        raise Skip("this Python has no _testcapi")
+    path = os.path.join(folder, "said")
+    for builtins in (False, True):  # as the first one hears, and more
+        p = Profile(builtins=False)
+        p.enable()
+        fib(3)
+        run_in_subinterp(SECOND % (sys.path, builtins, path))
+        fib(3)
+        p.disable()
+        with open(path) as f:
+            contains(f.read(), "in another interpreter")
+        equal(figures(p)[fib.__code__][0], 10, "calls of the first interpreter")
+    equal(under(Profile(builtins=False), lambda: fib(3))[fib.__code__][0], 5, "afterwards")
 
 
 if __name__ == "__main__":

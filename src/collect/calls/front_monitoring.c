@@ -429,9 +429,6 @@ static int listen_to(unsigned events)
 
     if (!monitoring())
         return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
-    if (front.interpreter && front.interpreter != PyInterpreterState_Get())
-        return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
-                                  "process already");
     if (!front.interpreter)
         rc = start_listening();
     front.short_ticks = ticks_of_short();
@@ -447,6 +444,10 @@ int sd_calls_listen(unsigned events)
     struct sd_raised raised;
     int rc;
 
+    /* Before anything is touched: what that one hears goes on. */
+    if (front.interpreter && front.interpreter != PyInterpreterState_Get())
+        return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
+                                  "process already");
     events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED;
     if (events == front.events)
         return 0;
