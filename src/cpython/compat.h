@@ -147,4 +147,14 @@ static inline PyInterpreterState *sd_interpreter(void)
     return _PyInterpreterState_Get();
 #endif
 }
+
+/* Has this interpreter not ended? */
+static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
+{
+    PyInterpreterState *at = PyInterpreterState_Head();
+
+    while (at && at != interp)
+        at = PyInterpreterState_Next(at);
+    return at != NULL;
+}
 #endif

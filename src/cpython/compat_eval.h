@@ -148,16 +148,6 @@ static inline PyInterpreterState *sd_interpreter_now(void)
     return _PyThreadState_GET()->interp;
 }
 
-/* Has this interpreter not ended? */
-static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
-{
-    PyInterpreterState *at = PyInterpreterState_Head();
-
-    while (at && at != interp)
-        at = PyInterpreterState_Next(at);
-    return at != NULL;
-}
-
 /* --- The profile function --------------------------------------------------------- */
 
 /* The frame of a profile function's frame object, and the one that called it. */

@@ -68,5 +68,69 @@ def test_cpu_time_of_threads_that_share_a_processor(folder):
     check(cpu_seconds(p))
 
 
+def nothing():
+    pass
+
+
+def test_each_of_many_calls_counts_from_its_own_start(folder):
+    """The usual case of a call that was made before from here: every front has a short way for it."""
+    del burned[:]
+    p = _sonde.Profile(builtins=False, cpu=True)
+    p.enable()
+    for _ in range(20):
+        nothing()
+        burn(0.005)
+        rest(0.0001)
+    p.disable()
+    check(cpu_seconds(p))
+
+
+def test_a_thread_that_another_one_stops_has_its_own_time(folder):
+    del burned[:]
+    p = _sonde.Profile(builtins=False, cpu=True, threads=True)
+    has_burned, may_end = threading.Event(), threading.Event()
+
+    def held():
+        burn(0.05)
+        has_burned.set()
+        may_end.wait()
+
+    p.enable()
+    thread = threading.Thread(target=held)
+    thread.start()
+    has_burned.wait()
+    burn(0.3)
+    p.disable()
+    may_end.set()
+    thread.join()
+    found = cpu_seconds(p)["held"]
+    assert abs(found - burned[0]) < 0.05, "held has %.4f s, and burned %.4f s" % (found, burned[0])
+
+
+def test_a_child_of_fork_goes_on_counting(folder):
+    del burned[:]
+    p = _sonde.Profile(builtins=False, cpu=True)
+    read, write = os.pipe()
+
+    def forks():
+        burn(0.1)
+        pid = os.fork()
+        if pid == 0:
+            burn(0.05)
+        return pid
+
+    p.enable()
+    pid = forks()
+    p.disable()
+    if pid == 0:
+        os.write(write, repr((cpu_seconds(p)["forks"], sum(burned))).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as f:
+        found, truth = eval(f.read())
+    os.waitpid(pid, 0)
+    assert abs(found - truth) < 0.05, "forks has %.4f s in the child, and burned %.4f s" % (found, truth)
+
+
 if __name__ == "__main__":
     run_tests(globals())

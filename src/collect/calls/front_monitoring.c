@@ -70,7 +70,7 @@ static PyObject *on_start(ARGS)
     struct sd_call_entry *e = NULL;
 
     UNUSED;
-    if (__builtin_expect(t != NULL, 1))
+    if (__builtin_expect(t && !t->cpu, 1))
         e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
                              (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
@@ -92,7 +92,7 @@ static PyObject *on_resume(ARGS)
     struct sd_call_entry *e = NULL;
 
     UNUSED;
-    if (__builtin_expect(t && t->waiting.n == 0, 1))
+    if (__builtin_expect(t && !t->cpu && t->waiting.n == 0, 1))
         e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
                              (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
@@ -156,7 +156,7 @@ static PyObject *on_c_call(ARGS)
     if (!def)
         return Py_None;
     f = sd_frame_now();
-    if (__builtin_expect(t && t->sees_c && t->top->frame == (uintptr_t)f, 1))
+    if (__builtin_expect(t && !t->cpu && t->sees_c && t->top->frame == (uintptr_t)f, 1))
         e = sd_call_tree_try(t, sd_calls_c_key(def), (uintptr_t)f | SD_FRAME_C,
                              (uintptr_t)f);
     if (__builtin_expect(e == NULL, 0))
@@ -413,8 +413,8 @@ static int start_listening(void)
 {
     int rc;
 
-    front.missing = PyObject_GetAttrString(monitoring(), "MISSING");
-    front.disable = PyObject_GetAttrString(monitoring(), "DISABLE");
+    Py_XSETREF(front.missing, PyObject_GetAttrString(monitoring(), "MISSING"));
+    Py_XSETREF(front.disable, PyObject_GetAttrString(monitoring(), "DISABLE"));
     rc = front.missing && front.disable ? take_tool() : -1;
     if (rc != 0)
         return rc;
@@ -439,13 +439,25 @@ static int listen_to(unsigned events)
     return rc;
 }
 
+/* Listeners of another interpreter go on, since nothing of it can be reached from here.
+ * One that has ended took them with it, and all that we held of it. */
+static bool can_listen_here(void)
+{
+    if (!front.interpreter || front.interpreter == PyInterpreterState_Get())
+        return true;
+    if (sd_interpreter_lives(front.interpreter))
+        return false;
+    memset(&front, 0, sizeof front);
+    return true;
+}
+
 int sd_calls_listen(unsigned events)
 {
     struct sd_raised raised;
     int rc;
 
     /* Before anything is touched: what that one hears goes on. */
-    if (front.interpreter && front.interpreter != PyInterpreterState_Get())
+    if (!can_listen_here())
         return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
                                   "process already");
     events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED;

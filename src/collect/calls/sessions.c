@@ -30,6 +30,7 @@ static struct {
     unsigned generation; /* of the active sessions */
     uint64_t n_threads;
     struct sd_ticks_pair first;
+    uint64_t cpu_at_fork; /* ns of the thread that forks */
     pthread_key_t at_end;
     bool is_ready;
 } calls = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -84,11 +85,14 @@ static void at_thread_end(void *of)
     forget_thread(th);
 }
 
-static void before_fork(void) { pthread_mutex_lock(&calls.lock); }
+static void before_fork(void)
+{
+    pthread_mutex_lock(&calls.lock);
+    calls.cpu_at_fork = here && here->cpu ? sd_thread_cpu_ns(here->cpu) : 0;
+}
+
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&calls.lock); }
 
-/* Only this thread is here.  Tables of a capture are the parent's: nothing may be
- * counted in them from here on. */
 /* A copy of a thread's tree that nobody writes here: its clock is the parent's. */
 static void leave_behind(struct sd_call_tree *t)
 {
@@ -97,12 +101,23 @@ static void leave_behind(struct sd_call_tree *t)
         sd_call_tree_end(t);
 }
 
+/* In memory this thread goes on, with a CPU clock that begins at 0. */
+static void go_on_in_child(struct sd_calls_session *s)
+{
+    for (size_t i = 0; i < s->n_trees; i++)
+        if (here && s->trees[i]->thread == here->number)
+            sd_call_tree_cpu_begins_anew(s->trees[i], calls.cpu_at_fork);
+        else
+            leave_behind(s->trees[i]);
+}
+
+/* Only this thread is here.  Tables of a capture are the parent's: nothing may be
+ * counted in them from here on. */
 static void after_fork_in_child(void)
 {
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        for (size_t i = 0; !s->wish.in_capture && i < s->n_trees; i++)
-            if (!here || s->trees[i]->thread != here->number)
-                leave_behind(s->trees[i]);
+        if (!s->wish.in_capture)
+            go_on_in_child(s);
     for (struct thread *th = calls.threads, *next; th; th = next) {
         next = th->next;
         if (th != here)

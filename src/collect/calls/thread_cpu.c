@@ -4,10 +4,12 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -113,10 +115,21 @@ static void take_base(struct sd_thread_cpu *c)
     } while (*c->switches != c->seen);
 }
 
+/* So that other threads can ask for it. */
+static void name_clock(struct sd_thread_cpu *c)
+{
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
+        c->clock = clock;
+}
+
+/* In a child of fork, too, where all of it was wiped. */
 static void open_page(struct sd_thread_cpu *c)
 {
     int saved = errno;
 
+    name_clock(c);
     c->page = tsc_is_steady() ? map_event() : NULL;
     c->is_refused = !c->page;
     if (c->page)
@@ -133,6 +146,7 @@ struct sd_thread_cpu *sd_thread_cpu_new(void)
 
     if (c == MAP_FAILED)
         return NULL;
+    name_clock(c);
     /* Without it (Linux before 4.14) a child would touch a page it does not have. */
     c->is_refused = madvise(c, PAGE, MADV_WIPEONFORK) != 0;
     return c;
@@ -158,6 +172,20 @@ uint64_t sd_thread_cpu_ask(struct sd_thread_cpu *c)
     if (c->base_ns < c->last_ns)
         c->base_ns = c->last_ns;
     return c->last_ns = c->base_ns;
+}
+
+/* Without a name it is that of a child of fork, which has not been read there: its own
+ * thread is the one there is.  The kernel may be a little behind what the TSC has told
+ * already. */
+uint64_t sd_thread_cpu_from_outside(const struct sd_thread_cpu *c)
+{
+    struct timespec t;
+    uint64_t ns;
+
+    if (clock_gettime(c->clock ? c->clock : CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        return c->last_ns;
+    ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return ns > c->last_ns ? ns : c->last_ns;
 }
 
 bool sd_thread_cpu_is_cheap(struct sd_thread_cpu *c)

@@ -38,6 +38,7 @@ struct sd_thread_cpu {                 /* one thread reads it; zeros: to be open
     uint64_t last_ns;    /* the last answer */
     uint64_t rate;       /* ns per tick, times 2^32 */
     void *page;          /* owned: the event's page */
+    int32_t clock;       /* the kernel's name of the thread's clock; 0: its own alone */
 };
 
 /* For the calling thread, and to be read by it alone.  NULL: no memory. */
@@ -49,6 +50,9 @@ void sd_thread_cpu_free(struct sd_thread_cpu *c);
 bool sd_thread_cpu_is_cheap(struct sd_thread_cpu *c);
 
 uint64_t sd_thread_cpu_ask(struct sd_thread_cpu *c); /* the slow part of a read */
+/* By any thread while the one it is of stands still or waits: nothing in it changes, so
+ * that the clock of that thread goes on as if nobody had asked. */
+uint64_t sd_thread_cpu_from_outside(const struct sd_thread_cpu *c);
 
 /* hot: every call and return when CPU time is asked for.  Nanoseconds, at the moment
  * when the TSC, which the caller has just read, was `ticks`: one reading serves both

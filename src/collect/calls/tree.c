@@ -428,6 +428,8 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
      * read before. */
     if (now < t->top->start)
         now = t->top->start;
+    if ((int64_t)(cpu - t->top->cpu_start) < 0)
+        cpu = t->top->cpu_start;
     close_top(t, now, cpu);
 }
 
@@ -558,7 +560,7 @@ void sd_call_tree_end(struct sd_call_tree *t)
     if (!t->is_followed)
         return;
     now = sd_call_tree_now(t);
-    cpu = sd_call_tree_cpu(t);
+    cpu = t->cpu ? sd_thread_cpu_from_outside(t->cpu) : 0;
     while (t->top > t->stack)
         close_top(t, now, cpu);
     while (t->n_parked) {
@@ -569,6 +571,12 @@ void sd_call_tree_end(struct sd_call_tree *t)
     sd_call_tree_root(t)->traced += now - t->began;
     t->is_followed = false;
     put_pair(t);
+}
+
+void sd_call_tree_cpu_begins_anew(struct sd_call_tree *t, uint64_t cpu)
+{
+    for (struct sd_call_entry *e = t->top; e > t->stack; e--)
+        e->cpu_start -= cpu; /* below 0 for most: only differences count */
 }
 
 void sd_call_tree_each_open(const struct sd_call_tree *t,

@@ -187,8 +187,10 @@ void sd_call_tree_free(struct sd_call_tree *t);
 
 /* Follows the thread from now on; what runs already is below everything. */
 void sd_call_tree_begin(struct sd_call_tree *t);
-/* Ends what is open, parked stacks too, as if it returned now. */
+/* Ends what is open, parked stacks too, as if it returned now.  By any thread. */
 void sd_call_tree_end(struct sd_call_tree *t);
+/* The thread's CPU clock, which stood at `cpu`, begins at 0 again: a child of fork. */
+void sd_call_tree_cpu_begins_anew(struct sd_call_tree *t, uint64_t cpu);
 
 /* The entry of a call that goes on with a generator or coroutine: after
  * sd_call_tree_enter, at `now`. */
