@@ -56,6 +56,22 @@ static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code
  * more registers than the call that finds the frame leaves to it. */
 #define RARE __attribute__((noinline, cold)) static PyObject *
 
+/* The clock is read; the thread's CPU time where that is asked for, too. */
+__attribute__((noinline)) static PyObject *start_cpu(struct sd_call_tree *t,
+                                                     struct sd_call_entry *e)
+{
+    sd_call_tree_start_cpu(t, e);
+    return Py_None;
+}
+
+static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
+{
+    e->start = sd_tsc();
+    if (__builtin_expect(t->cpu != NULL, 0))
+        return start_cpu(t, e);
+    return Py_None; /* immortal where there is monitoring */
+}
+
 RARE start_slowly(sd_frame *f, PyObject *code)
 {
     sd_calls_enter(key_of(code), code, (uintptr_t)f, (uintptr_t)sd_frame_below(f));
@@ -70,13 +86,12 @@ static PyObject *on_start(ARGS)
     struct sd_call_entry *e = NULL;
 
     UNUSED;
-    if (__builtin_expect(t && !t->cpu, 1))
+    if (__builtin_expect(t != NULL, 1))
         e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
                              (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
         return start_slowly(f, args[0]);
-    e->start = sd_tsc();
-    return Py_None; /* immortal where there is monitoring */
+    return started(t, e);
 }
 
 RARE resume_slowly(sd_frame *f, PyObject *code)
@@ -92,14 +107,13 @@ static PyObject *on_resume(ARGS)
     struct sd_call_entry *e = NULL;
 
     UNUSED;
-    if (__builtin_expect(t && !t->cpu && t->waiting.n == 0, 1))
+    if (__builtin_expect(t && t->waiting.n == 0, 1))
         e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
                              (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
         return resume_slowly(f, args[0]);
     e->cell->resumes++;
-    e->start = sd_tsc();
-    return Py_None;
+    return started(t, e);
 }
 
 /* hot: every return of a Python function. */
@@ -156,13 +170,12 @@ static PyObject *on_c_call(ARGS)
     if (!def)
         return Py_None;
     f = sd_frame_now();
-    if (__builtin_expect(t && !t->cpu && t->sees_c && t->top->frame == (uintptr_t)f, 1))
+    if (__builtin_expect(t && t->sees_c && t->top->frame == (uintptr_t)f, 1))
         e = sd_call_tree_try(t, sd_calls_c_key(def), (uintptr_t)f | SD_FRAME_C,
                              (uintptr_t)f);
     if (__builtin_expect(e == NULL, 0))
         return c_call_slowly(f, def, args[2]);
-    e->start = sd_tsc();
-    return Py_None;
+    return started(t, e);
 }
 
 static PyObject *on_c_end(ARGS)
