@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/table.h"
 
 enum { NONE = UINT32_MAX };
@@ -25,22 +26,6 @@ struct walk {
     size_t cap_edges;
     struct sd_calls *out;
 };
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
-}
 
 /* --- Before the walk: edges, children, totals */
 
@@ -99,9 +84,9 @@ static void link_nodes(struct walk *w)
         sd_assert(parent == SD_NO_NODE || parent < i);
         w->places[i].next = *first;
         *first = (uint32_t)i;
-        w->totals[i] = plus(w->totals[i], w->nodes[i].own);
+        w->totals[i] = sd_sum_i64(w->totals[i], w->nodes[i].own);
         if (parent != SD_NO_NODE)
-            w->totals[parent] = plus(w->totals[parent], w->totals[i]);
+            w->totals[parent] = sd_sum_i64(w->totals[parent], w->totals[i]);
     }
 }
 
@@ -110,12 +95,12 @@ static void link_nodes(struct walk *w)
 static void count(struct sd_calls_sum *sum, const struct sd_node *node, int64_t total,
                   bool is_outermost)
 {
-    sum->calls = add(sum->calls, node->calls);
-    sum->own = plus(sum->own, node->own);
+    sum->calls = sd_sum_u64(sum->calls, node->calls);
+    sum->own = sd_sum_i64(sum->own, node->own);
     if (!is_outermost)
         return;
-    sum->primitive = add(sum->primitive, node->calls);
-    sum->total = plus(sum->total, total);
+    sum->primitive = sd_sum_u64(sum->primitive, node->calls);
+    sum->total = sd_sum_i64(sum->total, total);
 }
 
 static void enter(struct walk *w, uint32_t at)

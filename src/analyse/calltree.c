@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };
@@ -171,7 +172,7 @@ static int link_nodes(struct maker *m)
 static void add_row(int64_t *into, const int64_t *row, uint32_t n)
 {
     for (uint32_t k = 0; k < n; k++)
-        into[k] = sd_amount_add(into[k], row[k]);
+        into[k] = sd_sum_i64(into[k], row[k]);
 }
 
 static int make_rows(struct sd_calltree *t)

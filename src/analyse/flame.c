@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 enum { NONE = UINT32_MAX };
@@ -95,7 +96,7 @@ static int put_in_order(struct maker *m)
         if (is_drawn(m, i)) {
             m->order[m->n_order++] = i;
         } else if (parent == NONE || is_drawn(m, parent)) {
-            m->folded[parent + 1] = sd_amount_add(m->folded[parent + 1], t->total[i]);
+            m->folded[parent + 1] = sd_sum_i64(m->folded[parent + 1], t->total[i]);
             m->n_folded[parent + 1]++;
         } else {
             m->n_left_out++;
@@ -227,7 +228,7 @@ static int draw_tree(struct maker *m, struct step *steps)
         rc = add_node(m, child, s->box, s->from);
         steps[n] = (struct step){ child, (uint32_t)m->view->n_boxes - 1,
                                   m->first_in_order[child + 1], s->from };
-        s->from = sd_amount_add(s->from, t->total[child]);
+        s->from = sd_sum_i64(s->from, t->total[child]);
         s->next++;
         n++;
     }
@@ -246,8 +247,8 @@ static int draw(struct maker *m)
 
     for (size_t i = 0; i < t->nodes.n; i++)
         if (t->nodes.items[i].a == NONE) {
-            known = sd_amount_add(known, t->total[i]);
-            whole.idle = sd_amount_add(whole.idle, t->idle[i]);
+            known = sd_sum_i64(known, t->total[i]);
+            whole.idle = sd_sum_i64(whole.idle, t->idle[i]);
         }
     whole.self = t->all - known;
     if (rc == 0)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -220,19 +221,19 @@ static int add_samples(struct maker *m)
 
         if (!sd_sample_is_chosen(&t->wish->choice, s))
             continue;
-        t->all = sd_amount_add(t->all, amount);
+        t->all = sd_sum_i64(t->all, amount);
         rc = first_node(m, s->track, &first);
         if (rc == 0)
             rc = place(m, first, s->stack.at, &node);
         if (rc == 0 && node != NONE && (s->flags & SD_SAMPLE_IDLE)) {
-            t->waited[node] = sd_amount_add(t->waited[node], amount);
+            t->waited[node] = sd_sum_i64(t->waited[node], amount);
             rc = add_idle(m, &node);
         }
         if (rc < 0 || node == NONE)
             continue;
-        t->self[node] = sd_amount_add(t->self[node], amount);
+        t->self[node] = sd_sum_i64(t->self[node], amount);
         if (s->flags & SD_SAMPLE_IDLE)
-            t->idle[node] = sd_amount_add(t->idle[node], amount);
+            t->idle[node] = sd_sum_i64(t->idle[node], amount);
     }
     return rc;
 }
@@ -242,11 +243,11 @@ static void sum_up(struct sd_flametree *t)
     for (size_t i = t->nodes.n; i-- > 0;) {
         uint32_t parent = t->nodes.items[i].a;
 
-        t->total[i] = sd_amount_add(t->total[i], t->self[i]);
+        t->total[i] = sd_sum_i64(t->total[i], t->self[i]);
         if (parent == NONE)
             continue;
-        t->total[parent] = sd_amount_add(t->total[parent], t->total[i]);
-        t->idle[parent] = sd_amount_add(t->idle[parent], t->idle[i]);
+        t->total[parent] = sd_sum_i64(t->total[parent], t->total[i]);
+        t->idle[parent] = sd_sum_i64(t->idle[parent], t->idle[i]);
     }
 }
 

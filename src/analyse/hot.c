@@ -7,6 +7,7 @@
 #include "analyse/analyse.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX, MAX_COLUMNS = 16 + 2 * SD_SAMPLE_METRICS };
@@ -345,8 +346,8 @@ static int sum_pairs(struct calls *c)
 
         for (uint32_t k = 0; open[pair] == 0 && k < t->n_metrics; k++)
             c->totals[pair * t->n_metrics + k] =
-                sd_amount_add(c->totals[pair * t->n_metrics + k],
-                              t->total[(size_t)at * t->n_metrics + k]);
+                sd_sum_i64(c->totals[pair * t->n_metrics + k],
+                           t->total[(size_t)at * t->n_metrics + k]);
         open[pair]++;
         next = sd_calltree_next(t, at, &n_left);
         for (; n_left > 0; n_left--, at = t->nodes[at].parent)

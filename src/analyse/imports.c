@@ -11,6 +11,7 @@
 #include "analyse/traced.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };
@@ -95,9 +96,9 @@ static void add_node(struct imports *m, size_t i)
         return;
     b = &m->sums[m->body_of[i]];
     part = m->is_machinery[i] ? &b->loading : &b->own;
-    *part = sd_amount_add(*part, m->traced.own[i]);
+    *part = sd_sum_i64(*part, m->traced.own[i]);
     if (calls != NONE && is_body(&t->p->sites[t->callees[t->nodes[i].callee].site.at]))
-        b->runs = sd_amount_add(b->runs, t->self[i * t->n_metrics + calls]);
+        b->runs = sd_sum_i64(b->runs, t->self[i * t->n_metrics + calls]);
 }
 
 static int gather(struct imports *m)
@@ -123,9 +124,9 @@ static void sum_up(struct imports *m)
         struct body *b = &m->sums[i];
         uint32_t importer = m->bodies.items[i].a;
 
-        b->total = sd_amount_add(b->total, sd_amount_add(b->own, b->loading));
+        b->total = sd_sum_i64(b->total, sd_sum_i64(b->own, b->loading));
         if (importer != NONE)
-            m->sums[importer].total = sd_amount_add(m->sums[importer].total, b->total);
+            m->sums[importer].total = sd_sum_i64(m->sums[importer].total, b->total);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "analyse/moments.h"
 #include "analyse/processes.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "profile/series.h"
 
@@ -118,7 +119,7 @@ static uint64_t count_marked(const struct sd_profile *p, uint32_t flags)
 
     for (size_t i = 0; column != UINT32_MAX && i < p->samples.n; i++)
         if ((p->samples.items[i].flags & flags) == flags)
-            n = sd_amount_add(n, p->samples.values[column][i]);
+            n = sd_sum_i64(n, p->samples.values[column][i]);
     return (uint64_t)n;
 }
 

@@ -7,6 +7,7 @@
 #include "analyse/processes.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 enum column {
     PROCESS,
@@ -70,12 +71,12 @@ static void add(struct thread *t, const struct sd_profile *p, size_t i)
     };
 
     t->track = p->samples.items[i].track.at;
-    t->samples = sd_amount_add(t->samples, n);
-    t->wall = sd_amount_add(t->wall, amount(p, "wall", i));
-    t->cpu = sd_amount_add(t->cpu, amount(p, "cpu", i));
+    t->samples = sd_sum_i64(t->samples, n);
+    t->wall = sd_sum_i64(t->wall, amount(p, "wall", i));
+    t->cpu = sd_sum_i64(t->cpu, amount(p, "cpu", i));
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (flags & parts[k].flag)
-            *parts[k].sum = sd_amount_add(*parts[k].sum, n);
+            *parts[k].sum = sd_sum_i64(*parts[k].sum, n);
 }
 
 static struct sd_cell percent(int64_t part, int64_t whole)

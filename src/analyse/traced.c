@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 
 enum { NONE = UINT32_MAX };
@@ -36,7 +37,7 @@ static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
     if (!t->own)
         return sd_no_memory();
     for (size_t i = 0; i < t->tree.n_nodes; i++)
-        t->own[i] = sd_amount_add(self(t, i, time), self(t, i, tracing));
+        t->own[i] = sd_sum_i64(self(t, i, time), self(t, i, tracing));
     return 0;
 }
 
@@ -81,8 +82,7 @@ static int sum_awaited(struct sd_traced *t)
         uint32_t callee = t->tree.nodes[at].callee;
 
         if (open[callee]++ == 0)
-            t->awaited[callee] =
-                sd_amount_add(t->awaited[callee], self(t, at, awaited));
+            t->awaited[callee] = sd_sum_i64(t->awaited[callee], self(t, at, awaited));
         next = sd_calltree_next(&t->tree, at, &n_left);
         for (; n_left > 0; n_left--, at = t->tree.nodes[at].parent)
             open[t->tree.nodes[at].callee]--;
@@ -208,7 +208,7 @@ static int64_t total_of(const struct sd_profile *p, const char *metric)
     int64_t sum = 0;
 
     for (size_t i = 0; at != NONE && i < p->calls.n; i++)
-        sum = sd_amount_add(sum, p->calls.values[at][i]);
+        sum = sd_sum_i64(sum, p->calls.values[at][i]);
     return sum;
 }
 

@@ -7,6 +7,7 @@
 #include "analyse/traced.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -22,7 +23,7 @@ static int64_t whole_of(const struct sd_traced *t)
     int64_t sum = 0;
 
     for (size_t i = 0; i < t->calls.n_functions; i++)
-        sum = sd_amount_add(sum, t->calls.functions[i].own);
+        sum = sd_sum_i64(sum, t->calls.functions[i].own);
     return sum;
 }
 
@@ -174,8 +175,7 @@ static int put_function(struct sd_view *v, struct sd_view_table *table, size_t i
     if (sum->calls)
         *sd_view_cell(table, i, F_PER_CALL) = ns(sum->own / (int64_t)sum->calls);
     if (t->has_awaited)
-        *sd_view_cell(table, i, F_ELAPSED) =
-            ns(sd_amount_add(sum->total, t->awaited[i]));
+        *sd_view_cell(table, i, F_ELAPSED) = ns(sd_sum_i64(sum->total, t->awaited[i]));
     if (sd_totals_metric(t->tree.p, t->tree.totals, "cpu_time") != NONE)
         *sd_view_cell(table, i, F_CPU) = ns(amount(t, rows, i, "cpu_time"));
     *sd_view_cell(table, i, F_TRACING) = ns(amount(t, rows, i, "tracing"));
@@ -269,9 +269,9 @@ static int64_t *sum_up(const struct sd_traced *t)
     for (size_t i = t->tree.n_nodes; totals && i-- > 0;) {
         uint32_t parent = t->tree.nodes[i].parent;
 
-        totals[i] = sd_amount_add(totals[i], t->own[i]);
+        totals[i] = sd_sum_i64(totals[i], t->own[i]);
         if (parent != NONE)
-            totals[parent] = sd_amount_add(totals[parent], totals[i]);
+            totals[parent] = sd_sum_i64(totals[parent], totals[i]);
     }
     return totals;
 }

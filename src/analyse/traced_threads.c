@@ -6,6 +6,7 @@
 #include "analyse/traced.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 enum column { PROCESS, THREAD, NAME, CALLS, TIME, CPU, TRACING, N_COLUMNS };
 
@@ -58,7 +59,7 @@ static void add(struct sd_view_table *table, size_t row, const struct sd_profile
         if (at == UINT32_MAX)
             continue;
         cell->kind = columns[sums[k].column].kind;
-        cell->number = sd_amount_add(cell->number, p->calls.values[at][i]);
+        cell->number = sd_sum_i64(cell->number, p->calls.values[at][i]);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "analyse/traced.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "capture/capture.h"
 #include "cli/facts.h"
@@ -153,7 +154,7 @@ static void put_calls(struct sd_buf *to, const struct sd_profile *p)
     int64_t n = 0;
 
     for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
-        n = sd_amount_add(n, p->calls.values[at][i]);
+        n = sd_sum_i64(n, p->calls.values[at][i]);
     sd_traced_remarks(&remarks, p, false);
     sd_buf_printf(to, "%s traced%s%s", sd_text_count(number, n), remarks.n ? "; " : "",
                   sd_buf_string(&remarks));

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "formats/format.h"
 #include "formats/frames.h"
@@ -137,7 +138,7 @@ static int add_total(struct shown *s, size_t i)
         rc = place_stack(s, root, t->stack.at, &node);
     if (rc == 0)
         s->amounts[node] =
-            sd_amount_add(s->amounts[node], s->totals->values[s->column][i]);
+            sd_sum_i64(s->amounts[node], s->totals->values[s->column][i]);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "formats/frames.h"
 
 enum { NONE = UINT32_MAX };
@@ -181,7 +182,7 @@ static void follow_each_other(struct sd_sampled_thread *t)
     int64_t now = 0;
 
     for (size_t i = 0; i < t->n; i++) {
-        now = sd_amount_add(now, t->taken[i].wall_ns);
+        now = sd_sum_i64(now, t->taken[i].wall_ns);
         t->taken[i].time_ns = (uint64_t)now;
     }
 }

@@ -3,34 +3,18 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 struct below { /* of all children of a node */
     uint64_t python_calls, c_calls;
     int64_t inclusive;
 };
 
-/* Numbers of a capture may be anything: they stop at the largest, and never wrap. */
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t times(uint64_t calls, uint64_t each)
 {
     uint64_t all;
 
     return __builtin_mul_overflow(calls, each, &all) ? UINT64_MAX : all;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return b > 0 ? INT64_MAX : INT64_MIN;
-    return sum;
 }
 
 static int64_t less(int64_t a, int64_t b)
@@ -54,8 +38,8 @@ static struct below *sum_children(const struct sd_node *nodes, size_t n)
             continue;
         sd_assert(parent < i);
         calls = nodes[i].is_c ? &sums[parent].c_calls : &sums[parent].python_calls;
-        *calls = add(*calls, nodes[i].calls);
-        sums[parent].inclusive = plus(sums[parent].inclusive, nodes[i].inclusive);
+        *calls = sd_sum_u64(*calls, nodes[i].calls);
+        sums[parent].inclusive = sd_sum_i64(sums[parent].inclusive, nodes[i].inclusive);
     }
     return sums;
 }
@@ -68,8 +52,8 @@ static int64_t cost_of(const struct sd_trace_cost *cost, const struct sd_node *n
     uint64_t inside = node->is_c ? cost->c_inside : cost->python_inside;
     uint64_t all = times(node->calls, inside);
 
-    all = add(all, times(below->python_calls, cost->python_outside));
-    all = add(all, times(below->c_calls, cost->c_outside));
+    all = sd_sum_u64(all, times(below->python_calls, cost->python_outside));
+    all = sd_sum_u64(all, times(below->c_calls, cost->c_outside));
     return (int64_t)(all / 1024);
 }
 
@@ -97,7 +81,7 @@ int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost 
         if (node->parent == SD_NO_NODE)
             continue;
         node->own = bounded(less(raw, cost_of(cost, node, &below[i])), cost);
-        all = add(all, (uint64_t)less(raw, node->own));
+        all = sd_sum_u64(all, (uint64_t)less(raw, node->own));
     }
     if (subtracted)
         *subtracted = all;

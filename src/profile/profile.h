@@ -243,13 +243,6 @@ const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
  * more of them.  Theirs is the time that each stands for, "wall". */
 const char *sd_totals_by_default(const struct sd_profile *p,
                                  const struct sd_stack_totals *t);
-/* Adds amounts, none of them below 0; the largest number stands for more than it. */
-static inline int64_t sd_amount_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 /* The process a track belongs to (itself when it is one), or SD_NO_TRACK. */
 sd_track_id sd_profile_process_of(const struct sd_profile *p, sd_track_id t);
 /* The thread that a task runs in; every other track is its own. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/define.h"
 
 /* --- Stacks */
@@ -177,7 +178,7 @@ int sd_totals_add(struct sd_profile *p, struct sd_stack_totals *t,
             continue;
         rc = place_of_metric(p, t, metrics[i], &column);
         if (rc == 0 && column != UINT32_MAX)
-            t->values[column][at] = sd_amount_add(t->values[column][at], values[i]);
+            t->values[column][at] = sd_sum_i64(t->values[column][at], values[i]);
     }
     return rc;
 }

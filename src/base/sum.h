@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_SUM_H
+#define SD_BASE_SUM_H
+/* sum: numbers that a capture holds may be anything.  Sums of them stop at the largest
+ * and the smallest number there is, and never wrap. */
+#include <stdint.h>
+
+static inline uint64_t sd_sum_u64(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline int64_t sd_sum_i64(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        return b > 0 ? INT64_MAX : INT64_MIN;
+    return sum;
+}
+#endif
