@@ -427,6 +427,20 @@ int sd_call_tables(struct sd_call_stats *s, const struct sd_call_wish *wish,
     return rc;
 }
 
+bool sd_call_sort_is(const char *const *sort)
+{
+    struct typed t = { 0 };
+    struct sd_call_stats none;
+    int rc = read_words(&t, sort);
+
+    sd_call_stats_init(&none);
+    if (rc == 0)
+        rc = sd_pstats_sort(&none, t.words, t.n_words, &t.order, NULL);
+    sd_call_stats_release(&none);
+    release(&t);
+    return rc == 0;
+}
+
 /* --- From file to file */
 
 enum kind { KIND_PSTATS, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_NONE };

@@ -35,6 +35,9 @@ struct sd_call_wish {
 int sd_call_tables(struct sd_call_stats *s, const struct sd_call_wish *wish,
                    struct sd_out *out);
 
+/* Are these words that calls can be sorted by? */
+bool sd_call_sort_is(const char *const *sort);
+
 /* Is this a pstats file, by its first bytes?  "-" is stdin, when that is a file. */
 bool sd_call_file_is(const char *path);
 /* All these pstats files, added up as pstats.Stats(a, b, c) does. */

@@ -191,7 +191,7 @@ static int read_wish(const char *capture, const char *to, const char *word,
 static int write_tables(const struct sd_profile *p, const char *capture,
                         struct sd_out *out)
 {
-    const struct sd_tables_wish wish = { .is_short = true };
+    const struct sd_tables_wish wish = { .is_short = true, .has_both = true };
     const struct sd_text_style style = { 0 };
     struct sd_buf words = { 0 };
     struct sd_view view = { 0 };

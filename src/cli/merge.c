@@ -60,7 +60,7 @@ static int write_capture(const struct sd_command *c)
 static int put_tables(const struct sd_command *c, const struct sd_profile *p)
 {
     const char *to = c->values[OPT_OUTPUT].text;
-    const struct sd_tables_wish all = { 0 };
+    const struct sd_tables_wish all = { .has_both = true };
     struct sd_export_file file;
     struct sd_view view = { 0 };
     int rc = sd_export_open(

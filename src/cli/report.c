@@ -350,6 +350,7 @@ static int read_tables(struct asked *a)
                                                       : SD_CALLS_BY_FUNCTION,
         .is_raw = v[OPT_RAW].number != 0,
         .is_cpu = v[OPT_CPU].number != 0,
+        .has_both = true,
         .has_pstats = a->form == FORM_TEXT,
         .rows = v[OPT_MATCH].text,
     };
@@ -460,12 +461,13 @@ static void put_heading(struct sd_out *out, const struct sd_profile *p,
     sd_buf_release(&words);
 }
 
+static const char *const by_itself[] = { "cumulative", NULL };
+
 /* What is printed of calls when nothing else is said: most time first, as many rows as
  * of other tables. */
 static int read_traced(const struct asked *a, const struct sd_profile *p,
                        struct sd_traced_tables *w)
 {
-    static const char *const by_itself[] = { "cumulative", NULL };
     int rc = read_calls(a, &w->calls);
 
     w->traced = sd_tables_traced_wish(&a->tables);
@@ -479,7 +481,25 @@ static int read_traced(const struct asked *a, const struct sd_profile *p,
     return rc;
 }
 
-/* Functions, callers and callees as pstats prints them, then what else there is. */
+/* Functions, callers and callees as pstats prints them. */
+static int put_pstats(const struct sd_command *c, const struct sd_profile *p,
+                      const struct sd_traced_tables *wish, struct sd_out *out)
+{
+    int rc = sd_traced_put(p, wish, out);
+
+    if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
+        sd_traced_say(p, wish->traced.is_raw);
+    return rc;
+}
+
+static bool has_pstats(const struct asked *a, const struct sd_profile *p,
+                       const struct sd_traced_tables *wish)
+{
+    return sd_tables_has(p, &a->tables, "functions") || wish->calls.has_callers ||
+           wish->calls.has_callees;
+}
+
+/* They, then what else there is. */
 static int put_traced(const struct sd_command *c, const struct asked *a,
                       const struct sd_profile *p, struct sd_out *out, int fd)
 {
@@ -494,14 +514,53 @@ static int put_traced(const struct sd_command *c, const struct asked *a,
         rc = sd_tables_of(p, &others, &view);
     if (rc == 0)
         put_heading(out, p, a);
-    if (rc == 0 && (sd_tables_has(p, &a->tables, "functions") ||
-                    wish.calls.has_callers || wish.calls.has_callees)) {
-        rc = sd_traced_put(p, &wish, out);
-        if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-            sd_traced_say(p, wish.traced.is_raw);
-    }
+    if (rc == 0 && has_pstats(a, p, &wish))
+        rc = put_pstats(c, p, &wish, out);
     if (rc == 0)
         sd_tables_text(out, &view, &style);
+    sd_view_release(&view);
+    return rc;
+}
+
+/* What is said of the order may be meant for either: a word that one of them does not
+ * know leaves it in the order it has by itself. */
+static int read_both(const struct asked *a, const struct sd_profile *p,
+                     struct sd_tables_wish *others, struct sd_traced_tables *w)
+{
+    int rc = read_traced(a, p, w);
+
+    *others = a->tables;
+    if (!a->v[OPT_SORT].is_given)
+        return rc;
+    others->is_sort_known = has_pstats(a, p, w) && sd_call_sort_is(w->calls.sort);
+    if (!others->is_sort_known)
+        w->calls.sort = by_itself;
+    return rc;
+}
+
+/* The tables of samples, then those of traced calls: they stand apart, since what is
+ * traced runs slower than what is sampled. */
+static int put_both(const struct sd_command *c, const struct asked *a,
+                    const struct sd_profile *p, struct sd_out *out, int fd)
+{
+    struct sd_text_style style = sd_style_for(c, fd);
+    struct sd_tables_wish others;
+    struct sd_traced_tables wish;
+    struct sd_view view = { 0 };
+    int rc = read_both(a, p, &others, &wish);
+
+    if (rc == 0)
+        rc = sd_tables_of(p, &others, &view);
+    if (rc == 0) {
+        put_heading(out, p, a);
+        sd_tables_text(out, &view, &style);
+    }
+    if (rc == 0 && has_pstats(a, p, &wish)) {
+        sd_out_text(out, view.n_tables ? "\n" : "");
+        sd_report_heading(out, &style, "Traced calls");
+        sd_out_text(out, "\n");
+        rc = put_pstats(c, p, &wish, out);
+    }
     sd_view_release(&view);
     return rc;
 }
@@ -515,6 +574,8 @@ static int put_tables(const struct sd_command *c, const struct asked *a,
 
     if (sd_tables_are_traced(p, &a->tables) && a->form == FORM_TEXT)
         return put_traced(c, a, p, out, fd);
+    if (sd_tables_are_both(p, &a->tables) && a->form == FORM_TEXT)
+        return put_both(c, a, p, out, fd);
     rc = sd_tables_of(p, &a->tables, &view);
     if (rc == 0 && a->form == FORM_JSON)
         sd_tables_json(out, p, &view, a->words, (size_t)a->n_words);

@@ -19,6 +19,12 @@ bool sd_tables_are_traced(const struct sd_profile *p, const struct sd_tables_wis
     return p->calls.n > 0 && sd_profile_totals(p, wish->samples.metric) == &p->calls;
 }
 
+bool sd_tables_are_both(const struct sd_profile *p, const struct sd_tables_wish *wish)
+{
+    return wish->has_both && !wish->samples.metric && p->samples.n > 0 &&
+           p->calls.n > 0;
+}
+
 struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish)
 {
     return (struct sd_traced_wish){ .choice = wish->samples,
@@ -236,16 +242,71 @@ static bool is_printed_as_pstats(const struct sd_profile *p,
             tables[i].make == make_callees);
 }
 
+/* "Functions" becomes "Sampled functions", or "Traced functions" in JSON under a key of
+ * its own: the keys of samples are those they have always had. */
+static int tell_apart(struct sd_view *v, size_t from, bool is_traced)
+{
+    for (size_t i = from; i < v->n_tables; i++) {
+        struct sd_view_table *t = &v->tables[i];
+        char *title = sd_arena_printf(&v->arena, "%s %s",
+                                      is_traced ? "Traced" : "Sampled", t->title);
+        char *name = sd_arena_printf(&v->arena, "traced_%s", t->name);
+        char *first;
+
+        if (!title || !name)
+            return sd_no_memory();
+        first = title + strcspn(title, " ") + 1;
+        *first = (char)(*first - 'A' + 'a');
+        t->title = title;
+        t->name = is_traced ? name : t->name;
+    }
+    return 0;
+}
+
+static int make(const struct sd_profile *p, const struct sd_tables_wish *wish, size_t i,
+                struct sd_view *v)
+{
+    if (!is_wanted(p, wish, i) || (tables[i].of_samples && !has_stacks(p)) ||
+        is_printed_as_pstats(p, wish, i))
+        return 0;
+    return tables[i].make(p, wish, v);
+}
+
+/* Imports are traced in any case, and have been made. */
+static bool is_of_either(size_t i)
+{
+    return tables[i].of_samples && tables[i].make != make_imports;
+}
+
+/* What was traced, where samples have been shown already. */
+static int fill_traced(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                       struct sd_view *v)
+{
+    struct sd_tables_wish traced = *wish;
+    size_t from = v->n_tables;
+    int rc = 0;
+
+    traced.samples.metric = "time";
+    for (size_t i = 0; i < N_TABLES && rc == 0; i++)
+        if (is_of_either(i))
+            rc = make(p, &traced, i, v);
+    return rc < 0 ? rc : tell_apart(v, from, true);
+}
+
 static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
                 struct sd_view *v)
 {
+    bool are_both = sd_tables_are_both(p, wish);
     int rc = wish->table ? check_names(wish->table) : 0;
 
-    for (size_t i = 0; i < N_TABLES && rc == 0; i++)
-        if (is_wanted(p, wish, i) && (!tables[i].of_samples || has_stacks(p)) &&
-            !is_printed_as_pstats(p, wish, i))
-            rc = tables[i].make(p, wish, v);
-    return rc;
+    for (size_t i = 0; i < N_TABLES && rc == 0; i++) {
+        size_t from = v->n_tables;
+
+        rc = make(p, wish, i, v);
+        if (rc == 0 && are_both && is_of_either(i))
+            rc = tell_apart(v, from, false);
+    }
+    return rc == 0 && are_both ? fill_traced(p, wish, v) : rc;
 }
 
 static void drop_empty(struct sd_view *v)
@@ -313,7 +374,7 @@ static int key_for(struct sd_view *v, const struct sd_view_table *t, const char 
  * has is refused in the words of the first table. */
 static int sort(struct sd_view *v, const struct sd_tables_wish *wish)
 {
-    bool is_known = !wish->sort;
+    bool is_known = !wish->sort || wish->is_sort_known;
     int rc = 0;
 
     for (size_t i = 0; wish->sort && i < v->n_tables; i++)

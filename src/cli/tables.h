@@ -22,23 +22,29 @@ struct sd_tables_wish {
     double least_percent;            /* of the tree of calls: less is left out */
     enum sd_calls_by by;             /* functions, or lines or modules in their place */
     bool is_raw, is_cpu;             /* of traced calls (analyse/traced.h) */
-    bool has_pstats;   /* traced functions, callers and callees are printed as pstats
-                          does,   and are no tables here */
-    const char *match; /* of callers and callees: functions that match; NULL: all */
-    const char *rows;  /* only rows that match; NULL: all */
+    bool has_both; /* without a metric: samples, and traced calls in tables of their own
+                    */
+    bool is_sort_known; /* to a table printed elsewhere, so it may be no column here */
+    bool has_pstats;    /* traced functions, callers and callees are printed as pstats
+                           does,   and are no tables here */
+    const char *match;  /* of callers and callees: functions that match; NULL: all */
+    const char *rows;   /* only rows that match; NULL: all */
 };
 
 /* Are they those of traced calls, not of samples? */
 bool sd_tables_are_traced(const struct sd_profile *p,
                           const struct sd_tables_wish *wish);
+/* Are there tables of either? */
+bool sd_tables_are_both(const struct sd_profile *p, const struct sd_tables_wish *wish);
 /* Is this one of the tables that are wished for? */
 bool sd_tables_has(const struct sd_profile *p, const struct sd_tables_wish *wish,
                    const char *name);
 struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish);
 
 /* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,
- * less those without rows.
- * SD_EUSAGE with a sentence when there is no such table or column. */
+ * less those without rows.  Of samples and traced calls both, the latter's have the
+ * name that they have alone behind "traced_". SD_EUSAGE with a sentence when there is
+ * no such table or column. */
 int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
                  struct sd_view *v);
 

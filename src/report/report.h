@@ -15,6 +15,8 @@ struct sd_text_style {
     size_t indent; /* spaces before every row */
 };
 
+void sd_report_heading(struct sd_out *out, const struct sd_text_style *style,
+                       const char *text);
 void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
                           const struct sd_text_style *style);
 void sd_report_table_csv(struct sd_out *out, const struct sd_view_table *t);

@@ -278,12 +278,12 @@ static void put_row(struct sd_out *out, const struct layout *l, size_t row)
     sd_out_text(out, "\n");
 }
 
-static void put_line(struct sd_out *out, const struct layout *l, const char *how,
-                     const char *text)
+static void put_line(struct sd_out *out, const struct sd_text_style *style,
+                     const char *how, const char *text)
 {
-    spaces(out, l->style->indent);
-    sd_out_printf(out, "%s%s%s\n", l->style->colour ? how : "", text,
-                  l->style->colour ? PLAIN : "");
+    spaces(out, style->indent);
+    sd_out_printf(out, "%s%s%s\n", style->colour ? how : "", text,
+                  style->colour ? PLAIN : "");
 }
 
 static void put_notes(struct sd_out *out, const struct layout *l)
@@ -295,9 +295,9 @@ static void put_notes(struct sd_out *out, const struct layout *l)
             sd_buf_printf(&left_out, "%s%s", left_out.n ? ", " : "no room for: ",
                           l->table->columns[k].name);
     if (l->table->note)
-        put_line(out, l, DIM, l->table->note);
+        put_line(out, l->style, DIM, l->table->note);
     if (left_out.n)
-        put_line(out, l, DIM, sd_buf_string(&left_out));
+        put_line(out, l->style, DIM, sd_buf_string(&left_out));
     sd_buf_release(&left_out);
 }
 
@@ -309,6 +309,12 @@ static bool init(struct layout *l)
     l->widths = sd_arena_alloc(&l->arena, n * sizeof *l->widths);
     l->is_dropped = sd_arena_alloc(&l->arena, n);
     return l->cells && l->widths && l->is_dropped;
+}
+
+void sd_report_heading(struct sd_out *out, const struct sd_text_style *style,
+                       const char *text)
+{
+    put_line(out, style, BOLD, text);
 }
 
 void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
@@ -324,7 +330,7 @@ void sd_report_table_text(struct sd_out *out, const struct sd_view_table *t,
     } else {
         fit(&l);
         if (t->title)
-            put_line(out, &l, BOLD, t->title);
+            sd_report_heading(out, style, t->title);
         sd_out_text(out, style->colour ? DIM : "");
         put_row(out, &l, 0);
         sd_out_text(out, style->colour ? PLAIN : "");
