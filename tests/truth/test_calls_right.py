@@ -148,6 +148,35 @@ def test_no_crossed_edge_through_compat_either(folder):
                 assert {caller[2] for caller in entry[4]} <= set(work.split()), "%s is called by %r" % (leaf, list(entry[4]))
 
 
+FOLLOWING = """
+import os, threading
+def leaf(n):
+    return n
+def work():
+    for i in range(500):
+        leaf(i)
+for _ in range(30):
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+for _ in range(10):
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_threads_and_processes_that_follow_each_other_are_all_there(folder):
+    """Each ends before the next begins, so that whatever an ended one leaves free is used again."""
+    write(folder, "script.py", FOLLOWING)
+    status, out, err = sonde("calls", "-q", "-o", "x.sonde", "--python", PYTHON, "script.py", cwd=folder)
+    equal(status, 0, err)
+    rows = json.loads(sonde("report", os.path.join(folder, "x.sonde"), "--json", "--table", "functions").out)["functions"]
+    equal({r["function"]: r["calls"] for r in rows if r["function"] in ("leaf", "work")}, {"leaf": 40 * 500, "work": 40}, "calls")
+
+
 # ---- tables
 
 
