@@ -43,25 +43,99 @@ class Runs:
 
 class Profile(Runs, _sonde.Profile):
     __doc__ = _sonde.Profile.__doc__
+    _is_calling = False
 
     def __call__(self, func):
-        """As a decorator: every outermost call of the function is profiled, and all of them add up here."""
+        """As a decorator: every outermost call of the function is profiled, and all of them add up here.
+
+        The body of a generator or an async function runs when it is resumed, not when it is called: each of its
+        resumes is profiled, and nothing of what runs in between.
+        """
+        import inspect
         from functools import wraps
 
-        depth = 0
+        if inspect.isasyncgenfunction(func):
+            profiled = _profiled_async_generator(self, func)
+        elif inspect.iscoroutinefunction(func):
+            profiled = _profiled_coroutine(self, func)
+        elif inspect.isgeneratorfunction(func):
+            profiled = _profiled_generator(self, func)
+        else:
+            profiled = _profiled_function(self, func)
+        return wraps(func)(profiled)
 
-        @wraps(func)
-        def profiled(*args, **kw):
-            nonlocal depth
-            if depth:
-                return func(*args, **kw)
-            depth += 1
+    def _call(self, func, /, *args, **kw):
+        """runcall(), unless one is under way: its end would be the end of the outer one, too."""
+        if self._is_calling:
+            return func(*args, **kw)
+        self._is_calling = True
+        try:
+            return self.runcall(func, *args, **kw)
+        finally:
+            self._is_calling = False
+
+
+class _Resumed:
+    """What `yield from` and `await` resume in place of a body, so that each resume is a profiled call."""
+
+    def __init__(self, profile, body):
+        self._profile = profile
+        self._body = body
+
+    def __iter__(self):
+        return self
+
+    __await__ = __iter__
+
+    def __next__(self):
+        return self.send(None)
+
+    def send(self, value):
+        return self._profile._call(self._body.send, value)
+
+    def throw(self, *raised):
+        return self._profile._call(self._body.throw, *raised)
+
+    def close(self):
+        return self._profile._call(self._body.close)
+
+
+def _profiled_function(profile, func):
+    def profiled(*args, **kw):
+        return profile._call(func, *args, **kw)
+
+    return profiled
+
+
+def _profiled_generator(profile, func):
+    def profiled(*args, **kw):
+        return (yield from _Resumed(profile, func(*args, **kw)))
+
+    return profiled
+
+
+def _profiled_coroutine(profile, func):
+    async def profiled(*args, **kw):
+        return await _Resumed(profile, func(*args, **kw))
+
+    return profiled
+
+
+def _profiled_async_generator(profile, func):
+    async def profiled(*args, **kw):
+        body = func(*args, **kw)
+        step = body.asend(None)
+        while True:
             try:
-                return self.runcall(func, *args, **kw)
-            finally:
-                depth -= 1
+                item = await _Resumed(profile, step)
+            except StopAsyncIteration:
+                return
+            try:
+                step = body.asend((yield item))
+            except BaseException as raised:  # athrow() and aclose() of who consumes: the body's to answer
+                step = body.athrow(raised)
 
-        return profiled
+    return profiled
 
 
 def run(statement, filename=None, sort=-1):

@@ -462,5 +462,103 @@ print(len(pstats.Stats("x.pstats").stats))
     equal(lines[-1], "4", "rows of the file")
 
 
+def test_decorated_generators_and_async_functions_are_followed(folder):
+    """Their bodies run after the call that made them: in each resume, however it is asked for."""
+    write(folder, "resumed.py", """\
+import asyncio, inspect, sonde
+p = sonde.Profile()
+def leaf(): pass
+def between(): pass
+@p
+def generator(n):
+    got = []
+    try:
+        for i in range(n):
+            leaf()
+            got.append((yield i))
+    except KeyError as raised:
+        leaf()
+        got.append((yield raised.args[0]))
+    finally:
+        leaf()
+    return got
+@p
+async def coroutine(n):
+    try:
+        for i in range(n):
+            leaf()
+            await asyncio.sleep(0)
+        return n
+    finally:
+        leaf()
+@p
+async def async_generator(n):
+    try:
+        for i in range(n):
+            leaf()
+            try:
+                got = yield i
+            except KeyError as raised:
+                got = raised.args[0]
+            await coroutine(got or 0)
+    finally:
+        leaf()
+@p
+def calls_another():
+    list(generator(1))
+    leaf()
+def counted():
+    p.create_stats()
+    rows = {k[2]: v[1] for k, v in p.stats.items()}
+    p.clear()
+    return [rows.get(name, 0) for name in ("leaf", "between", "generator", "coroutine", "async_generator")]
+def uses_generator():
+    g = generator(9)
+    out = [next(g), between(), g.send("a"), g.throw(KeyError("k"))]
+    try:
+        g.send("b")
+    except StopIteration as end:
+        out.append(end.value)
+    closed = generator(9)
+    next(closed)
+    closed.close()
+    return out, list(closed)
+async def two_at_once():
+    return await asyncio.gather(coroutine(2), coroutine(3))
+async def is_cancelled():
+    task = asyncio.ensure_future(coroutine(1000))
+    await asyncio.sleep(0)
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        return "cancelled"
+async def uses_async_generator():
+    out = [i async for i in async_generator(3)]
+    g = async_generator(9)
+    out += [await g.__anext__(), await g.asend(2), await g.athrow(KeyError(1))]
+    between()
+    await g.aclose()
+    return out, [i async for i in g]
+print(uses_generator(), counted())
+for how in (two_at_once, is_cancelled, uses_async_generator):
+    print(asyncio.run(how()), counted())
+calls_another()
+print(counted())
+print(inspect.isgeneratorfunction(generator), inspect.iscoroutinefunction(coroutine),
+      inspect.isasyncgenfunction(async_generator), generator.__name__)
+""")
+    result = run([PYTHON, "-W", "error", "resumed.py"], cwd=folder)
+    equal(result.err, "", "stderr")
+    equal(result.out, """\
+([0, None, 1, 'k', ['a', 'b']], []) [6, 0, 6, 0, 0]
+[2, 3] [7, 0, 0, 7, 0]
+cancelled [2, 0, 0, 2, 0]
+([0, 1, 2, 0, 1, 2], []) [16, 0, 0, 8, 11]
+[3, 0, 2, 0, 0]
+True True True generator
+""", "what was given, and counted")
+
+
 if __name__ == "__main__":
     run_tests(globals())
