@@ -409,7 +409,8 @@ int sd_call_tables(struct sd_call_stats *s, const struct sd_call_wish *wish,
     struct typed t = { 0 };
     struct sd_pstats_view view = { .limits = t.limits,
                                    .n_limits = wish->n_limits,
-                                   .digits = wish->digits };
+                                   .digits = wish->digits,
+                                   .is_cpu = wish->is_cpu };
     int rc = read_words(&t, wish->sort);
 
     if (rc == 0)

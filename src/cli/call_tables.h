@@ -25,6 +25,7 @@ struct sd_call_wish {
     bool is_reversed;
     bool strips_dirs;
     bool has_callers, has_callees; /* instead of the functions themselves */
+    bool is_cpu;                   /* the times are the CPU's, which is said */
     unsigned digits;               /* of seconds; 0: three */
     struct sd_call_limit limits[SD_CALL_LIMITS_MAX]; /* one after the other */
     size_t n_limits;

@@ -196,7 +196,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p)
         sd_say("%s", sd_fail_text());
     sd_out_release(&out);
     if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-        sd_traced_say(p, wish.traced.is_raw);
+        sd_traced_say(p, &wish.traced);
     return rc;
 }
 

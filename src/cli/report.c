@@ -488,7 +488,7 @@ static int put_pstats(const struct sd_command *c, const struct sd_profile *p,
     int rc = sd_traced_put(p, wish, out);
 
     if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
-        sd_traced_say(p, wish->traced.is_raw);
+        sd_traced_say(p, &wish->traced);
     return rc;
 }
 

@@ -11,13 +11,15 @@
 static int put_table(const struct sd_profile *p, const struct sd_traced_tables *wish,
                      struct sd_out *out)
 {
+    struct sd_call_wish calls = wish->calls;
     struct sd_call_stats stats;
     int rc;
 
+    calls.is_cpu = wish->traced.is_cpu;
     sd_call_stats_init(&stats);
     rc = sd_traced_stats(p, &wish->traced, &stats);
     if (rc == 0)
-        rc = sd_call_tables(&stats, &wish->calls, out);
+        rc = sd_call_tables(&stats, &calls, out);
     sd_call_stats_release(&stats);
     return rc;
 }
@@ -85,11 +87,13 @@ int sd_traced_put_pstats(const struct sd_profile *p, const struct sd_traced_wish
     return rc;
 }
 
-void sd_traced_say(const struct sd_profile *p, bool is_raw)
+void sd_traced_say(const struct sd_profile *p, const struct sd_traced_wish *wish)
 {
     struct sd_buf remarks = { 0 };
 
-    sd_traced_remarks(&remarks, p, is_raw);
+    if (wish->is_cpu)
+        sd_say("times are CPU time; sonde report without --cpu shows the clock's");
+    sd_traced_remarks(&remarks, p, wish->is_raw);
     if (remarks.n > 0 && !remarks.bad)
         sd_say("%s", sd_buf_string(&remarks));
     sd_buf_release(&remarks);

@@ -18,5 +18,5 @@ int sd_traced_put(const struct sd_profile *p, const struct sd_traced_tables *wis
 int sd_traced_put_pstats(const struct sd_profile *p, const struct sd_traced_wish *wish,
                          struct sd_out *out);
 /* Says on stderr what is to be known of the numbers. */
-void sd_traced_say(const struct sd_profile *p, bool is_raw);
+void sd_traced_say(const struct sd_profile *p, const struct sd_traced_wish *wish);
 #endif

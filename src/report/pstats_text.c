@@ -167,6 +167,7 @@ struct printing {
     const struct sd_pstats_choice *c;
     struct sd_out *out;
     unsigned digits;
+    bool is_cpu;
     struct sd_buf label; /* room to make one in */
     bool lacks_memory;   /* one could not be made */
 };
@@ -289,7 +290,8 @@ static void put_heading(const struct printing *p)
     if (s->sum.calls != s->sum.primitive)
         sd_out_printf(p->out, "(%lld primitive calls) ", (long long)s->sum.primitive);
     n = print_exactly(text, s->sum.own, p->digits);
-    sd_out_printf(p->out, "in %.*s seconds\n\n", (int)n, text);
+    sd_out_printf(p->out, "in %.*s %sseconds\n\n", (int)n, text,
+                  p->is_cpu ? "CPU " : "");
 }
 
 static void put_column(const struct printing *p, const char *name)
@@ -506,7 +508,8 @@ int sd_report_pstats(const struct sd_call_stats *s, const struct sd_pstats_view 
     struct printing p = { .s = s,
                           .c = &choice,
                           .out = out,
-                          .digits = view->digits ? view->digits : SD_PSTATS_DIGITS };
+                          .digits = view->digits ? view->digits : SD_PSTATS_DIGITS,
+                          .is_cpu = view->is_cpu };
     int rc = sd_pstats_choose(s, view, &choice);
 
     if (rc < 0)

@@ -67,6 +67,7 @@ struct sd_pstats_view {
     const struct sd_pstats_limit *limits;
     size_t n_limits;
     unsigned digits; /* of seconds; 0: pstats' three */
+    bool is_cpu;     /* seconds of the CPU, which the heading then says */
     size_t widest;   /* label, where someone says so; 0: look */
 };
 

@@ -276,6 +276,19 @@ def test_coroutines_have_running_and_elapsed_time(folder):
         assert rows[name]["total"] <= rows[name]["elapsed"] / 2, "%s ran for %d ns" % (name, rows[name]["total"])
 
 
+def test_cpu_time_is_said_to_be_that(folder):
+    write(folder, "script.py", "import time\ndef nap():\n    time.sleep(0.3)\nnap()\n")
+    status, out, err = calls(folder, "--cpu", "-o", "x.sonde", "script.py")
+    assert re.search(r" function calls .*in \d\.\d{3} CPU seconds\n", out), out
+    contains(err, "sonde: times are CPU time;")
+    rows = re.findall(r"^ +1 .* (\d\.\d{3}) +[\d.]+ .*\(nap\)$", out, re.M)
+    assert len(rows) == 1 and float(rows[0]) < 0.15, out
+    status, out, err = sonde("report", "x.sonde", cwd=folder)
+    rows = re.findall(r"^ +1 .* (\d\.\d{3}) +[\d.]+ .*\(nap\)$", out, re.M)
+    assert len(rows) == 1 and float(rows[0]) >= 0.299 and "CPU seconds" not in out, out
+    assert "CPU time;" not in err, err
+
+
 LIBRARY = """
 import json
 def load(n):

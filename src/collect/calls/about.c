@@ -27,7 +27,8 @@ static const struct sd_option options[] = {
     [SD_CALLS_OPT_CPU] = { .name = "cpu",
                            .kind = SD_FLAG,
                            .fallback = "0",
-                           .meaning = "measure the CPU time of each call, too" },
+                           .meaning = "measure the CPU time of each call, too; sonde "
+                                      "calls then shows it, not the clock's" },
     [SD_CALLS_OPT_BOUNDED] = { .name = "bounded",
                                .kind = SD_FLAG,
                                .fallback = "0",
