@@ -136,11 +136,11 @@ static void say_absence(struct run *r)
 }
 
 /* Under --quiet only to those who asked for samples by name. */
-static void say_unsampled(const struct run *r, const struct sd_profile *p)
+static void say_unsampled(const struct run *r)
 {
     const struct sd_recording *rec = &r->recording;
 
-    if (sd_summary_refusals(p) || rec->sampled.counts.samples)
+    if (rec->sampled.counts.samples)
         return;
     if (!rec->chosen.is_named && sd_loudness_of(rec->command) == SD_QUIET)
         return;
@@ -206,8 +206,8 @@ static void show(struct run *r)
         sd_say("the capture cannot be read back: %s", sd_fail_text());
         return;
     }
-    if (rec->has_sampled)
-        say_unsampled(r, p);
+    if (sd_summary_refusals(p) == 0 && rec->has_sampled)
+        say_unsampled(r);
     if (!is_quiet)
         sd_summary_print(rec, p);
     if (r->manner && !(rec->naming.export && r->manner->makes(rec->naming.export)))

@@ -133,7 +133,7 @@ size_t sd_summary_refusals(const struct sd_profile *p)
             sd_say("%s", p->notes[i].text);
     }
     if (n > REFUSALS)
-        sd_say("%zu more processes are not sampled; sonde info lists them",
+        sd_say("%zu more processes were not measured; sonde info lists them",
                n - REFUSALS);
     return n;
 }

@@ -16,7 +16,8 @@ void sd_summary_say_account(const struct sd_sample_account *a);
  */
 void sd_summary_account(const struct sd_recording *r, const struct sd_profile *p,
                         struct sd_sample_account *out);
-/* Says which processes could not be sampled, and why; returns how many there are. */
+/* Says which processes could not be measured as was asked, and why; returns how many
+ * there are. */
 size_t sd_summary_refusals(const struct sd_profile *p);
 /* "wrote train.sonde — look at it: sonde view train.sonde", or what other verb has more
  * to show of it. */
