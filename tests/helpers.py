@@ -124,6 +124,24 @@ def run(command, cwd=None, env=None, limit=LIMIT_S, stdin=None, **more):
     return Result(p.returncode, text(out), text(err))
 
 
+def once(make):
+    """A function that makes what several tests share: later calls get what the first one got, or fail as it did,
+    instead of trying again on top of what it left half done."""
+    outcome = []
+
+    def ask():
+        if not outcome:
+            try:
+                outcome.append((make(), None))
+            except Exception as why:
+                outcome.append((None, why))
+        made, why = outcome[0]
+        if why is not None:
+            raise why
+        return made
+    return ask
+
+
 def text(raw):
     return (raw or b"").decode("utf-8", "replace")
 

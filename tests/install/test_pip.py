@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: oldest and newest in CI
-# limit: 600
+# limit: 1200
 """`pip install .` gives the command, the package and its extension, without a network."""
 import glob
 import os
@@ -8,10 +8,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, SRC, contains, equal, run, run_tests, write  # noqa: E402
+from helpers import PYTHON, SRC, contains, equal, once, run, run_tests, write  # noqa: E402
 
 VERSION = "0.1.0"
-made = {}  # the environment it was installed in: made once, asked by every test
 
 
 def plain_env():
@@ -20,18 +19,18 @@ def plain_env():
 
 
 def must(command, **how):
-    result = run(command, env=plain_env(), limit=300, **how)
+    result = run(command, env=plain_env(), limit=900, **how)
     assert result.status == 0, "%s: status %d: %s" % (" ".join(command), result.status, (result.out + result.err)[-1500:])
     return result
 
 
+@once
 def venv():
-    if "venv" not in made:
-        top = os.path.join(os.environ.get("TMPDIR", "/tmp"), "fresh")
-        must([PYTHON, "-m", "venv", top])
-        must([os.path.join(top, "bin", "python"), "-m", "pip", "install", "--no-index", "--disable-pip-version-check", SRC])
-        made["venv"] = top
-    return made["venv"]
+    """The environment it was installed in, asked by every test."""
+    top = os.path.join(os.environ.get("TMPDIR", "/tmp"), "fresh")
+    must([PYTHON, "-m", "venv", top])
+    must([os.path.join(top, "bin", "python"), "-m", "pip", "install", "--no-index", "--disable-pip-version-check", SRC])
+    return top
 
 
 def in_venv(name):

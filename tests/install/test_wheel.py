@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# limit: 600
+# limit: 1200
 """The source package and the wheel made from it: whole, recorded truly, and gone when uninstalled."""
 import base64
 import csv
@@ -11,10 +11,9 @@ import sysconfig
 import zipfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, SRC, equal, run, run_tests  # noqa: E402
+from helpers import PYTHON, SRC, equal, once, run, run_tests  # noqa: E402
 
 VERSION = "0.1.0"
-made = {}  # the wheel: made once, asked by every test
 
 
 def plain_env():
@@ -23,7 +22,7 @@ def plain_env():
 
 
 def must(command, **how):
-    result = run(command, env=plain_env(), limit=300, **how)
+    result = run(command, env=plain_env(), limit=900, **how)
     assert result.status == 0, "%s: status %d: %s" % (" ".join(command), result.status, (result.out + result.err)[-1500:])
     return result
 
@@ -45,20 +44,20 @@ def everything(top):
     return {os.path.join(d, f) for d, _, names in os.walk(top) for f in names}
 
 
+@once
 def build_wheel():
     """The wheel, made from the source package: so both are seen to be whole."""
-    if "wheel" not in made:
-        out = os.path.join(os.environ.get("TMPDIR", "/tmp"), "wheels")
-        os.makedirs(out, exist_ok=True)
-        code = "import sys; sys.path.insert(0, %r); import sonde_build; print(sonde_build.build_sdist(sys.argv[1]))" % os.path.join(SRC, "tools")
-        name = must([PYTHON, "-B", "-c", code, out]).out.strip()
-        equal(name, "sonde-%s.tar.gz" % VERSION)
-        must(["tar", "-xzf", name], cwd=out)
-        tree = os.path.join(out, name[:-len(".tar.gz")])
-        assert os.path.exists(os.path.join(tree, "PKG-INFO"))
-        must([PYTHON, "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", out, tree])
-        (made["wheel"],) = glob.glob(os.path.join(out, "*.whl"))
-    return made["wheel"]
+    out = os.path.join(os.environ.get("TMPDIR", "/tmp"), "wheels")
+    os.makedirs(out, exist_ok=True)
+    code = "import sys; sys.path.insert(0, %r); import sonde_build; print(sonde_build.build_sdist(sys.argv[1]))" % os.path.join(SRC, "tools")
+    name = must([PYTHON, "-B", "-c", code, out]).out.strip()
+    equal(name, "sonde-%s.tar.gz" % VERSION)
+    must(["tar", "-xzf", name], cwd=out)
+    tree = os.path.join(out, name[:-len(".tar.gz")])
+    assert os.path.exists(os.path.join(tree, "PKG-INFO"))
+    must([PYTHON, "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", out, tree])
+    (wheel,) = glob.glob(os.path.join(out, "*.whl"))
+    return wheel
 
 
 def test_the_wheel_is_named_and_recorded_as_it_is(folder):
