@@ -10,6 +10,7 @@
 #include "base/text.h"
 
 enum { NONE = UINT32_MAX };
+#define OTHER "[other]" /* as collectors name it (capture/call_cell.h) */
 
 /* --- From the tree to nodes that can be counted */
 
@@ -212,6 +213,23 @@ static int64_t total_of(const struct sd_profile *p, const char *metric)
     return sum;
 }
 
+/* Calls that found no place of their own in a full tree. */
+static uint64_t count_others(const struct sd_profile *p)
+{
+    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
+    int64_t sum = 0;
+
+    for (size_t i = 0; at != NONE && i < p->calls.n; i++) {
+        uint32_t stack = p->calls.items[i].stack.at;
+        const struct sd_site *site =
+            stack == NONE ? NULL : &p->sites[p->stacks[stack].site.at];
+
+        if (site && strcmp(site->name, OTHER) == 0 && site->line == 0)
+            sum = sd_sum_i64(sum, p->calls.values[at][i]);
+    }
+    return (uint64_t)sum;
+}
+
 static void remark_count(struct sd_buf *to, uint64_t n, const char *what)
 {
     char text[SD_TEXT_MAX];
@@ -237,6 +255,9 @@ void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_ra
     remark_count(
         to, fact(p, "calls.folded"),
         "calls booked on an outer call of the same function: the tree was full");
+    remark_count(to, count_others(p),
+                 "calls booked on " OTHER ", not on their function: the tree "
+                 "was full (--nodes of sonde calls makes room)");
     remark_count(to, fact(p, "calls.damaged"), "damaged cells");
     if (p->window.is_set)
         sd_buf_printf(to,

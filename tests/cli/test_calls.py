@@ -289,6 +289,15 @@ def test_cpu_time_is_said_to_be_that(folder):
     assert "CPU time;" not in err, err
 
 
+def test_calls_that_find_a_full_tree_are_told_of(folder):
+    write(folder, "script.py", "for i in range(3000):\n    eval('lambda x: x', {})(i)\n")
+    status, out, err = calls(folder, "--nodes", "1000", "-o", "x.sonde", "script.py")
+    equal(status, 0, err)
+    other = int(re.search(r"^ *(\d+)[ /].*\[other\]", out, re.M).group(1))
+    assert 2000 <= other <= 6000, out
+    contains(err, " {:,} calls booked on [other], not on their function".format(other))
+
+
 LIBRARY = """
 import json
 def load(n):
