@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/calls/thread_cpu.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/calls/ticks.h"
 
 enum {
     PAGE = 4096,
@@ -22,10 +22,6 @@ enum {
 
 /* --- How fast the TSC goes ------------------------------------------------------- */
 
-struct pair {
-    uint64_t ticks, ns; /* of CLOCK_MONOTONIC */
-};
-
 /* The process's first pair.  The farther back it lies, the more exact is the rate, so
  * all threads share it; a child of fork keeps it. */
 static struct {
@@ -33,54 +29,29 @@ static struct {
     _Atomic uint64_t ticks; /* 0: not taken */
 } first;
 
-/* The kernel's clock between two readings of ours; the closest of a few. */
-static struct pair take_pair(void)
-{
-    struct pair best = { 0, 0 };
-    uint64_t closest = UINT64_MAX;
-
-    for (int i = 0; i < 5; i++) {
-        uint64_t before = __rdtsc(), ns = sd_clock_ns(), after = __rdtsc();
-
-        if (after - before >= closest)
-            continue;
-        closest = after - before;
-        best = (struct pair){ before + closest / 2, ns };
-    }
-    return best;
-}
-
 /* Two threads may both be first; whichever pair is stored, it is a true one, and the
  * ticks are stored last. */
-static struct pair first_pair(void)
+static struct sd_ticks_pair first_pair(void)
 {
-    struct pair p = { atomic_load_explicit(&first.ticks, memory_order_acquire), 0 };
+    struct sd_ticks_pair p = { .ticks = atomic_load_explicit(&first.ticks,
+                                                             memory_order_acquire) };
 
-    p.ns = atomic_load_explicit(&first.ns, memory_order_relaxed);
+    p.mono_ns = atomic_load_explicit(&first.ns, memory_order_relaxed);
     if (p.ticks)
         return p;
-    p = take_pair();
-    atomic_store_explicit(&first.ns, p.ns, memory_order_relaxed);
+    p = sd_ticks_pair(SD_CLOCK_TSC);
+    atomic_store_explicit(&first.ns, p.mono_ns, memory_order_relaxed);
     atomic_store_explicit(&first.ticks, p.ticks, memory_order_release);
     return p;
 }
 
 static uint64_t rate_now(void)
 {
-    struct pair from = first_pair(), to = take_pair();
+    struct sd_ticks_pair from = first_pair(), to = sd_ticks_pair(SD_CLOCK_TSC);
 
-    while (to.ns - from.ns < FIRST_PAIR_NS)
-        to = take_pair();
-    return (uint64_t)((double)(to.ns - from.ns) / (double)(to.ticks - from.ticks) *
-                      4294967296.0);
-}
-
-/* The processor promises that the TSC goes at one speed, whatever its own. */
-static bool tsc_is_steady(void)
-{
-    unsigned a, b, c, d;
-
-    return __get_cpuid(0x80000007u, &a, &b, &c, &d) && (d & 1u << 8);
+    while (to.mono_ns - from.mono_ns < FIRST_PAIR_NS)
+        to = sd_ticks_pair(SD_CLOCK_TSC);
+    return (uint64_t)(sd_ticks_ns(SD_CLOCK_TSC, &from, &to) * 4294967296.0);
 }
 
 /* --- The page -------------------------------------------------------------------- */
@@ -130,7 +101,7 @@ static void open_page(struct sd_thread_cpu *c)
     int saved = errno;
 
     name_clock(c);
-    c->page = tsc_is_steady() ? map_event() : NULL;
+    c->page = sd_tsc_is_steady() ? map_event() : NULL;
     c->is_refused = !c->page;
     if (c->page)
         c->switches = &((struct perf_event_mmap_page *)c->page)->lock;

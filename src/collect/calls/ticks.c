@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The counter runs at one rate, whatever the cores do. */
-static bool is_invariant(void)
+bool sd_tsc_is_steady(void)
 {
     unsigned a, b, c, d;
 
@@ -33,7 +32,8 @@ static bool is_trusted_by_kernel(void)
 
 enum sd_clock_kind sd_ticks_kind(void)
 {
-    return is_invariant() && is_trusted_by_kernel() ? SD_CLOCK_TSC : SD_CLOCK_MONOTONIC;
+    return sd_tsc_is_steady() && is_trusted_by_kernel() ? SD_CLOCK_TSC
+                                                        : SD_CLOCK_MONOTONIC;
 }
 
 uint64_t sd_ticks_now(enum sd_clock_kind kind)

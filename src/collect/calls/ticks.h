@@ -6,6 +6,7 @@
  * The processor's time-stamp counter where it runs at one rate on all cores and the
  * kernel itself trusts it (clocksource tsc), else CLOCK_MONOTONIC.  A counter's rate is
  * not guessed: whoever wants nanoseconds takes two moments read on both clocks. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -14,6 +15,8 @@
 
 /* hot: the time-stamp counter. */
 static inline uint64_t sd_tsc(void) { return __rdtsc(); }
+/* The processor promises that it runs at one rate, whatever the cores do. */
+bool sd_tsc_is_steady(void);
 
 /* Which clock this machine's ticks are. */
 enum sd_clock_kind sd_ticks_kind(void);
