@@ -252,16 +252,28 @@ static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
     Py_XDECREF(paused.object);
 }
 #else
-/* Where there is monitoring nobody can put another's tools aside. */
+/* Where there is monitoring, sys.settrace and sys.setprofile are tools like others and
+ * stay listening; without their functions in this thread's state they do nothing. */
 struct sd_tracing_paused {
-    bool is_unused;
+    Py_tracefunc trace, profile;
 };
 
 static inline struct sd_tracing_paused sd_tracing_pause(void)
 {
-    return (struct sd_tracing_paused){ false };
+    PyThreadState *ts = PyThreadState_Get();
+    struct sd_tracing_paused paused = { ts->c_tracefunc, ts->c_profilefunc };
+
+    ts->c_tracefunc = NULL;
+    ts->c_profilefunc = NULL;
+    return paused;
 }
 
-static inline void sd_tracing_go_on(struct sd_tracing_paused paused) { (void)paused; }
+static inline void sd_tracing_go_on(struct sd_tracing_paused paused)
+{
+    PyThreadState *ts = PyThreadState_Get();
+
+    ts->c_tracefunc = paused.trace;
+    ts->c_profilefunc = paused.profile;
+}
 #endif
 #endif

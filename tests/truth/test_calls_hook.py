@@ -267,6 +267,22 @@ def test_what_the_program_had_set_is_put_back(folder):
     equal(length_calls(p), 5, "calls of len")
 
 
+def test_a_trace_function_does_not_hear_how_the_cost_is_measured(folder):
+    heard = []
+
+    def mine(frame, event, arg):
+        heard.append(frame.f_code.co_filename)
+        return mine
+    p = sonde().Profile()
+    sys.settrace(mine)
+    try:
+        p.enable()
+        p.disable()
+    finally:
+        sys.settrace(None)
+    assert "<string>" not in heard, "%d events" % len(heard)
+
+
 @only(HAS_HOOK)
 def test_what_the_program_sets_meanwhile_stands(folder):
     heard = []
