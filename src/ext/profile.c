@@ -9,6 +9,8 @@
 #include "collect/calls/calibrate.h"
 #include "collect/calls/front_profile.h"
 
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+
 /* --- A user's own clock ---------------------------------------------------------- */
 
 /* What the timer returned, in ticks: integers of `timeunit`, else nanoseconds. */
@@ -233,14 +235,45 @@ static PyObject *profile_clear(PyObject *self, PyObject *unused)
 
 /* --- with ------------------------------------------------------------------------ */
 
-static PyObject *profile_enter(PyObject *self, PyObject *unused)
+/* NULL, without an exception, when `name` is no other method than ours: that is then
+ * done here, and the table of a plain `with` has no row for the way to it. */
+static PyObject *overridden(PyObject *self, const char *name, PyCFunction ours)
+{
+    PyObject *method = PyObject_GetAttrString(self, name);
+
+    if (method && PyCFunction_Check(method) && PyCFunction_GetFunction(method) == ours)
+        Py_CLEAR(method);
+    return method;
+}
+
+static PyObject *call_and_drop(PyObject *method)
+{
+    PyObject *done = PyObject_CallObject(method, NULL);
+
+    Py_DECREF(method);
+    return done;
+}
+
+static PyObject *enable_plainly(PyObject *self)
 {
     PyObject *nothing = PyTuple_New(0), *done = NULL;
 
-    (void)unused;
     if (nothing)
         done = profile_enable(self, nothing, NULL);
     Py_XDECREF(nothing);
+    return done;
+}
+
+static PyObject *profile_enter(PyObject *self, PyObject *unused)
+{
+    PyObject *theirs = overridden(self, "enable", WITH_KEYWORDS(profile_enable));
+    PyObject *done = NULL;
+
+    (void)unused;
+    if (theirs)
+        done = call_and_drop(theirs);
+    else if (!PyErr_Occurred())
+        done = enable_plainly(self);
     if (!done)
         return NULL;
     Py_DECREF(done);
@@ -252,12 +285,11 @@ enum { AT_DISABLE, AT_EXIT }; /* in profile_methods */
 
 /* Seen from inside, __exit__ is disable(): its row is the one that cProfile has, too.
  */
-static PyObject *profile_exit(PyObject *self, PyObject *args)
+static PyObject *disable_plainly(PyObject *self)
 {
     struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
     PyObject *disable;
 
-    (void)args;
     if (!ext || refuses((struct sd_profile *)self, "disable"))
         return NULL;
     disable = PyObject_GetAttrString((PyObject *)ext->profile, "disable");
@@ -266,6 +298,21 @@ static PyObject *profile_exit(PyObject *self, PyObject *args)
     sd_calls_rename_c(&profile_methods[AT_EXIT], &profile_methods[AT_DISABLE], disable);
     Py_DECREF(disable);
     stop((struct sd_profile *)self);
+    Py_RETURN_NONE;
+}
+
+/* Never true: what the block raised goes on. */
+static PyObject *profile_exit(PyObject *self, PyObject *args)
+{
+    PyObject *theirs = overridden(self, "disable", profile_disable), *done;
+
+    (void)args;
+    if (!theirs)
+        return PyErr_Occurred() ? NULL : disable_plainly(self);
+    done = call_and_drop(theirs);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
     Py_RETURN_NONE;
 }
 
@@ -314,8 +361,18 @@ static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
 
 static PyObject *profile_create(PyObject *self, PyObject *unused)
 {
-    if (refuses((struct sd_profile *)self, "disable"))
+    PyObject *theirs = overridden(self, "disable", profile_disable), *done;
+
+    if (PyErr_Occurred() || refuses((struct sd_profile *)self, "disable")) {
+        Py_XDECREF(theirs);
         return NULL;
+    }
+    if (theirs) {
+        done = call_and_drop(theirs);
+        if (!done)
+            return NULL;
+        Py_DECREF(done);
+    }
     stop((struct sd_profile *)self);
     return profile_snapshot(self, unused);
 }
@@ -388,6 +445,8 @@ static int make_session(struct sd_profile *p)
     return rc < 0 ? -1 : 0;
 }
 
+/* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
+ * which kind of clock, is another now. */
 static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "timer", "timeunit", "subcalls",   "builtins", "threads",
@@ -396,6 +455,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL;
     int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0;
     double timeunit = 0;
+    bool is_same;
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppO", names, &timer, &unit,
                                      &subcalls, &builtins, &threads, &cpu, &raw,
@@ -407,7 +467,10 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     if (p->session && refuses(p, "initialize"))
         return -1;
-    stop(p);
+    is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
+              p->has_cpu == cpu && p->follows_all == threads;
+    if (!is_same)
+        stop(p);
     Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
     p->timeunit = timeunit;
     p->switches = 0;
@@ -416,7 +479,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     p->follows_all = threads;
     p->has_cpu = cpu;
     p->is_raw = raw;
-    return make_session(p);
+    return is_same ? 0 : make_session(p);
 }
 
 static PyObject *lsprof_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -465,8 +528,6 @@ static void profile_dealloc(PyObject *self)
     type->tp_free(self);
     Py_DECREF(type);
 }
-
-#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
 static PyMethodDef profile_methods[] = {
     [AT_DISABLE] = { "disable", profile_disable, METH_NOARGS,

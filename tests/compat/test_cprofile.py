@@ -560,5 +560,55 @@ True True True generator
 """, "what was given, and counted")
 
 
+def test_with_and_create_stats_call_what_a_subclass_overrides_and_init_again_keeps_the_counts(folder):
+    write(folder, "again.py", """\
+import sys
+if sys.argv[1:]:
+    from sonde import Profile
+else:
+    from cProfile import Profile
+def leaf(): pass
+def count(p):
+    p.create_stats()
+    return [v[1] for k, v in p.stats.items() if k[2] == "leaf"]
+class Loud(Profile):
+    def enable(self, *args, **kw):
+        print("enable")
+        super().enable(*args, **kw)
+    def disable(self):
+        super().disable()
+        print("disable")
+        return True
+try:
+    with Loud() as loud:
+        leaf()
+        raise KeyError("goes on")
+except KeyError as raised:
+    print(raised, count(loud))
+p = Profile()
+with p:
+    p.disable = lambda: (Profile.disable(p), print("of the object"))
+    leaf()
+print(count(p))
+p = Profile()
+p.enable()
+leaf(); leaf()
+p.__init__()
+leaf(); leaf(); leaf()
+p.disable()
+print(count(p))
+ticks = iter(range(1000))
+p.__init__(lambda: next(ticks), 0.5)
+p.enable()
+leaf()
+p.disable()
+print(count(p)[-1] > 0)
+""")
+    # create_stats() disables, too.
+    said = "enable\ndisable\ndisable\n'goes on' [1]\nof the object\nof the object\n[1]\n[5]\nTrue\n"
+    for result in both(folder, ["again.py"]) + [run([PYTHON, "again.py", "sonde"], cwd=folder)]:
+        equal((result.out, result.err), (said, ""), "calls of the subclass, and counts")
+
+
 if __name__ == "__main__":
     run_tests(globals())
