@@ -311,8 +311,10 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
                                                    : EIO,
                            "%s could not be written to its end; the rest stays in %s",
                            c->file.path, c->live_dir);
-    if (counts)
+    if (counts) {
         *counts = c->counts;
+        counts->lost += sd_seal_unsealed_losses(c);
+    }
     free_capture(c);
     return rc;
 }

@@ -88,6 +88,8 @@ uint32_t sd_seal_n_open(const struct sd_capture *c);
 /* How long the one of them that was given the least has wanted a CPU since this was
  * first asked. */
 uint64_t sd_seal_starved_ns(struct sd_capture *c);
+/* Events that were lost and are not told of in the file. */
+uint64_t sd_seal_unsealed_losses(const struct sd_capture *c);
 /* Is there no file in the folder that anyone could still need? */
 bool sd_seal_is_empty(struct sd_capture *c);
 /* Seals a table of cells that nobody writes any more (cells.c).  0 or an errno. */

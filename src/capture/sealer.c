@@ -204,6 +204,17 @@ static uint32_t count_stray_losses(const struct sd_joined *j)
     return lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX;
 }
 
+/* What is not sealed stays in the folder, where readers count these, too. */
+uint64_t sd_seal_unsealed_losses(const struct sd_capture *c)
+{
+    uint64_t lost = 0;
+
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        if (!j->is_done)
+            lost += count_stray_losses(j);
+    return lost;
+}
+
 static int seal_gone(struct sd_capture *c, struct sd_joined *j)
 {
     struct sd_live_name chunks = j->in.name;

@@ -168,8 +168,11 @@ static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
 {
     struct sd_traced_wish wish = traced_wish(c);
     struct sd_export_file file;
-    int rc = sd_export_open(&file, to, create);
+    int rc;
 
+    if (p->calls.n == 0)
+        return sd_fail(SD_EABSENT, "calls recorded nothing");
+    rc = sd_export_open(&file, to, create);
     return rc < 0 ? rc
                   : sd_export_close(&file, sd_traced_put_pstats(p, &wish, &file.out));
 }

@@ -104,21 +104,25 @@ void sd_recording_stop(struct sd_recording *r)
 }
 
 /* The usual reason why a program's own process could not write its events. */
-static bool is_disk_full(const char *path)
+bool sd_recording_is_disk_full(const struct sd_recording *r)
 {
     struct statvfs disk;
 
-    return statvfs(path, &disk) == 0 && disk.f_bavail < (1 << 20) / disk.f_bsize;
+    return statvfs(r->naming.capture, &disk) == 0 &&
+           disk.f_bavail < (1 << 20) / disk.f_bsize;
 }
 
-/* One sentence, whatever there is to say. */
+/* One sentence, whatever there is to say.  On a full disk, what a thread or a table
+ * that found no room to begin would have recorded later is not in the count. */
 static void say_losses(const struct sd_recording *r, int rc,
                        const struct sd_capture_counts *counts)
 {
+    bool is_full = sd_recording_is_disk_full(r);
     char number[SD_TEXT_MAX], lost[SD_TEXT_MAX + 32] = "";
 
     if (counts->lost)
-        snprintf(lost, sizeof lost, "; %s events were lost",
+        snprintf(lost, sizeof lost, "; %s%s events were lost",
+                 is_full ? "at least " : "",
                  sd_text_count(number, (int64_t)counts->lost));
     if (counts->write_error)
         sd_say("part of the recording could not be written to %s: %s%s",
@@ -126,8 +130,7 @@ static void say_losses(const struct sd_recording *r, int rc,
     else if (rc < 0)
         sd_say("the recording is not complete: %s%s", sd_fail_text(), lost);
     else if (counts->lost)
-        sd_say("%s%s", lost + 2,
-               is_disk_full(r->naming.capture) ? " because the disk is full" : "");
+        sd_say("%s%s", lost + 2, is_full ? " because the disk is full" : "");
 }
 
 void sd_recording_finish(struct sd_recording *r, int32_t status)

@@ -45,6 +45,8 @@ int sd_recording_watch(struct sd_recording *r, pid_t root);
 uint64_t sd_recording_n_samples(const struct sd_recording *r);
 /* Ends the collectors; what they found is in the capture. */
 void sd_recording_stop(struct sd_recording *r);
+/* Is there next to no room left where the capture stands? */
+bool sd_recording_is_disk_full(const struct sd_recording *r);
 /* Seals the capture (`status`: how the program ended) and says what was lost. */
 void sd_recording_finish(struct sd_recording *r, int32_t status);
 /* Takes back what was made; the arena stays. */

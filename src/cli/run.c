@@ -130,6 +130,9 @@ static void say_absence(struct run *r)
     }
     if (sd_interpreter_fits(&rec->arena, r->target.path, r->package) < 0)
         sd_say("sections were not recorded: %s", sd_fail_text());
+    else if (sd_recording_is_disk_full(rec))
+        sd_say("collectors inside the program did not start: the disk of %s is full",
+               rec->naming.capture);
     else
         sd_say("collectors inside the program did not start: it was run with -I, -E "
                "or -S, or without its PYTHONPATH");

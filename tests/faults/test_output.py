@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Output that cannot be written, files that are no captures, descriptors taken away: one sentence each,
 the program's own status, and nothing recorded is lost."""
+import glob
 import os
 import random
 import re
@@ -282,6 +283,66 @@ def test_disk_too_full_to_start(folder):
         else:                    # it started, so the program's own status counts
             equal(result.status, 0, "exit status (%r)" % result.err)
             equal(result.out, "ran\n", "output")
+    finally:
+        run(["umount", "-l", disk])
+
+
+def test_calls_on_a_full_disk_say_why_there_are_none(folder):
+    """Whatever little room there is, the cause is named, and no other one is."""
+    need(os.geteuid() == 0, "only root may mount")
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk])
+    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
+    try:
+        for left, name in ((200, "x.pstats"), (48, "x.sonde"), (12, "x.sonde"), (8, "x.sonde")):
+            with open(os.path.join(disk, "filler"), "wb") as f:
+                f.write(bytes((200 - left) * 1024))
+            result = sonde("calls", "--python", PYTHON, "-o", os.path.join(disk, name), "-c", "print('ran')", cwd=folder)
+            assert re.search("disk.* full|No space left", result.err), "%d KiB left: %r" % (left, result)
+            for wrong in ("-I, -E", "record with"):
+                assert wrong not in result.err, "%d KiB left: %r" % (left, result)
+            if result.status == 0:
+                equal(result.out.splitlines()[:1], ["ran"], "output with %d KiB left" % left)
+            for path in glob.glob(os.path.join(disk, "*")):
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    finally:
+        run(["umount", "-l", disk])
+
+
+def test_calls_lost_on_a_full_disk_are_counted_alike_by_all(folder):
+    need(os.geteuid() == 0, "only root may mount")
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk])
+    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
+    try:
+        program = write(folder, "grows.py", """
+import sys
+def function(i):
+    names = {}
+    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
+    return names["f%d" % i]
+for i in range(1000):
+    function(i)(20)
+    if i == 100:
+        try:
+            with open(sys.argv[1], "wb", buffering=0) as f:
+                while True:
+                    f.write(bytes(4096))
+        except OSError:
+            pass
+print("done")
+""")
+        path = os.path.join(disk, "x.sonde")
+        result = sonde("calls", "--python", PYTHON, "-n", "1", "-o", path, program, os.path.join(disk, "filler"), cwd=folder)
+        equal((result.status, result.out.splitlines()[:1]), (0, ["done"]), "the program (%r)" % result.err)
+        said = re.search(r"at least ([\d,]+) events were lost", result.err)
+        assert said, "no loss is said: %r" % result.err
+        told = re.search(r"([\d,]+) events were dropped", sonde("info", path).out)
+        assert told, "no loss is in the capture"
+        equal(said.group(1), told.group(1), "events lost, by the run and by the capture")
+        assert int(told.group(1).replace(",", "")) > 1000, told.group(1)
     finally:
         run(["umount", "-l", disk])
 
