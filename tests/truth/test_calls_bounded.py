@@ -46,6 +46,26 @@ def test_counts(folder):
         assert OFTEN <= found[name][1] < true, "%s: %s calls of %d" % (name, found[name][1], true)
 
 
+def test_callers_keep_their_time(folder):
+    script = write(folder, "y.py", """
+import time
+def a(): return b()
+def b(): return len("x")
+def main():
+    began = time.perf_counter()
+    for _ in range(300000): a()
+    print(time.perf_counter() - began)
+main()
+""")
+    out = os.path.join(folder, "y.pstats")
+    for words in ([], ["--builtins"]):
+        done = run([SONDE, "calls", "-q", "--force", "--raw", "--bounded", "-o", out, "--python", PYTHON] + words + [script], cwd=folder)
+        equal(done.status, 0, done.err)
+        told = next(value[3] for key, value in pstats.Stats(out).stats.items() if key[2] == "main")
+        true = float(done.out.split()[0])  # what the program measured itself, in the same run
+        assert told > 0.9 * true, "main has %.3f s of %.3f with %s" % (told, true, words)
+
+
 def test_without_it_all_are_counted(folder):
     done, found = counts(folder)
     equal(done.status, 0, done.err)

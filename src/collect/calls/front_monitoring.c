@@ -72,9 +72,23 @@ static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
     return Py_None; /* immortal where there is monitoring */
 }
 
+/* The frame of the caller.  Where callers have been left out, the nearest that has not:
+ * a frame that the stack does not know would be taken for another stack's. */
+static uintptr_t caller_of(const sd_frame *f)
+{
+    const struct sd_call_tree *t = sd_calls_only;
+    const sd_frame *below = sd_frame_below(f);
+
+    if (front.has_disabled && t)
+        for (const sd_frame *b = below; b; b = sd_frame_below(b))
+            if (sd_call_tree_stands_on(t, (uintptr_t)b))
+                return (uintptr_t)b;
+    return (uintptr_t)below;
+}
+
 RARE start_slowly(sd_frame *f, PyObject *code)
 {
-    sd_calls_enter(key_of(code), code, (uintptr_t)f, (uintptr_t)sd_frame_below(f));
+    sd_calls_enter(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
 }
 
@@ -96,7 +110,7 @@ static PyObject *on_start(ARGS)
 
 RARE resume_slowly(sd_frame *f, PyObject *code)
 {
-    sd_calls_resume(key_of(code), code, (uintptr_t)f, (uintptr_t)sd_frame_below(f));
+    sd_calls_resume(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
 }
 
@@ -154,6 +168,11 @@ static inline const PyMethodDef *c_function(PyObject *called, PyObject *first)
 
 RARE c_call_slowly(sd_frame *f, const PyMethodDef *def, PyObject *called)
 {
+    const struct sd_call_tree *t = sd_calls_only;
+
+    /* Of a function that has been left out: as that is, a part of its caller. */
+    if (front.has_disabled && t && !sd_call_tree_stands_on(t, (uintptr_t)f))
+        return Py_None;
     sd_calls_enter_c(def, called, (uintptr_t)f);
     return Py_None;
 }

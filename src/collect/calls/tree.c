@@ -357,6 +357,15 @@ static struct sd_call_entry *entry_with(struct sd_call_tree *t, uintptr_t frame)
     return NULL;
 }
 
+bool sd_call_tree_stands_on(const struct sd_call_tree *t, uintptr_t frame)
+{
+    const struct sd_call_entry *e = t->top;
+
+    while (e > t->stack && untagged(e->frame) != frame)
+        e--;
+    return untagged(e->frame) == frame;
+}
+
 /* Brings the stack to where `below` is on top and there is room for one more; NULL when
  * there is none. */
 static struct sd_call_entry *bring_together(struct sd_call_tree *t, uintptr_t below)

@@ -199,6 +199,10 @@ void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e,
 /* A coroutine is suspended: before its leave. */
 void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
 
+/* A call of this frame is open on the stack, or the frame is what the stack stands on.
+ */
+bool sd_call_tree_stands_on(const struct sd_call_tree *t, uintptr_t frame);
+
 static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
 {
     return sd_cells_at(t->table, 0);
