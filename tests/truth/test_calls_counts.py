@@ -12,6 +12,8 @@ import os
 import random
 import sys
 import threading
+import time
+import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
@@ -623,6 +625,62 @@ def test_a_forked_child_goes_on_with_its_copy(folder):
         os._exit(calls == 5 + 9)
     equal(os.WEXITSTATUS(os.waitpid(pid, 0)[1]), 1, "the child counted right")
     equal(calls, 14, "the parent's")
+
+
+def status_of_child(**how):
+    """How a child ends that is forked while another thread has a Profile on which only the interpreter holds:
+    before 3.12 that is dropped inside os.fork(), when the interpreter clears the states of the threads that are gone."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def drops_it():
+        p = Profile(**how)
+        p.enable()
+        fib(3)
+        del p
+        begun.set()
+        may_end.wait()
+
+    thread = threading.Thread(target=drops_it)
+    thread.start()
+    begun.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # to fork with threads, from 3.12 on
+        pid = os.fork()
+    if pid == 0:
+        right = False
+        try:
+            p = Profile(builtins=False, cpu=True)
+            p.enable()
+            fib(4)
+            p.disable()
+            right = figures(p)[fib.__code__][0] == 9
+        finally:
+            os._exit(0 if right else 1)
+    status = os.waitpid(pid, 0)[1]
+    may_end.set()
+    thread.join()
+    with Profile():  # it takes the place of what was left on in this thread, too
+        pass
+    return status
+
+
+def test_a_fork_while_another_thread_left_its_profile_on(folder):
+    for how in ({}, {"cpu": True}, {"cpu": True, "builtins": False}, {"cpu": True, "threads": True},
+                {"cpu": True, "timer": time.perf_counter}):
+        equal(status_of_child(**how), 0, "the child's status after Profile(%r)" % (how,))
+
+
+def test_a_profile_that_was_left_on_is_replaced(folder):
+    """Before 3.12 the interpreter alone holds the first one, and drops it in the midst of the second's enable()."""
+    for how in ({}, {"threads": True}, {"threads": True, "builtins": False}, {"threads": True, "cpu": True}):
+        left_on = Profile(**how)
+        left_on.enable()
+        del left_on
+        p = Profile(builtins=False)
+        p.enable()
+        fib(4)
+        p.disable()
+        equal(figures(p)[fib.__code__][0], 9, "calls after Profile(%r)" % (how,))
 
 
 def test_a_capture_of_its_own_that_is_stopped_first(folder):

@@ -10,6 +10,7 @@ void sd_calls_tell_missing(void) {}
 #include "base/error.h"
 #include "collect/calls/front_eval.h"
 #include "collect/calls/front_profile.h"
+#include "collect/calls/sessions.h"
 
 /* With C functions the profile function hears all; the eval-frame function then only
  * finds the threads that start later. */
@@ -28,7 +29,7 @@ static int listen_with_c(bool is_for_all)
     return 0;
 }
 
-int sd_calls_listen(unsigned events)
+static int listen_to(unsigned events)
 {
     if (events & SD_CALLS_BOUNDED)
         return sd_fail(SD_ELACKS, "bounded overhead needs sys.monitoring, which Python "
@@ -37,6 +38,19 @@ int sd_calls_listen(unsigned events)
         return listen_with_c(events & SD_CALLS_ALL);
     sd_front_profile_off(SD_PROFILE_ALL);
     return sd_front_eval_set(events & SD_CALLS_PYTHON ? SD_EVAL_CALLS : SD_EVAL_OFF);
+}
+
+/* A thread that gets another object may have been the last to hold a Profile, which
+ * then stops in the midst of this and turns the fronts to what is wanted without it. */
+int sd_calls_listen(unsigned events)
+{
+    int rc = listen_to(events);
+
+    while (rc == 0 && events != sd_calls_wanted()) {
+        events = sd_calls_wanted();
+        rc = listen_to(events);
+    }
+    return rc;
 }
 
 void sd_calls_tell_missing(void)
