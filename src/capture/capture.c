@@ -19,7 +19,7 @@
 #include "capture/owner.h"
 
 #define SECOND_NS 1000000000u
-#define STRAGGLERS_NS (SECOND_NS / 5)
+#define STRAGGLERS_NS SECOND_NS
 #define STRAGGLERS_MAX_NS ((uint64_t)5 * SECOND_NS)
 
 static const struct sd_capture_options defaults = { .sync = SD_SYNC_EVERY,
