@@ -4,21 +4,26 @@
 """The cost of tracing is not taken for the program's own: two jobs, one with tiny calls and one without.
 
 The truth is how long they take when nothing is traced, measured in turn with the traced runs.  Of both
-the shortest of many short runs counts, so that what else the machine does changes nothing.  Aim: the
-share of the job with calls is within 5 points of the truth; tolerance on a busy machine: 8.
+the shortest of many short runs counts, so that what else the machine does changes nothing.  A process
+measures the cost once, and on a machine that others share it may do so at a moment when everything goes
+at half the speed; so the middle one of five processes counts.  Aim: the share of the job with calls is
+within 5 points of the truth; tolerance on a busy machine: 8.
 """
 import os
+import statistics
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, run_tests  # noqa: E402
+from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, run_tests  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
 
 TOLERANCE = 8
 ROUNDS = 150
+PROCESSES = 5
 SETTLING = 110  # sessions until the cost is not measured any more
 
 
@@ -72,6 +77,7 @@ def shares(**how):
     truth, raw, said = Shortest(), Shortest(), Shortest()
     for _ in range(SETTLING):
         run_traced(Shortest(), **how)
+        time.sleep(0.003)  # so that not all of them fall into one slow moment
     for _ in range(ROUNDS):
         run_plain(truth)
         run_traced(raw, raw=True, **how)
@@ -79,17 +85,23 @@ def shares(**how):
     return truth.share(), raw.share(), said.share()
 
 
-def check(**how):
-    truth, raw, said = shares(**how)
-    words = "truth %.1f %%, as measured %.1f %%, corrected %.1f %%" % (truth, raw, said)
-    assert raw > truth, "tracing costs nothing? " + words
-    assert abs(said - truth) < TOLERANCE, words
-    assert abs(said - truth) < abs(raw - truth) + 2, "it was better before: " + words
+def in_a_process():
+    """What shares() gives in a process of its own."""
+    return [float(word) for word in subprocess.check_output([PYTHON, os.path.abspath(__file__), "shares"], timeout=LIMIT_S).split()]
 
 
 def test_tiny_calls_are_not_blamed_for_being_traced(folder):
-    check()
+    found = [in_a_process() for _ in range(PROCESSES)]
+    words = "; ".join("truth %.1f %%, as measured %.1f %%, corrected %.1f %%" % tuple(shares) for shares in found)
+    before = statistics.median(raw - truth for truth, raw, _ in found)
+    after = statistics.median(said - truth for truth, _, said in found)
+    assert before > 0, "tracing costs nothing? " + words
+    assert abs(after) < TOLERANCE, words
+    assert abs(after) < before + 2, "it was better before: " + words
 
 
 if __name__ == "__main__":
-    run_tests(globals())
+    if sys.argv[1:] == ["shares"]:
+        print(*shares())
+    else:
+        run_tests(globals())
