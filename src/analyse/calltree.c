@@ -353,6 +353,20 @@ void sd_callee_module(struct sd_buf *to, const struct sd_site *s)
         sd_buf_u8(to, file[i] == '/' && i > 0 ? '.' : (uint8_t)file[i]);
 }
 
+const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
+                           enum sd_calls_by by)
+{
+    struct sd_buf module = { 0 };
+    const char *name;
+
+    if (by != SD_CALLS_BY_MODULE)
+        return sd_arena_string(a, s->name, strlen(s->name));
+    sd_callee_module(&module, s);
+    name = module.bad ? NULL : sd_arena_string(a, (const char *)module.p, module.n);
+    sd_buf_release(&module);
+    return name;
+}
+
 void sd_calltree_release(struct sd_calltree *t)
 {
     sd_free(t->callees);

@@ -66,6 +66,9 @@ void sd_calltree_release(struct sd_calltree *t);
 
 /* Writes "json.decoder" or "train": how a module is called that is a file. */
 void sd_callee_module(struct sd_buf *to, const struct sd_site *s);
+/* What a row is called: a function's name, or its module's; NULL: no memory. */
+const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
+                           enum sd_calls_by by);
 /* Does this total of the profile count? */
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t);

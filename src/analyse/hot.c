@@ -96,22 +96,6 @@ static double margin(const struct sd_calltree *t, double percent)
     return 100 * 1.96 * sqrt(p * (1 - p) / (double)t->n_samples);
 }
 
-/* NULL: out of memory. */
-static const char *name_of(struct sd_view *v, const struct sd_site *s,
-                           enum sd_calls_by by)
-{
-    struct sd_buf module = { 0 };
-    const char *name;
-
-    if (by != SD_CALLS_BY_MODULE)
-        return sd_arena_string(&v->arena, s->name, strlen(s->name));
-    sd_callee_module(&module, s);
-    name = module.bad ? NULL
-                      : sd_arena_string(&v->arena, (const char *)module.p, module.n);
-    sd_buf_release(&module);
-    return name;
-}
-
 static int put_place(struct sd_view *v, struct sd_view_table *t, const struct layout *l,
                      size_t row, const struct sd_calltree *tree,
                      const struct sd_callee *c)
@@ -119,7 +103,7 @@ static int put_place(struct sd_view *v, struct sd_view_table *t, const struct la
     const struct sd_site *s = &tree->p->sites[c->site.at];
     bool is_module = tree->by == SD_CALLS_BY_MODULE;
     uint32_t line = is_module ? 0 : c->line ? c->line : s->line;
-    const char *name = name_of(v, s, tree->by);
+    const char *name = sd_callee_name(&v->arena, s, tree->by);
     const char *file = s->file ? sd_site_short_file(s) : "";
     const char *where = line ? sd_arena_printf(&v->arena, "%s:%u", file, line)
                              : sd_arena_string(&v->arena, file, strlen(file));

@@ -44,22 +44,6 @@ static const struct sd_site *site_of(const struct sd_traced *t, uint32_t callee)
     return &t->tree.p->sites[t->tree.callees[callee].site.at];
 }
 
-/* A function's name, or a module's; NULL: no memory. */
-static const char *name_of(struct sd_view *v, const struct sd_site *s,
-                           enum sd_calls_by by)
-{
-    struct sd_buf module = { 0 };
-    const char *name;
-
-    if (by != SD_CALLS_BY_MODULE)
-        return sd_arena_string(&v->arena, s->name, strlen(s->name));
-    sd_callee_module(&module, s);
-    name = module.bad ? NULL
-                      : sd_arena_string(&v->arena, (const char *)module.p, module.n);
-    sd_buf_release(&module);
-    return name;
-}
-
 static const char *where_of(struct sd_view *v, const struct sd_site *s,
                             enum sd_calls_by by)
 {
@@ -75,7 +59,7 @@ static int put_place(struct sd_view *v, struct sd_view_table *table, size_t row,
                      size_t name_at, size_t where_at, const struct sd_site *s,
                      enum sd_calls_by by)
 {
-    const char *name = name_of(v, s, by), *where = where_of(v, s, by);
+    const char *name = sd_callee_name(&v->arena, s, by), *where = where_of(v, s, by);
     const char *file =
         s->file ? sd_arena_string(&v->arena, s->file, strlen(s->file)) : NULL;
 
@@ -389,7 +373,7 @@ static const char *label_of(struct sd_view *v, const struct sd_traced *t,
                             uint32_t callee, enum sd_calls_by by)
 {
     const struct sd_site *s = site_of(t, callee);
-    const char *name = name_of(v, s, by);
+    const char *name = sd_callee_name(&v->arena, s, by);
 
     if (!name || !s->file || by == SD_CALLS_BY_MODULE)
         return name;

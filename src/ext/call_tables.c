@@ -597,26 +597,28 @@ static PyObject *tables_print_list(PyObject *self, PyObject *args)
     return result;
 }
 
+/* What `put` makes of the numbers, which do not change meanwhile. */
+static PyObject *made_of(PyObject *self, PyObject *(*put)(const struct sd_call_stats *))
+{
+    struct sd_call_tables *t = tables_of(self);
+    PyObject *made;
+
+    t->n_readers++;
+    made = put(&t->stats);
+    t->n_readers--;
+    return made;
+}
+
 static PyObject *tables_as_dict(PyObject *self, PyObject *unused)
 {
-    PyObject *dict;
-
     (void)unused;
-    tables_of(self)->n_readers++;
-    dict = sd_call_dict(&tables_of(self)->stats);
-    tables_of(self)->n_readers--;
-    return dict;
+    return made_of(self, sd_call_dict);
 }
 
 static PyObject *tables_callees(PyObject *self, PyObject *unused)
 {
-    PyObject *dict;
-
     (void)unused;
-    tables_of(self)->n_readers++;
-    dict = sd_call_callees(&tables_of(self)->stats);
-    tables_of(self)->n_readers--;
-    return dict;
+    return made_of(self, sd_call_callees);
 }
 
 static PyObject *tables_dumps(PyObject *self, PyObject *unused)

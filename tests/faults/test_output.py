@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Output that cannot be written, files that are no captures, descriptors taken away: one sentence each,
 the program's own status, and nothing recorded is lost."""
+import contextlib
 import glob
 import os
 import random
@@ -44,6 +45,20 @@ def refused(folder, result, status, *parts):
     equal(result.status, status, "exit status (%r)" % result.err)
     one_sentence(result, *parts)
     assert not os.path.exists(os.path.join(folder, "ran")), "the program ran all the same"
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    """A file system of so many bytes, as mount says it ("32k"); its folder."""
+    need(os.geteuid() == 0, "only root may mount")
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", disk])
+    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
+    try:
+        yield disk
+    finally:
+        run(["umount", "-l", disk])
 
 
 # ---- refusals before the start
@@ -217,12 +232,7 @@ def test_unknown_words(folder):
 
 def test_disk_full_in_mid_run(folder):
     """The program runs to its end with its own status; what was sealed before is readable; one sentence says so."""
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
+    with small_disk(folder, "8m") as disk:
         program = write(folder, "fill.py", """
 import os, sys
 from sonde import Profiler
@@ -258,17 +268,10 @@ sys.exit(7)
             said = sonde("info", path)
             assert re.search("lost|missing|dropped|not recorded", said.out + said.err), "the loss is not said: %r" % (said.out + said.err)
             assert kept + c.lost() >= 170000 or c.lost() > 0, "%d kept, %d counted as lost" % (kept, c.lost())
-    finally:
-        run(["umount", "-l", disk])
 
 
 def test_disk_too_full_to_start(folder):
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
+    with small_disk(folder, "32k") as disk:
         with open(os.path.join(disk, "filler"), "wb", buffering=0) as f:
             try:
                 while True:
@@ -283,18 +286,11 @@ def test_disk_too_full_to_start(folder):
         else:                    # it started, so the program's own status counts
             equal(result.status, 0, "exit status (%r)" % result.err)
             equal(result.out, "ran\n", "output")
-    finally:
-        run(["umount", "-l", disk])
 
 
 def test_calls_on_a_full_disk_say_why_there_are_none(folder):
     """Whatever little room there is, the cause is named, and no other one is."""
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
+    with small_disk(folder, "200k") as disk:
         for left, name in ((200, "x.pstats"), (48, "x.sonde"), (12, "x.sonde"), (8, "x.sonde")):
             with open(os.path.join(disk, "filler"), "wb") as f:
                 f.write(bytes((200 - left) * 1024))
@@ -306,17 +302,10 @@ def test_calls_on_a_full_disk_say_why_there_are_none(folder):
                 equal(result.out.splitlines()[:1], ["ran"], "output with %d KiB left" % left)
             for path in glob.glob(os.path.join(disk, "*")):
                 shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-    finally:
-        run(["umount", "-l", disk])
 
 
 def test_calls_lost_on_a_full_disk_are_counted_alike_by_all(folder):
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
+    with small_disk(folder, "8m") as disk:
         program = write(folder, "grows.py", """
 import sys
 def function(i):
@@ -343,8 +332,6 @@ print("done")
         assert told, "no loss is in the capture"
         equal(said.group(1), told.group(1), "events lost, by the run and by the capture")
         assert int(told.group(1).replace(",", "")) > 1000, told.group(1)
-    finally:
-        run(["umount", "-l", disk])
 
 
 def limited(what, value):
