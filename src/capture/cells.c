@@ -256,6 +256,31 @@ uint32_t sd_cells_define_function(struct sd_cells *t, enum sd_site_flags flags,
     return commit(t, &r->head);
 }
 
+uint32_t sd_cells_define_signature(struct sd_cells *t, uint32_t name, uint32_t label,
+                                   uint32_t file, uint32_t line, uint32_t parent)
+{
+    struct sd_rec_site *r = put(t, SD_REC_SITE, sizeof *r);
+
+    if (!r)
+        return 0;
+    sd_fill_signature(r, t->next_id, name, label, file, line, parent);
+    return commit(t, &r->head);
+}
+
+bool sd_cells_put_size(struct sd_cells *t, const struct sd_cells_size *size)
+{
+    size_t n = size->n_dims * sizeof *size->dims;
+    struct sd_rec_size *r = put(t, SD_REC_SIZE, sizeof *r + n);
+
+    if (!r)
+        return false;
+    *r = (struct sd_rec_size){ r->head,        size->site, size->name,
+                               size->argument, size->kind, size->n_dims };
+    memcpy(r->dims, size->dims, n);
+    publish(t, &r->head);
+    return true;
+}
+
 uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
                                uint32_t parent, uint64_t number, uint64_t start,
                                uint32_t name)

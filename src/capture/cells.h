@@ -61,6 +61,18 @@ uint32_t sd_cells_define_site(struct sd_cells *t, enum sd_site_kind kind, uint32
 uint32_t sd_cells_define_function(struct sd_cells *t, enum sd_site_flags flags,
                                   uint32_t name, uint32_t label, uint32_t file,
                                   uint32_t line);
+/* A signature of the function `parent`, and after it the size of an argument (false: it
+ * cannot be stored). */
+uint32_t sd_cells_define_signature(struct sd_cells *t, uint32_t name, uint32_t label,
+                                   uint32_t file, uint32_t line, uint32_t parent);
+struct sd_cells_size {
+    uint32_t site, name;
+    uint16_t argument;
+    uint8_t kind; /* enum sd_size_kind */
+    uint8_t n_dims;
+    const int64_t *dims;
+};
+bool sd_cells_put_size(struct sd_cells *t, const struct sd_cells_size *size);
 uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
                                uint32_t parent, uint64_t number, uint64_t start,
                                uint32_t name);

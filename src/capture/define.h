@@ -51,6 +51,16 @@ static inline void sd_fill_function(struct sd_rec_site *r, uint32_t id,
                                .label = label };
 }
 
+/* A function as it was called with arguments of these types: `parent` is the function,
+ * `label` the signature. */
+static inline void sd_fill_signature(struct sd_rec_site *r, uint32_t id, uint32_t name,
+                                     uint32_t label, uint32_t file, uint32_t line,
+                                     uint32_t parent)
+{
+    sd_fill_function(r, id, 0, name, label, file, line);
+    r->parent = parent;
+}
+
 static inline void sd_fill_track(struct sd_rec_track *r, uint32_t id,
                                  enum sd_track_kind kind, uint32_t parent,
                                  uint64_t number, uint64_t start, uint32_t name)

@@ -27,6 +27,9 @@ static uint64_t claimed_bytes(const struct sd_record *r)
     case SD_REC_SHAPE:
         return offsetof(struct sd_rec_shape, metrics) +
                4 * (uint64_t)((const struct sd_rec_shape *)p)->n;
+    case SD_REC_SIZE:
+        return offsetof(struct sd_rec_size, dims) +
+               sizeof(int64_t) * (uint64_t)((const struct sd_rec_size *)p)->n_dims;
     case SD_REC_META: {
         const struct sd_rec_meta *m = p;
         return offsetof(struct sd_rec_meta, text) + (uint64_t)m->key_n + m->value_n;

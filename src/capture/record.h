@@ -73,6 +73,15 @@ enum sd_note_kind {
     SD_NOTE_REFUSAL, /* a process that could not be measured, and why */
 };
 
+enum sd_size_kind {
+    SD_SIZE_LENGTH = 1,    /* of a list, str, dict, ... */
+    SD_SIZE_SHAPE,         /* of an array, tensor or table */
+    SD_SIZE_VALUE,         /* of an integer: how many of something, perhaps */
+    SD_SIZE_ROUNDED = 128, /* a bit beside it: to two binary digits behind the first,
+                              because there were very many */
+};
+enum { SD_DIMS_MAX = 32 };
+
 enum sd_span_flags {
     SD_SPAN_RAISED = 1, /* left by an exception */
     SD_SPAN_UNFINISHED =
@@ -172,6 +181,17 @@ struct sd_rec_stack {
     uint32_t site;
     uint32_t line; /* being executed; 0: not known */
     uint32_t pad;
+};
+
+/* How much an argument holds, where that is part of the signature; behind its site. */
+struct sd_rec_size {
+    struct sd_record head;
+    uint32_t site;     /* the signature's */
+    uint32_t name;     /* string: the parameter's */
+    uint16_t argument; /* from 0, in the order of the parameters */
+    uint8_t kind;      /* enum sd_size_kind */
+    uint8_t n_dims;
+    int64_t dims[]; /* n_dims; one of all but shapes */
 };
 
 struct sd_rec_open {

@@ -109,6 +109,55 @@ TEST(calls_are_loaded_from_tables_whose_cells_come_first)
     sd_made_release(&m);
 }
 
+static const struct sd_site *site_named(const struct sd_profile *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_sites; i++)
+        if (strcmp(p->sites[i].name, name) == 0)
+            return &p->sites[i];
+    return NULL;
+}
+
+static void put_signatures(struct sd_made *m)
+{
+    struct sd_call_cell cells[3];
+    uint32_t track, f, small, large;
+
+    sd_made_defs(m, 11, 1);
+    track = sd_made_track(m, SD_TRACK_THREAD, 0, 8, NULL);
+    f = sd_made_function(m, "f", "/app/a.py", 1);
+    small = sd_made_signature(m, f, "f", "/app/a.py", 1, "f(x:small)", "x", 10);
+    large = sd_made_signature(m, f, "f", "/app/a.py", 1, "f(x:large)", "x", 1000);
+    cells[0] = sd_made_root(track, 0, 0);
+    cells[1] = (struct sd_call_cell){ .site = small, .calls = 3, .ticks = 30 };
+    cells[2] = (struct sd_call_cell){ .site = large, .calls = 1, .ticks = 900 };
+    sd_made_cells(m, 11, 2, 0, cells, 3);
+}
+
+TEST(calls_of_signatures_are_known_by_their_text_function_and_sizes)
+{
+    struct sd_made m;
+    struct sd_profile *p, *other;
+    const struct sd_site *s;
+
+    sd_made_begin(&m);
+    put_signatures(&m);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    other = sd_made_load(&m, NULL);
+    CHECK(value_of(p, "f(x:small)", "calls") == 3 && value_of(p, "f", "calls") == 0);
+    CHECK(sd_profile_merge(p, other) == 0);
+    CHECK(value_of(p, "f(x:large)", "calls") == 2 && p->n_sites == 3);
+    sd_profile_free(other);
+    s = site_named(p, "f(x:large)");
+    CHECK(s && sd_site_is_signature(s) && strcmp(s->path, s->name) == 0);
+    CHECK(s->n_sizes == 1 && s->sizes[0].argument == 0 && *s->sizes[0].dims == 1000);
+    CHECK(strcmp(s->sizes[0].name, "x") == 0);
+    CHECK(strcmp(p->sites[s->parent.at].name, "f") == 0);
+    CHECK(!sd_site_is_signature(site_named(p, "f")));
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 TEST(calls_of_two_threads_share_their_functions)
 {
     const struct sd_filter one = { .track = "7/9" };

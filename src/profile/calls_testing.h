@@ -6,6 +6,7 @@
 
 #include "capture/call_cell.h"
 #include "capture/cells.h"
+#include "capture/define.h"
 #include "profile/profile_testing.h"
 
 /* Definitions of a table of this stream, in its chunk `seq`; ids go on from the chunk
@@ -49,6 +50,29 @@ static inline void sd_made_cells(struct sd_made *m, uint64_t stream, uint32_t se
         (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
     sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
     m->head = (struct sd_chunk_head){ 0 };
+}
+
+/* A signature of the function of these, whose argument `parameter` (number 0) has this
+ * length. */
+static inline uint32_t sd_made_signature(struct sd_made *m, uint32_t function,
+                                         const char *name, const char *file,
+                                         uint32_t line, const char *label,
+                                         const char *parameter, int64_t n)
+{
+    uint32_t text = sd_made_string(m, label), argument = sd_made_string(m, parameter);
+    uint32_t name_id = sd_made_string(m, name), file_id = sd_made_string(m, file);
+    struct sd_rec_site *r = sd_made_record(m, SD_REC_SITE, sizeof *r);
+    struct sd_rec_size *size;
+    uint32_t id = m->next_id++;
+
+    sd_fill_signature(r, id, name_id, text, file_id, line, function);
+    size = sd_made_record(m, SD_REC_SIZE, sizeof *size + sizeof n);
+    size->site = id;
+    size->name = argument;
+    size->kind = SD_SIZE_LENGTH;
+    size->n_dims = 1;
+    size->dims[0] = n;
+    return id;
 }
 
 /* The root of a tree, whose tracing costs so many ticks a call. */

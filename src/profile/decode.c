@@ -246,6 +246,9 @@ static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
         rc = lost_site(d, &key.parent);
     if (rc < 0)
         return rc;
+    /* A signature goes by all of its text. */
+    if (key.kind == SD_SITE_FUNCTION && key.parent != NONE && key.label != NONE)
+        key.name = key.label;
     if (d->grow)
         rc = sd_define_site(d->grow, &key, &id);
     else
@@ -253,6 +256,28 @@ static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
     if (rc == 0)
         set_local(d, r->id, SD_REC_SITE, id);
     return rc;
+}
+
+/* Its last dimensions are left out where there are more than anyone uses. */
+static int take_size(struct sd_decoder *d, const struct sd_rec_size *r)
+{
+    size_t room = (r->head.len - offsetof(struct sd_rec_size, dims)) / sizeof(int64_t);
+    uint32_t site = local_id(d, r->site, SD_REC_SITE);
+    struct sd_size size = {
+        .argument = r->argument,
+        .kind = known_kind(r->kind % SD_SIZE_ROUNDED, SD_SIZE_VALUE, SD_SIZE_LENGTH),
+        .is_rounded = r->kind & SD_SIZE_ROUNDED,
+        .n_dims = r->n_dims < room ? r->n_dims : (uint32_t)room,
+        .dims = r->dims,
+    };
+
+    if (!d->grow || site == NONE)
+        return 0;
+    for (uint32_t i = 0; i < size.n_dims; i++)
+        if (r->dims[i] < 0)
+            return 0;
+    size.name = d->grow->strings.items[name_id(d, r->name)].p;
+    return sd_define_size(d->grow, site, &size);
 }
 
 /* Ends are matched to begins within a process; a track without one is its own. */
@@ -562,6 +587,8 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
         return take_string(d, r);
     case SD_REC_SITE:
         return take_site(d, r);
+    case SD_REC_SIZE:
+        return take_size(d, r);
     case SD_REC_TRACK:
         return take_track(d, r);
     case SD_REC_METRIC:

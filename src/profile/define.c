@@ -95,7 +95,7 @@ static const char *path_of(struct sd_profile *p, const struct sd_site_key *key)
     const struct sd_interned *name = &p->strings.items[key->name];
     const char *above = key->parent == UINT32_MAX ? NULL : p->sites[key->parent].path;
 
-    if (!above)
+    if (!above || key->kind == SD_SITE_FUNCTION) /* of a signature the name is all */
         return name->p;
     if (strlen(above) + name->n + 2 <= SD_PATH_MAX)
         return sd_arena_printf(&p->arena, "%s:%s", above, name->p);
@@ -171,6 +171,39 @@ int sd_define_site(struct sd_profile *p, const struct sd_site_key *key, uint32_t
         return new_site(p, key, id);
     *id = sd_intern_find(&p->index->sites, &other, sizeof other);
     return *id != UINT32_MAX ? 0 : new_site(p, &other, id);
+}
+
+static bool has_size(const struct sd_site *s, uint32_t argument)
+{
+    uint32_t i = 0;
+
+    while (i < s->n_sizes && s->sizes[i].argument != argument)
+        i++;
+    return i < s->n_sizes;
+}
+
+/* They come one by one and are few, so the older ones are simply copied. */
+int sd_define_size(struct sd_profile *p, uint32_t site, const struct sd_size *size)
+{
+    struct sd_site *s = &p->sites[site];
+    size_t n = (s->n_sizes + 1) * sizeof *size, n_dims = size->n_dims * sizeof(int64_t);
+    struct sd_size *sizes;
+
+    if (!sd_site_is_signature(s) || has_size(s, size->argument) ||
+        s->n_sizes >= SD_SIZES_MAX || !sd_profile_has_room(p, n + n_dims))
+        return 0;
+    sizes = sd_arena_alloc(&p->arena, n);
+    if (!sizes)
+        return sd_no_memory();
+    if (s->n_sizes)
+        memcpy(sizes, s->sizes, n - sizeof *size);
+    sizes[s->n_sizes] = *size;
+    sizes[s->n_sizes].dims = sd_arena_copy(&p->arena, size->dims, n_dims);
+    if (!sizes[s->n_sizes].dims)
+        return sd_no_memory();
+    s->sizes = sizes;
+    s->n_sizes++;
+    return 0;
 }
 
 int sd_define_lost_site(struct sd_profile *p, uint32_t *id)

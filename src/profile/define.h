@@ -56,6 +56,8 @@ struct sd_profile_index {
     uint64_t n_notes_cut; /* notes beyond SD_NOTES_MAX */
 };
 
+enum { SD_SIZES_MAX = 64 }; /* arguments of a signature whose sizes are kept */
+
 #define SD_LOST_NAME "[lost name]"
 #define SD_TOO_MANY "[too many names]"
 #define SD_PARTIAL "[partial]"
@@ -89,6 +91,8 @@ int sd_define_metric(struct sd_profile *p, const struct sd_metric_key *key,
                      uint32_t meaning, uint32_t *id);
 int sd_define_shape(struct sd_profile *p, const uint32_t *metrics, uint32_t n,
                     uint32_t *id);
+/* The size of a signature's argument, copied; the one that it has already stays. */
+int sd_define_size(struct sd_profile *p, uint32_t site, const struct sd_size *size);
 /* `parent` is a track or UINT32_MAX; `name` a string or UINT32_MAX; the name with the
  * latest time stays. */
 struct sd_track_definition {

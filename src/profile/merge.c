@@ -108,6 +108,23 @@ static uint64_t align(struct sd_profile *into, const struct sd_profile *from)
 
 /* --- Definitions */
 
+static int map_sizes(struct sd_profile *into, const struct sd_site *s, uint32_t site)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < s->n_sizes && rc == 0; i++) {
+        struct sd_size size = s->sizes[i];
+        uint32_t name;
+
+        rc = map_text(into, size.name, &name);
+        if (rc == 0) {
+            size.name = into->strings.items[name].p;
+            rc = sd_define_size(into, site, &size);
+        }
+    }
+    return rc;
+}
+
 static int map_site(struct sd_profile *into, const struct sd_profile *from, size_t i,
                     struct ids *ids)
 {
@@ -122,7 +139,9 @@ static int map_site(struct sd_profile *into, const struct sd_profile *from, size
     if (rc == 0)
         rc = map_text(into, s->label, &key.label);
     key.parent = s->parent.at == UINT32_MAX ? UINT32_MAX : ids->sites[s->parent.at];
-    return rc < 0 ? rc : sd_define_site(into, &key, &ids->sites[i]);
+    if (rc == 0)
+        rc = sd_define_site(into, &key, &ids->sites[i]);
+    return rc < 0 ? rc : map_sizes(into, s, ids->sites[i]);
 }
 
 /* A process's parent may have a higher id than itself, so processes are defined

@@ -37,15 +37,29 @@ typedef struct {
 #define SD_NO_TRACK ((sd_track_id){ UINT32_MAX })
 #define SD_NO_STACK ((sd_stack_id){ UINT32_MAX })
 
+/* How much an argument of a signature held. */
+struct sd_size {
+    const char *name;       /* its parameter's */
+    uint32_t argument;      /* its number, from 0 */
+    enum sd_size_kind kind; /* without the bit */
+    bool is_rounded;
+    uint32_t n_dims;
+    const int64_t *dims; /* none below 0 */
+};
+
 struct sd_site {
     enum sd_site_kind kind;
     const char *name; /* "inner" */
     const char *path; /* "outer:inner": parents' names joined */
     const char *file; /* or NULL */
     uint32_t line;
-    sd_site_id parent;
+    sd_site_id parent; /* the section around a section; a signature's function */
     const char *label; /* signature, or NULL; of a function its qualified name */
     bool is_native;    /* compiled code: `file` is its library */
+    /* Of a signature, whose name is the whole of it ("dot(a:list, b:list)"): the sizes
+     * of those arguments that have one. */
+    const struct sd_size *sizes;
+    uint32_t n_sizes;
 };
 
 struct sd_track {
@@ -208,6 +222,19 @@ void sd_profile_free(struct sd_profile *p);
 /* From now on a function's name is the qualified one where it is known
  * ("Thread.run").  To be done last: what is merged into it later keeps its names. */
 void sd_profile_qualify(struct sd_profile *p);
+
+/* Is it a function as called with arguments of certain types?  Its function is then its
+ * parent. */
+static inline bool sd_site_is_signature(const struct sd_site *s)
+{
+    return s->kind == SD_SITE_FUNCTION && s->parent.at != UINT32_MAX;
+}
+/* The function of a signature; every other site is its own. */
+static inline sd_site_id sd_profile_function_of(const struct sd_profile *p,
+                                                sd_site_id id)
+{
+    return sd_site_is_signature(&p->sites[id.at]) ? p->sites[id.at].parent : id;
+}
 
 const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
 /* The id, or at = UINT32_MAX.  One name may be two metrics: `cpu` of a process is a
