@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_REPORT_H
+#define SD_CLI_REPORT_H
+/* report: what `sonde report` was asked for, and its answers.
+ *
+ * One file for each step: report_asked.c understands what was typed, report_calls.c
+ * says it in the words of pstats, report_put.c writes the answer, report_pstats.c is
+ * for files of pstats, which have answers of their own.  report.c has the options. */
+#include "analyse/analyse.h"
+#include "cli/export.h"
+#include "cli/tables.h"
+#include "cli/traced.h"
+#include "cli/verb.h"
+
+/* In the order of their values. */
+enum sd_report_option {
+    SD_REPORT_ROWS,
+    SD_REPORT_SORT,
+    SD_REPORT_MATCH,
+    SD_REPORT_FILTER,
+    SD_REPORT_TRACK,
+    SD_REPORT_SECTION,
+    SD_REPORT_FROM,
+    SD_REPORT_TO,
+    SD_REPORT_STRIP_DIRS,
+    SD_REPORT_REVERSE,
+    SD_REPORT_DIGITS,
+    SD_REPORT_TABLE,
+    SD_REPORT_TREE,
+    SD_REPORT_LINES,
+    SD_REPORT_CALLERS,
+    SD_REPORT_CALLEES,
+    SD_REPORT_THREADS,
+    SD_REPORT_PER_THREAD,
+    SD_REPORT_IMPORTS,
+    SD_REPORT_BY,
+    SD_REPORT_MINE,
+    SD_REPORT_RAW,
+    SD_REPORT_CPU,
+    SD_REPORT_QUALIFIED,
+    SD_REPORT_IDLE,
+    SD_REPORT_GIL,
+    SD_REPORT_FLAME,
+    SD_REPORT_PLOT,
+    SD_REPORT_METRIC,
+    SD_REPORT_WIDTH,
+    SD_REPORT_HEIGHT,
+    SD_REPORT_CSV,
+    SD_REPORT_JSON,
+    SD_REPORT_OUTPUT,
+    SD_REPORT_FORCE
+};
+
+/* A picture is a flame graph or a plot by what the capture has. */
+enum sd_report_form {
+    SD_FORM_TEXT,
+    SD_FORM_CSV,
+    SD_FORM_JSON,
+    SD_FORM_PICTURE,
+    SD_FORM_FLAME,
+    SD_FORM_PLOT
+};
+
+/* All that was asked for, understood. */
+struct sd_asked {
+    const struct sd_command *command;
+    const struct sd_option_value *v; /* the command's, by enum sd_report_option */
+    enum sd_report_form form;
+    struct sd_filter filter;
+    struct sd_plot_wish plot;
+    struct sd_flame_wish flame;
+    unsigned flame_width;
+    struct sd_tables_wish tables;
+    struct sd_buf names; /* owned; of the tables */
+    char **words;        /* the captures */
+    int n_words;
+};
+
+/* SD_EUSAGE with a sentence for what contradicts itself.  Released in either case. */
+int sd_asked_read(struct sd_asked *a, const struct sd_command *c);
+void sd_asked_release(struct sd_asked *a);
+
+/* --- report_calls.c */
+
+/* Order and restrictions of calls, in the words of pstats. */
+int sd_asked_calls(const struct sd_asked *a, struct sd_call_wish *w);
+/* The tables of a capture with traced calls alone, as text; and of one with samples,
+ * too: they stand apart, since what is traced runs slower than what is sampled. */
+int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
+                         struct sd_out *out, int fd);
+int sd_report_put_both(const struct sd_asked *a, const struct sd_profile *p,
+                       struct sd_out *out, int fd);
+
+/* --- report_put.c */
+
+/* "train.sonde: 12.4 s wall, ..." */
+void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
+                           const struct sd_asked *a);
+/* The whole answer, to where it was asked for. */
+int sd_report_write(const struct sd_asked *a, const struct sd_profile *p);
+
+/* --- report_pstats.c */
+
+/* Of files of pstats. */
+int sd_report_pstats_files(const struct sd_asked *a);
+#endif

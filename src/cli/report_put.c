@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* report_put: the answer, as tables, data or a picture. */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/report.h"
+#include "cli/say.h"
+#include "report/report.h"
+
+void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
+                           const struct sd_asked *a)
+{
+    struct sd_buf words = { 0 };
+
+    sd_summary_words(&words, p);
+    sd_out_printf(out, "%s", a->words[0]);
+    if (a->n_words > 1)
+        sd_out_printf(out, " and %d more", a->n_words - 1);
+    sd_out_printf(out, ": %s\n\n", sd_made(out, &words));
+    sd_buf_release(&words);
+}
+
+static int put_tables(const struct sd_asked *a, const struct sd_profile *p,
+                      struct sd_out *out, int fd)
+{
+    struct sd_text_style style = sd_style_for(a->command, fd);
+    struct sd_view view = { 0 };
+    int rc;
+
+    if (sd_tables_are_traced(p, &a->tables) && a->form == SD_FORM_TEXT)
+        return sd_report_put_traced(a, p, out, fd);
+    if (sd_tables_are_both(p, &a->tables) && a->form == SD_FORM_TEXT)
+        return sd_report_put_both(a, p, out, fd);
+    rc = sd_tables_of(p, &a->tables, &view);
+    if (rc == 0 && a->form == SD_FORM_JSON)
+        sd_tables_json(out, p, &view, a->words, (size_t)a->n_words);
+    else if (rc == 0 && a->form == SD_FORM_CSV)
+        sd_tables_csv(out, &view);
+    else if (rc == 0) {
+        sd_report_put_heading(out, p, a);
+        sd_tables_text(out, &view, &style);
+    }
+    sd_view_release(&view);
+    return rc;
+}
+
+/* Threads of several processes stand below their own. */
+static bool has_several_processes(const struct sd_profile *p, const char *metric)
+{
+    const struct sd_stack_totals *t = sd_profile_totals(p, metric);
+
+    for (size_t i = 1; i < t->n; i++)
+        if (sd_profile_process_of(p, t->items[i].track).at !=
+            sd_profile_process_of(p, t->items[0].track).at)
+            return true;
+    return false;
+}
+
+static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
+                     struct sd_out *out)
+{
+    struct sd_flame_wish wish = a->flame;
+
+    if (p->samples.n == 0 && p->calls.n == 0)
+        return sd_fail(SD_EFORMAT,
+                       "nothing was sampled in %s, so there is no flame graph; record "
+                       "with: sonde run --with sample",
+                       a->words[0]);
+    wish.has_processes =
+        wish.has_threads && has_several_processes(p, wish.choice.metric);
+    return sd_export_flame(p, &wish, a->flame_width, out);
+}
+
+int sd_report_write(const struct sd_asked *a, const struct sd_profile *p)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text ? a->v[SD_REPORT_OUTPUT].text : "-";
+    bool is_flame = a->form == SD_FORM_FLAME || (a->form == SD_FORM_PICTURE &&
+                                                 (p->samples.n > 0 || p->calls.n > 0));
+    struct sd_export_file file;
+    int rc = sd_export_open(
+        &file, to, a->v[SD_REPORT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+
+    if (rc < 0)
+        return rc;
+    if (is_flame)
+        rc = put_flame(a, p, &file.out);
+    else if (a->form == SD_FORM_PLOT || a->form == SD_FORM_PICTURE)
+        rc = sd_export_plot(p, &a->plot, to, &file.out);
+    else
+        rc = put_tables(a, p, &file.out, file.fd);
+    return sd_export_close(&file, rc);
+}
