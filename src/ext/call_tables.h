@@ -21,6 +21,41 @@ extern PyType_Spec sd_call_tables_spec;
 /* A CallStats of these numbers, which become its own. */
 PyObject *sd_call_tables_new(struct sd_ext *ext, struct sd_call_stats *take_stats);
 
+/* --- Between its own files */
+
+static inline struct sd_call_tables *sd_call_tables_of(PyObject *self)
+{
+    return (struct sd_call_tables *)self;
+}
+
+PyObject *sd_call_tables_make(PyTypeObject *type);
+/* Somebody reads it: true with an exception. */
+bool sd_call_tables_is_busy(PyObject *self);
+void sd_call_tables_unsort(struct sd_call_tables *t);
+/* None, or what the core or Python says. */
+PyObject *sd_call_tables_done(int rc);
+
+/* Methods. */
+PyObject *sd_call_tables_load(PyObject *self, PyObject *name);
+PyObject *sd_call_tables_load_dict(PyObject *self, PyObject *dict);
+PyObject *sd_call_tables_add(PyObject *self, PyObject *other);
+PyObject *sd_call_tables_copy(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_strip_dirs(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_sort(PyObject *self, PyObject *words);
+PyObject *sd_call_tables_sort_clear(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_reverse(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_set_order(PyObject *self, PyObject *args);
+PyObject *sd_call_tables_fcn_list(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_keys(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_print_stats(PyObject *self, PyObject *args);
+PyObject *sd_call_tables_print_callers(PyObject *self, PyObject *args);
+PyObject *sd_call_tables_print_callees(PyObject *self, PyObject *args);
+PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args);
+PyObject *sd_call_tables_as_dict(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_callees(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_dumps(PyObject *self, PyObject *unused);
+extern PyGetSetDef sd_call_tables_values[];
+
 /* --- call_objects.c: the same as Python's objects, and back.  NULL or -1 with an
  * exception set. */
 
