@@ -171,9 +171,10 @@ class Told(list):
         for line in out.splitlines() if isinstance(out, str) else []:
             kind, _, rest = line.partition("\t" if line.startswith("row\t") else " ")
             if kind == "row":
-                pid, tid, interpreter, flags, cut, n, wall, cpu, thread, stack = rest.split("\t")
+                *times, pid, tid, interpreter, flags, cut, n, wall, cpu, thread, stack = rest.split("\t")
+                when = tuple(map(int, times)) or int(interpreter)
                 frames = tuple(Frame(f[0], f[1], int(f[2]), int(f[3])) for f in (x.rsplit("|", 3) for x in stack.split("\x1e")))
-                self.append(Sample(int(pid), int(tid), thread, int(flags), int(interpreter), frames, int(n), int(wall), int(cpu)))
+                self.append(Sample(int(pid), int(tid), thread, int(flags), when, frames, int(n), int(wall), int(cpu)))
             elif kind == "count":
                 name, value = rest.split()
                 self.counts[name] = int(value)
@@ -184,7 +185,8 @@ class Told(list):
 
 
 def look(folder, pid, seconds, rate, *words):
-    """Samples for some seconds.  In `Told` the field `time` of a sample is the id of its interpreter."""
+    """Samples for some seconds.  In `Told` the field `time` of a sample is the id of its interpreter; with the
+    word `each` it is when the look began and when it was told, and each sample stands alone."""
     done = run([sampler(folder), str(pid), str(seconds), str(rate)] + list(words))
     equal((done.status, done.err), (0, ""), "status and stderr of the sampler")
     # splitlines() would cut at byte 30, too

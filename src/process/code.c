@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpython/text.h"
@@ -12,11 +13,13 @@
 enum {
     N_HEADER = 1024,     /* code_size of every version is at most this */
     N_BYTES_HEADER = 64, /* bytes_size of every version is at most this */
-    N_BATCH = 256,       /* code objects that are compared by one system call */
-    N_VERIFIED = 64,     /* the same where the caller names them */
+    N_BATCH = 256,       /* ranges that are compared by one system call */
+    N_PART = 512,        /* bytes of a name or a table that are compared */
 #ifdef SD_TINY
+    N_ROOM = 4 << 10, /* bytes that are compared at once: one code object's at least */
     N_FIRST_SLOTS = 4,
 #else
+    N_ROOM = 64 << 10,
     N_FIRST_SLOTS = 256,
 #endif
 };
@@ -170,6 +173,42 @@ static int keep_text(struct sd_codes *c, const struct text *t, const uint8_t *p,
     return rc;
 }
 
+/* --- What tells it from the next one at its address */
+
+static uint32_t crc_of_part(uint64_t n, const uint8_t *data, size_t n_data)
+{
+    return sd_crc32c(sd_crc32c(0, &n, sizeof n), data, n_data);
+}
+
+static struct sd_code_part part_of(uint64_t address, uint32_t n_at, uint64_t n,
+                                   uint32_t data_at, const uint8_t *data, size_t n_data)
+{
+    size_t n_compared = n_data < N_PART ? n_data : N_PART;
+
+    return (struct sd_code_part){ address, n_at, data_at, (uint32_t)n_compared,
+                                  crc_of_part(n, data, n_compared) };
+}
+
+static struct sd_code_part part_of_text(const struct sd_layout *l, const struct text *t,
+                                        const uint8_t *data)
+{
+    return part_of(t->at, l->str_length, t->str.length, t->str.data, data,
+                   t->n * t->str.width);
+}
+
+/* Whether its number alone tells it from any other. */
+static bool is_numbered(const struct sd_code *code) { return (uint32_t)code->stamp[4]; }
+
+static size_t n_part(const struct sd_code_part *p)
+{
+    return p->data_at + p->n_data - p->n_at;
+}
+
+static bool is_same_part(const struct sd_code_part *p, const uint8_t *at)
+{
+    return crc_of_part(word(at, 0), at + (p->data_at - p->n_at), p->n_data) == p->crc;
+}
+
 /* Characters and line table, by one more. */
 static int read_contents(struct sd_codes *c, const struct sd_remote *r,
                          const struct sd_layout *l, const struct draft *d,
@@ -199,10 +238,14 @@ static int read_contents(struct sd_codes *c, const struct sd_remote *r,
     rc = sd_remote_readv(r, to, n, from, n);
     for (i = 0, sum = 0; rc == 0 && i < n_texts; i++) {
         rc = keep_text(c, texts[i], room + sum, names[i]);
+        out->parts[i] = part_of_text(l, texts[i], room + sum);
         sum += texts[i]->n * texts[i]->str.width;
     }
     out->table = table;
     out->n_table = (uint32_t)d->n_table;
+    if (d->n_table) /* 0 may stand for one too long to be read */
+        out->parts[SD_CODE_PARTS - 1] =
+            part_of(d->lines, l->bytes_n, d->n_table, l->bytes_data, table, d->n_table);
     sd_free(room);
     return rc;
 }
@@ -323,7 +366,7 @@ static int add(struct sd_codes *c, struct sd_code *code)
     c->all = all;
     if (grow(c) < 0)
         return SD_ENOMEM;
-    code->checked_ns = c->now_ns;
+    code->read_ns = c->now_ns;
     slot = slot_of(c->slots, c->n_slots, code->address);
     if (!slot->address)
         c->n_used++;
@@ -359,57 +402,106 @@ static void retire(struct sd_codes *c, struct sd_code *code)
     slot_of(c->slots, c->n_slots, code->address)->code = NULL;
 }
 
-/* Compares what came; one that could not be read is no code object any more. */
-static size_t compare(struct sd_codes *c, const struct sd_layout *l,
-                      struct sd_code **some, size_t n, const uint8_t *headers,
-                      size_t n_read)
-{
-    uint64_t stamp[SD_CODE_STAMP];
-    size_t n_retired = 0, i;
+/* Code objects on their way to be compared: each its header and then its parts. */
+struct round {
+    struct iovec from[N_BATCH];
+    size_t n_from, n_bytes;
+};
 
-    for (i = 0; i < n; i++) {
-        if (i < n_read) {
-            take_stamp(l, headers + i * l->code_size, stamp);
-            if (memcmp(stamp, some[i]->stamp, sizeof stamp) == 0) {
-                some[i]->checked_ns = c->now_ns;
-                continue;
-            }
-        }
-        retire(c, some[i]);
-        n_retired++;
-    }
-    return n_retired;
+static size_t n_compared(const struct sd_layout *l, const struct sd_code *code)
+{
+    size_t n = l->code_size, i;
+
+    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++)
+        n += code->parts[i].address ? n_part(&code->parts[i]) : 0;
+    return n;
 }
 
-/* Reads the headers of some; *n becomes how many were settled: the one after the last
- * that came is settled too, as gone. */
+static void ask(struct round *r, uint64_t address, size_t n)
+{
+    r->from[r->n_from++] = (struct iovec){ (void *)(uintptr_t)address, n };
+    r->n_bytes += n;
+}
+
+/* False when there is no room for it. */
+static bool ask_for(struct round *r, const struct sd_layout *l,
+                    const struct sd_code *code)
+{
+    size_t i;
+
+    if (r->n_from + 1 + SD_CODE_PARTS > N_BATCH ||
+        r->n_bytes + n_compared(l, code) > N_ROOM)
+        return false;
+    ask(r, code->address, l->code_size);
+    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++) {
+        const struct sd_code_part *p = &code->parts[i];
+
+        if (p->address)
+            ask(r, p->address + p->n_at, n_part(p));
+    }
+    return true;
+}
+
+static bool is_same_code(const struct sd_layout *l, const struct sd_code *code,
+                         const uint8_t *at)
+{
+    uint64_t stamp[SD_CODE_STAMP];
+    size_t i;
+
+    take_stamp(l, at, stamp);
+    if (memcmp(stamp, code->stamp, sizeof stamp) != 0)
+        return false;
+    at += l->code_size;
+    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++) {
+        const struct sd_code_part *p = &code->parts[i];
+
+        if (p->address && !is_same_part(p, at))
+            return false;
+        at += p->address ? n_part(p) : 0;
+    }
+    return true;
+}
+
+/* Compares some; *n becomes how many were settled.  One that could not be read is no
+ * code object any more; those after it have not come. */
 static int check_some(struct sd_codes *c, const struct sd_remote *r,
                       const struct sd_layout *l, struct sd_code **some, size_t *n,
-                      uint8_t *headers, size_t *n_retired)
+                      uint8_t *room, size_t *n_retired)
 {
-    struct iovec from[N_BATCH], to = { headers, *n * l->code_size };
-    size_t n_read, i;
+    struct round round = { .n_from = 0 };
+    struct iovec to = { room, 0 };
+    size_t n_asked = 0, n_came, at = 0, i;
     ssize_t got;
 
-    for (i = 0; i < *n; i++)
-        from[i] = (struct iovec){ (void *)(uintptr_t)some[i]->address, l->code_size };
-    got = sd_remote_readv_some(r, &to, 1, from, *n);
+    while (n_asked < *n && ask_for(&round, l, some[n_asked]))
+        n_asked++;
+    to.iov_len = round.n_bytes;
+    got = sd_remote_readv_some(r, &to, 1, round.from, round.n_from);
     if (got < 0 && got != SD_ETORN)
         return (int)got;
-    n_read = got < 0 ? 0 : (size_t)got / l->code_size;
-    if (n_read < *n)
-        *n = n_read + 1;
-    *n_retired += compare(c, l, some, *n, headers, n_read);
+    n_came = got < 0 ? 0 : (size_t)got;
+    for (i = 0; i < n_asked && at <= n_came; i++) {
+        size_t end = at + n_compared(l, some[i]);
+
+        if (end <= n_came && is_same_code(l, some[i], room + at)) {
+            some[i]->checked_ns = c->now_ns;
+        } else {
+            retire(c, some[i]);
+            ++*n_retired;
+        }
+        at = end;
+    }
+    *n = i;
     return 0;
 }
 
 int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
                    const struct sd_runtime *rt, size_t *n_retired)
 {
-    uint8_t *headers = sd_alloc((size_t)N_BATCH * rt->layout.code_size);
+    uint8_t *room = sd_alloc(N_ROOM);
     struct sd_code *some[N_BATCH];
     size_t at = 0, n = 0, retired = 0;
-    int rc = headers ? 0 : sd_no_memory();
+    int rc = room ? 0 : sd_no_memory();
 
     while (rc == 0 && (at < c->n || n > 0)) {
         size_t settled;
@@ -419,11 +511,11 @@ int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
                 some[n++] = c->all[at];
         settled = n;
         if (n > 0)
-            rc = check_some(c, r, &rt->layout, some, &settled, headers, &retired);
+            rc = check_some(c, r, &rt->layout, some, &settled, room, &retired);
         memmove(some, some + settled, (n - settled) * sizeof *some);
         n -= settled;
     }
-    sd_free(headers);
+    sd_free(room);
     if (n_retired)
         *n_retired = retired;
     return rc;
@@ -433,18 +525,18 @@ int sd_codes_verify(struct sd_codes *c, const struct sd_remote *r,
                     const struct sd_runtime *rt, const struct sd_code *const *some,
                     size_t n, size_t *n_retired)
 {
-    uint8_t headers[N_VERIFIED * N_HEADER];
-    struct sd_code *own[N_VERIFIED];
+    struct sd_code *own[N_BATCH];
+    uint8_t room[N_ROOM];
     size_t at, i;
     int rc = 0;
 
     *n_retired = 0;
     for (at = 0; rc == 0 && at < n;) {
-        size_t settled = n - at < N_VERIFIED ? n - at : N_VERIFIED;
+        size_t settled = n - at < N_BATCH ? n - at : N_BATCH;
 
         for (i = 0; i < settled; i++)
             own[i] = c->all[some[at + i]->id];
-        rc = check_some(c, r, &rt->layout, own, &settled, headers, n_retired);
+        rc = check_some(c, r, &rt->layout, own, &settled, room, n_retired);
         at += settled;
     }
     return rc;

@@ -8,7 +8,13 @@
  * was read is checked again: those in use by sd_codes_verify, as often as their user
  * wants it, or all by sd_codes_check.  Where the fields have changed the entry is
  * retired and the next use of the address reads anew under a new id.  Retired entries
- * stay until release, so that ids and pointers given out stay good. */
+ * stay until release, so that ids and pointers given out stay good.
+ *
+ * A program that compiles the same kind of text again and again frees and allocates in
+ * the same order: then the name, the file name and the tables of the next code object
+ * lie where those of the last one lay, and every pointer is the same.  Newer CPythons
+ * number their code objects; where there is no number the contents are compared, too.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +31,15 @@ enum {
     SD_CODE_LINES_MAX = 16 << 20,  /* bytes of a line table; longer: no lines */
     SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
     SD_CODE_STAMP = 7,             /* words that tell one code object from another */
+    SD_CODE_PARTS = 4,             /* what it points to that does, too */
+};
+
+/* The contents of a str or of bytes: how many there are, and then the data. */
+struct sd_code_part {
+    uint64_t address;       /* of the object; 0: there is none */
+    uint32_t n_at, data_at; /* offsets in it */
+    uint32_t n_data;        /* bytes of data that are compared */
+    uint32_t crc;           /* of the number and of these */
 };
 
 struct sd_code {
@@ -38,14 +53,17 @@ struct sd_code {
         n_args;           /* entries of frame_locals; arguments of any kind of them */
     uint64_t local_names; /* address of the tuple of their names */
     const char *name, *qualname, *filename; /* UTF-8; qualname "" where there is none */
-    const char *path;    /* the file by its absolute path, where that is known */
-    bool is_retired;     /* another object has its address now */
-    uint64_t checked_ns; /* sd_codes.now_ns when it was last read or compared */
+    const char *path; /* the file by its absolute path, where that is known */
+    bool is_retired;  /* another object has its address now */
+    /* sd_codes.now_ns when it was read, and when it was last compared (0: not yet): */
+    uint64_t read_ns, checked_ns;
+    uint64_t asked_ns; /* the user's own: when it was last to be compared */
 
     /* code.c's own: */
     uint64_t stamp[SD_CODE_STAMP]; /* the fields that sd_codes_check compares */
-    const uint8_t *table;          /* the line table as it was read */
-    struct sd_line_run *runs;      /* decoded at the first question; NULL before */
+    struct sd_code_part parts[SD_CODE_PARTS]; /* and the contents */
+    const uint8_t *table;                     /* the line table as it was read */
+    struct sd_line_run *runs; /* decoded at the first question; NULL before */
     uint32_t n_table, n_runs;
 };
 
@@ -69,7 +87,7 @@ struct sd_codes {               /* all zero is a fresh one */
     struct sd_intern names;
     const char *file, *file_path; /* the last one that was looked for, in `names` */
     size_t n_retired;
-    uint64_t now_ns; /* set by the owner; any clock that only goes forward */
+    uint64_t now_ns; /* set by the user; any clock that only goes forward */
 };
 
 /* hot: no system call, no allocation.  NULL when the address is not known yet. */

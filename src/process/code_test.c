@@ -182,6 +182,47 @@ TEST(code_that_is_another_one_now_is_retired)
     tear_down(&s);
 }
 
+/* The next one was allocated as the last one was: every pointer is the same. */
+TEST(code_whose_parts_lie_where_the_last_ones_lay_is_told_from_it)
+{
+    struct setting s;
+    const struct sd_code *code;
+    const struct sd_layout *l;
+    size_t n_retired;
+
+    set_up(&s);
+    l = &s.runtime.layout;
+    CHECK(get(&s, 0, &code) == 0 && get(&s, 1, &code) == 0 && get(&s, 2, &code) == 0);
+    CHECK(get(&s, 3, &code) == 0 && get(&s, 4, &code) == 0);
+    put_str(l, s.fakes[0].name, "function_9");
+    put_str(l, s.fakes[1].qualname, "Klasse.function");
+    put_str(l, s.fakes[2].filename, "file.pyc");
+    s.fakes[3].table[l->bytes_data + 1] = 2;
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(n_retired == 4 && !code->is_retired);
+    CHECK(get(&s, 0, &code) == 0 && strcmp(code->name, "function_9") == 0);
+    tear_down(&s);
+}
+
+TEST(code_with_a_number_is_told_from_others_by_it)
+{
+    struct setting s;
+    const struct sd_code *code;
+    uint32_t version;
+    size_t n_retired;
+
+    set_up(&s);
+    version = s.runtime.layout.code_version;
+    put_half(s.fakes[0].code, version, 77);
+    CHECK(get(&s, 0, &code) == 0);
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(n_retired == 0);
+    put_half(s.fakes[0].code, version, 78);
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(n_retired == 1 && code->is_retired);
+    tear_down(&s);
+}
+
 TEST(code_that_is_none_is_refused)
 {
     struct setting s;

@@ -169,7 +169,7 @@ def test_to_stdout(folder):
 
 def test_a_command_for_a_time(folder):
     before = time.monotonic()
-    result = sonde("record", "-d", "500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
+    result = sonde("record", "-d", "1500ms", "-o", "x.sonde", "--", PYTHON, write(folder, "server.py", SERVER), "60", cwd=folder)
     equal(result.status, 0, "status (%s)" % result.err)
     assert samples_of(result.err) > 0 and time.monotonic() - before < 50, result.err
 

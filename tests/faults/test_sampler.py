@@ -155,25 +155,46 @@ def test_threads_that_come_and_go_keep_their_own_names(folder):
     between(wrong, 0, 0, "samples under another thread's name, of %d" % seen)
 
 
+FLEETING = """
+log = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+say()
+for i in range(1000000):
+    space = {"spin": spin}
+    exec(compile("def g_%d():\\n    spin(0.003)\\ndef f_%d():\\n    g_%d()" % (i, i, i), "made-%d" % i, "exec"), space)
+    began = time.monotonic_ns()
+    space["f_%d" % i]()
+    os.write(log, b"%d %d %d\\n" % (i, began, time.monotonic_ns()))
+"""
+
+
+def fault_of(s, lives):
+    """What is wrong with a sample in a g_N, or None."""
+    names = [f.name for f in s.frames]
+    at = [i for i, name in enumerate(names) if name.startswith("g_")][0]
+    g, f, number = s.frames[at], s.frames[at + 1], int(names[at][2:])
+    began, ended = lives.get(number, (0, 1 << 63))      # the last one has not ended
+    if (f.name, g.file, f.file) != ("f_%d" % number, "made-%d" % number, "made-%d" % number):
+        return "%r in %r calls %r in %r" % (f.name, f.file, g.name, g.file)
+    if ended < s.time[0] or began > s.time[1]:
+        return "%s ran from %d to %d, and was told at %r" % (g.name, began, ended, s.time)
+    # A function that has not begun its first line is on that of its def.
+    if (g.line, f.line) != (2, 4) and not (at == 0 and (g.line, f.line) == (1, 4)):
+        return "lines %d and %d of %r" % (g.line, f.line, names)
+    return None
+
+
 def test_code_that_comes_and_goes(folder):
-    """Functions made up anew all the time, at the addresses of the last ones."""
-    told = watched(folder, """
-        say()
-        for i in range(1000000):
-            space = {"spin": spin}
-            exec(compile("def g_%d():\\n    spin(0.003)\\ndef f_%d():\\n    g_%d()" % (i, i, i), "made-%d" % i, "exec"), space)
-            space["f_%d" % i]()
-    """, 1.5, 100)
-    wrong = seen = 0
-    for s in told:
-        g = [f for f in s.frames if f.name.startswith("g_")]
-        f = [f for f in s.frames if f.name.startswith("f_")]
-        if not g or s.flags & PARTIAL:
-            continue
-        seen += s.n
-        wrong += s.n * (not f or f[0].name[2:] != g[0].name[2:] or g[0].line != 2 or f[0].line != 4)
-    assert seen > 10, "%d samples" % seen
-    equal(wrong, 0, "functions under another's name, of %d" % seen)
+    """Functions made up anew all the time, at the addresses of the last ones: each sample tells of one that ran then."""
+    log = os.path.join(folder, "lives")
+    with Target(folder, FLEETING, log) as target:
+        told = look(folder, target.pid(), 1.5, 500, "each")
+    adds_up(told)
+    with open(log) as f:
+        lives = {int(w[0]): (int(w[1]), int(w[2])) for w in map(str.split, f.read().rsplit("\n", 1)[0].splitlines())}
+    seen = [s for s in told if not s.flags & PARTIAL and any(f.name.startswith("g_") for f in s.frames)]
+    assert len(seen) > 10, "%d samples" % len(seen)
+    faults = [why for why in (fault_of(s, lives) for s in seen) if why]
+    assert not faults, "%d of %d samples are wrong: %s" % (len(faults), len(seen), faults[:3])
 
 
 # ---- interpreters

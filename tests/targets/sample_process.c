@@ -3,13 +3,15 @@
  *
  *     sample_process PID SECONDS RATE [word ...]
  *
- * Words: cpu gil follow pause none native noidle alone (no children).  It ends after
- * SECONDS or with the process, and prints one line for each different (thread, flags,
- * stack):
+ * Words: cpu gil follow pause none native noidle alone (no children) each.  It ends
+ * after SECONDS or with the process, and prints one line for each different (thread,
+ * flags, stack):
  *
  *     row TAB pid TAB tid TAB interpreter TAB flags TAB is_cut TAB samples TAB wall_ns
  * TAB cpu_ns TAB name of the thread TAB stack
  *
+ * or, with the word each, one for each sample, where after the word row stand when the
+ * look began and when it was told (CLOCK_MONOTONIC, in ns): it was taken in between;
  * a stack being frames from the innermost on, "name|file|line|first line" each, with
  * a byte 30 between them; then one line "count NAME VALUE" for each count, "version
  * TEXT" for each process, and "refusal PID TEXT". */
@@ -36,6 +38,7 @@ struct heard {
     struct sd_arena arena;
     struct sd_intern keys;
     struct row *rows;
+    bool is_each;
 };
 
 static void hear(void *of, const struct sd_told *t)
@@ -47,6 +50,11 @@ static void hear(void *of, const struct sd_told *t)
     uint32_t id;
     size_t i;
 
+    if (h->is_each) {
+        snprintf(text, sizeof text, "%llu\t%llu\t", (unsigned long long)t->time_ns,
+                 (unsigned long long)sd_clock_ns());
+        sd_buf_add(&b, text, strlen(text));
+    }
     snprintf(text, sizeof text, "%d\t%d\t%lld\t%u\t%d\t", (int)t->pid, (int)t->tid,
              (long long)t->interpreter, t->flags, t->is_cut);
     sd_buf_add(&b, text, strlen(text));
@@ -126,6 +134,7 @@ int main(int argc, char **argv)
     o.skips_idle = has(argc, argv, "noidle");
     o.skips_children = has(argc, argv, "alone");
     o.native = has(argc, argv, "native");
+    h.is_each = has(argc, argv, "each");
     h.keys.arena = &h.arena;
     h.rows = calloc(N_ROWS, sizeof *h.rows);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);

@@ -70,7 +70,7 @@ TEST(connections_are_booked_on_who_holds_them)
     carry(ends, 66);
     close(ends[0]);
     close(ends[1]);
-    for (int i = 0; i < 100 && a.sent_bytes < sent + 1300; i++) {
+    for (int i = 0; i < 1000 && a.sent_bytes < sent + 1300; i++) {
         usleep(10000);
         sd_connections_hear(&c);
     }

@@ -9,8 +9,12 @@
 /* A read that takes longer than these together was interrupted; it usually takes a
  * fifth. */
 #define QUICK_NS 20000u
-#define RANGE_NS 1000u     /* for each range; and 1 for each byte */
-#define DOUBT_NS 10000000u /* what is known of a code object is believed this long */
+#define RANGE_NS 1000u /* for each range; and 1 for each byte */
+
+/* What is known of a code object is believed for this part of the time that it has
+ * been true for, and for this long at most. */
+#define TRUST_PART 1000u
+#define TRUST_NS 10000000u
 
 void sd_shot_init(struct sd_shot *s, const struct sd_python_thread *who)
 {
@@ -134,6 +138,8 @@ static enum sd_shot_result salvage(struct sd_shot *s, size_t n_cut)
     return SD_SHOT_PARTIAL;
 }
 
+/* --- The codes of the frames */
+
 /* What a module runs when it is imported is freed the moment it has run, and nothing is
  * more often put in its place than the code of its functions: no trust at all.  The
  * outermost is the program's own, and stays. */
@@ -143,55 +149,99 @@ static bool is_fleeting(const struct sd_shot *s, size_t i)
            strcmp(s->frames[i].code->name, "<module>") == 0;
 }
 
-/* Codes of these frames that were not looked at for a while, each once. */
+/* Until when a code object is believed to be the one that it was when it was compared.
+ * So a wrong name is told for a thousandth of the time that it was right, at most. */
+static uint64_t believed_until(const struct sd_shot *s, size_t i)
+{
+    const struct sd_code *code = s->frames[i].code;
+    uint64_t age_ns =
+        code->checked_ns > code->read_ns ? code->checked_ns - code->read_ns : 0;
+    uint64_t trust_ns = is_fleeting(s, i) ? 0 : age_ns / TRUST_PART;
+
+    return code->checked_ns + (trust_ns < TRUST_NS ? trust_ns : TRUST_NS);
+}
+
+/* Codes of these frames that may be others by now, each once. */
 static int gather_doubts(struct sd_shot *s, struct sd_codes *codes, size_t *n)
 {
     size_t i;
 
-    s->codes_checked_ns = codes->now_ns;
-    s->has_fleeting = false;
     for (*n = 0, i = 0; i < s->n_frames; i++) {
         struct sd_code *code = codes->all[s->frames[i].code->id];
         const struct sd_code **doubts;
-        bool must_ask = is_fleeting(s, i);
 
-        s->has_fleeting |= must_ask;
-        if (codes->now_ns - code->checked_ns < DOUBT_NS &&
-            !(must_ask && code->checked_ns < codes->now_ns)) {
-            if (code->checked_ns < s->codes_checked_ns)
-                s->codes_checked_ns = code->checked_ns;
+        if (code->read_ns >= s->came_ns || code->asked_ns >= s->came_ns ||
+            believed_until(s, i) >= s->came_ns)
             continue;
-        }
         doubts = sd_grow_array(s->doubts, &s->cap_doubts, *n + 1, sizeof *doubts);
         if (!doubts)
             return SD_ENOMEM;
         s->doubts = doubts;
         doubts[(*n)++] = code;
-        code->checked_ns = codes->now_ns; /* as it will be, or it is retired */
+        code->asked_ns = s->came_ns;
     }
     return 0;
 }
 
-/* Whether the codes of the frames are still those that we know by their addresses. */
-static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_of *of,
-                                       enum sd_shot_result result)
+/* How many of the inner frames must go because the code of the outermost of them is not
+ * known to be theirs: it was another's before, or has been read only after the frames.
+ * A thread that stands still holds its codes, and the order does not matter. */
+static size_t n_unproved(struct sd_shot *s, const struct sd_shot_of *of)
 {
-    size_t n, n_retired = 0;
+    size_t n = 0, i;
+
+    s->believed_until_ns = UINT64_MAX;
+    for (i = 0; i < s->n_frames; i++) {
+        const struct sd_code *code = s->frames[i].code;
+        uint64_t until_ns = believed_until(s, i);
+        bool is_late = code->read_ns >= s->came_ns;
+
+        if (code->is_retired || (is_late ? !of->is_still : until_ns < s->came_ns))
+            n = i + 1;
+        if (until_ns < s->believed_until_ns)
+            s->believed_until_ns = until_ns;
+    }
+    return n;
+}
+
+/* What lies there now is read at once, so that the next shot comes after it. */
+static void read_anew(const struct sd_shot *s, const struct sd_shot_of *of, size_t n)
+{
+    const struct sd_code *code;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (s->doubts[i]->is_retired)
+            sd_codes_get(of->codes, of->remote, of->rt, s->doubts[i]->address, &code);
+}
+
+/* Whether the codes of the frames are those that we know by their addresses. */
+static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_of *of,
+                                       enum sd_shot_result result, bool is_last)
+{
+    size_t n, n_retired = 0, n_cut;
     int rc;
 
     if ((result != SD_SHOT_GOOD && result != SD_SHOT_PARTIAL) || of->is_blind)
         return result;
-    if (s->n_same && !s->has_fleeting &&
-        of->codes->now_ns - s->codes_checked_ns < DOUBT_NS)
+    if (s->n_same && s->came_ns <= s->believed_until_ns)
         return result;
     rc = gather_doubts(s, of->codes, &n);
     if (rc == 0 && n > 0) {
         s->n_calls++;
         rc = sd_codes_verify(of->codes, of->remote, of->rt, s->doubts, n, &n_retired);
     }
-    if (rc == SD_EGONE || rc == SD_EACCESS)
-        return SD_SHOT_GONE;
-    return rc < 0 || n_retired ? SD_SHOT_TORN : result;
+    if (n_retired)
+        read_anew(s, of, n);
+    n_cut = n_unproved(s, of);
+    if (rc == 0 && n_cut == 0)
+        return result;
+    s->is_plain = false;
+    if (rc < 0)
+        return rc == SD_EGONE || rc == SD_EACCESS ? SD_SHOT_GONE : SD_SHOT_TORN;
+    if (s->n_stale < SD_SHOT_STALE_MAX)
+        return SD_SHOT_STALE;
+    return is_last ? salvage(s, n_cut) : SD_SHOT_TORN;
 }
 
 static enum sd_shot_result note_rest(struct sd_shot *s, enum sd_shot_result result)
@@ -210,6 +260,16 @@ static bool is_plain(const struct sd_shot_walk *w)
 
     return s->n_frames && s->n_chunks && !s->spots.n && !s->is_cut && !w->n_cut &&
            !w->of->is_still && !w->of->is_blind;
+}
+
+static bool has_codes(const struct sd_shot *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_frames; i++)
+        if (!s->frames[i].code)
+            return false;
+    return true;
 }
 
 static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
@@ -232,7 +292,7 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
     if (w->n_missing && !w->of->is_still && !w->of->is_blind &&
         s->n_stale < SD_SHOT_STALE_MAX)
         return SD_SHOT_STALE;
-    if (w->n_cut == 0 || w->of->is_still) {
+    if (w->n_cut == 0 || (w->of->is_still && has_codes(s))) {
         s->is_plain = is_plain(w);
         s->n_retired = w->of->codes->n_retired;
         return s->n_frames ? SD_SHOT_GOOD : SD_SHOT_EMPTY;
@@ -242,14 +302,16 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
 
 /* A reader that was put off its CPU between the two copies proves nothing: the thread
  * may have gone round a loop and come back to the same place. */
-void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes)
+void sd_shot_came(struct sd_shot *s, uint64_t began_ns, uint64_t ended_ns,
+                  size_t n_ranges, size_t n_bytes)
 {
-    s->took_ns = took_ns;
+    s->came_ns = ended_ns;
+    s->took_ns = ended_ns - began_ns;
     if (s->n_looks > 1) { /* each has its own proof: the pauses between need none */
         n_ranges -= (s->n_looks - 1) * (n_ranges / s->n_looks);
         n_bytes -= (s->n_looks - 1) * s->n_look;
     }
-    s->was_quick = took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes;
+    s->was_quick = s->took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes;
 }
 
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
@@ -257,9 +319,11 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
 {
     const struct sd_layout *l = &of->rt->layout;
     struct sd_shot_walk w = { .s = s, .of = of, .l = l };
+    enum sd_shot_result result;
     uint64_t chunk = 0, at;
 
     s->n_same = 0;
+    of->codes->now_ns = s->came_ns;
     if (!s->was_quick && !of->is_still && !of->is_blind)
         return SD_SHOT_TORN;
     if (!is_same_thread(s, l))
@@ -277,10 +341,9 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
         return SD_SHOT_STALE;
     }
     at = innermost(s, l);
-    return judge_codes(s, of,
-                       note_rest(s, s->is_plain && sd_shot_is_same(&w, at)
-                                        ? SD_SHOT_GOOD
-                                        : judge_chain(&w, at, is_last)));
+    result = s->is_plain && sd_shot_is_same(&w, at) ? SD_SHOT_GOOD
+                                                    : judge_chain(&w, at, is_last);
+    return judge_codes(s, of, note_rest(s, result), is_last);
 }
 
 enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of)
@@ -322,7 +385,7 @@ static int read_planned(struct sd_shot *s, const struct sd_remote *r)
         at += to.iov_len;
         i += n;
     }
-    sd_shot_came(s, sd_clock_ns() - began_ns, s->n_from, s->n_copy);
+    sd_shot_came(s, began_ns, sd_clock_ns(), s->n_from, s->n_copy);
     return 0;
 }
 

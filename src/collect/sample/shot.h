@@ -22,9 +22,11 @@
  * The same words say whose thread state it is.  When that has changed since the list of
  * threads was read, the stack is another thread's: the shot is GONE.
  *
- * A frame names its code by an address.  What was known of a code object is compared
- * with it again when that is 10 ms old, after the frames were read: what is still there
- * then was there before, because the frame held it.
+ * A frame names its code by an address, and what lies there is read before the frames
+ * and compared after them: what is the same then was the one that the frame held.  So a
+ * code object seen for the first time costs a second shot.  One that was the same for
+ * long is believed to be for a thousandth of that time, at most 10 ms; functions made
+ * up anew all the time are compared at every look.
  *
  * Who samples as fast as can be takes several looks by one system call: after the
  * second look at the innermost frames, which is the first of the next, the words and
@@ -74,7 +76,7 @@ enum sd_shot_result {
     SD_SHOT_GOOD,
     SD_SHOT_PARTIAL, /* the inner end is missing */
     SD_SHOT_EMPTY,   /* the thread runs no Python */
-    SD_SHOT_STALE,   /* the guess was wrong and is corrected: again */
+    SD_SHOT_STALE,   /* the guess was wrong and is corrected, or of its codes: again */
     SD_SHOT_TORN,    /* it changed while it was read: again, or lost */
     SD_SHOT_GONE,    /* the process, the memory of the thread, or another has it now */
 };
@@ -108,10 +110,9 @@ struct sd_shot {
     uint32_t n_stale; /* wrong guesses in a row */
     size_t n_same;    /* so many outer frames are those of the take before */
     /* The stack as it was, which is looked for first: */
-    bool is_plain;     /* `frames` are a whole stack that lies in the chunks */
-    bool has_fleeting; /* one of its codes is compared at every look */
+    bool is_plain; /* `frames` are a whole stack that lies in the chunks */
     uint64_t outermost_previous; /* what its outermost frame points to */
-    uint64_t codes_checked_ns;   /* when its codes were, the longest ago of them */
+    uint64_t believed_until_ns;  /* its codes need not be compared before */
     size_t n_retired;            /* codes that were, then */
     /* The guess: */
     bool is_learnt;
@@ -130,6 +131,7 @@ struct sd_shot {
     uint32_t n_looks; /* in the copy; n_look bytes from one to the next */
     uint32_t look;    /* that is judged, from 0 */
     size_t n_look;
+    uint64_t came_ns; /* when it had come: all of it was read before */
     uint64_t took_ns; /* of the system call */
     bool was_quick;   /* not so long that we were put off the CPU in between */
     size_t thread_at, cframe_at, again_at; /* where in `copy` */
@@ -153,11 +155,12 @@ enum sd_shot_result sd_shot_take(struct sd_shot *s, const struct sd_shot_of *of,
                                  unsigned n_retries);
 
 /* The two halves of it, for those who read several threads by one system call: fills
- * from[0..n_from) and makes room in `copy` for n_copy bytes; who has read them says how
- * long the system call took, and how much it was to do; then it is judged.  is_last: a
- * torn shot may be given as PARTIAL. */
+ * from[0..n_from) and makes room in `copy` for n_copy bytes; who has read them says
+ * when the system call began and ended, and how much it was to do; then it is judged.
+ * is_last: a torn shot may be given as PARTIAL. */
 int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of);
-void sd_shot_came(struct sd_shot *s, uint64_t took_ns, size_t n_ranges, size_t n_bytes);
+void sd_shot_came(struct sd_shot *s, uint64_t began_ns, uint64_t ended_ns,
+                  size_t n_ranges, size_t n_bytes);
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,
                                   bool is_last);
 /* After a GOOD look: the next of n_looks.  What is not GOOD is the last of them; its

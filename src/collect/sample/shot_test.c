@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/test.h"
@@ -225,16 +226,32 @@ static bool is_word(const struct setting *s, const struct iovec *from)
            (p >= at(s->m->cframe) && p < at(s->m->cframe) + sizeof s->m->cframe);
 }
 
+/* What was planned has been copied, as quickly as is said. */
+static void came(struct setting *s, uint64_t took_ns)
+{
+    uint64_t now_ns = sd_clock_ns();
+
+    sd_shot_came(&s->shot, now_ns - took_ns, now_ns, s->shot.n_from, s->shot.n_copy);
+}
+
+/* What is known of the codes need not be compared any more. */
+static void believe_codes(struct setting *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->codes.n; i++)
+        s->codes.all[i]->checked_ns = UINT64_MAX / 2;
+}
+
 /* Does what the system call does, and `meanwhile` before those words are copied, or
  * after. */
-static enum sd_shot_result look(struct setting *s, bool is_before,
-                                void (*meanwhile)(struct setting *), bool is_last)
+static enum sd_shot_result look_on(struct setting *s, bool is_before,
+                                   void (*meanwhile)(struct setting *), bool is_last)
 {
     const struct iovec *from;
     size_t i, to = 0;
     bool was_word = false;
 
-    s->shot.n_stale = 0;
     CHECK(sd_shot_plan(&s->shot, &s->of) == 0);
     for (i = 0; i < s->shot.n_from; i++) {
         from = &s->shot.from[i];
@@ -245,8 +262,15 @@ static enum sd_shot_result look(struct setting *s, bool is_before,
         to += from->iov_len;
     }
     CHECK(to == s->shot.n_copy);
-    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
+    came(s, 1000);
     return sd_shot_judge(&s->shot, &s->of, is_last);
+}
+
+static enum sd_shot_result look(struct setting *s, bool is_before,
+                                void (*meanwhile)(struct setting *), bool is_last)
+{
+    s->shot.n_stale = 0;
+    return look_on(s, is_before, meanwhile, is_last);
 }
 
 /* The same with four looks by one system call, and `meanwhile` in the nth of them. */
@@ -272,7 +296,7 @@ static enum sd_shot_result look_often(struct setting *s, int nth, bool is_before
         to += from->iov_len;
     }
     CHECK(to == s->shot.n_copy);
-    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
+    came(s, 1000);
     return sd_shot_judge(&s->shot, &s->of, false);
 }
 
@@ -344,6 +368,7 @@ TEST(shot_tells_the_frames_and_takes_one_call_when_nothing_changed)
             call(&s, i);
         CHECK(take(&s) == SD_SHOT_GOOD);
         CHECK_STACK(&s, "f5 f4 f3 f2 f1");
+        believe_codes(&s);
         CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_calls == 1);
         give_back(&s);
         give_back(&s);
@@ -387,19 +412,110 @@ TEST(shot_of_a_stack_that_stands_sees_another_code_object_at_its_address)
     CHECK(take(&s) == SD_SHOT_GOOD && take(&s) == SD_SHOT_GOOD);
     CHECK(s.shot.n_same == 3);
     make_code(&s.runtime.layout, &s.m->codes[2], 9);
-    s.codes.now_ns += 20000000; /* older than what is believed of it */
-    CHECK(take(&s) == SD_SHOT_TORN && take(&s) == SD_SHOT_GOOD);
+    CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_same == 0);
     CHECK_STACK(&s, "f3 f9 f1");
+    tear_down(&s);
+}
+
+TEST(shot_sees_another_code_object_whose_parts_lie_where_the_last_ones_lay)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+        unsigned i;
+
+        set_up(&s, versions[v]);
+        for (i = 1; i <= 3; i++)
+            call(&s, i);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        CHECK_STACK(&s, "f3 f2 f1");
+        put_str(&s.runtime.layout, s.m->codes[2].name, "g2");
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        CHECK_STACK(&s, "f3 g2 f1");
+        tear_down(&s);
+    }
+}
+
+static void replace_f2(struct setting *s)
+{
+    make_code(&s->runtime.layout, &s->m->codes[2], 9);
+}
+
+TEST(shot_believes_no_code_object_that_was_read_after_the_frames)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+
+        set_up(&s, versions[v]);
+        call(&s, 1);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        give_back(&s);
+        call(&s, 2); /* not known yet, and another one when it is asked for */
+        CHECK(look(&s, false, replace_f2, true) == SD_SHOT_STALE);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        CHECK_STACK(&s, "f9");
+        tear_down(&s);
+    }
+}
+
+static void replace_again(struct setting *s)
+{
+    make_code(&s->runtime.layout, &s->m->codes[2], 20 + (unsigned)s->codes.n_retired);
+}
+
+TEST(shot_of_codes_that_change_at_every_look_keeps_the_frames_around_them)
+{
+    struct setting s;
+    unsigned i;
+
+    set_up(&s, 0x030c0000);
+    for (i = 1; i <= 3; i++)
+        call(&s, i);
+    CHECK(take(&s) == SD_SHOT_GOOD);
+    CHECK(look(&s, false, replace_again, true) == SD_SHOT_STALE);
+    s.shot.n_stale = SD_SHOT_STALE_MAX;
+    CHECK(look_on(&s, false, replace_again, false) == SD_SHOT_TORN);
+    CHECK(look_on(&s, false, replace_again, true) == SD_SHOT_PARTIAL);
+    CHECK_STACK(&s, "f1");
+    tear_down(&s);
+}
+
+TEST(shot_believes_a_code_object_for_a_thousandth_of_its_age)
+{
+    struct setting s;
+    uint64_t came_ns;
+
+    set_up(&s, 0x030c0000);
+    call(&s, 1);
+    CHECK(take(&s) == SD_SHOT_GOOD);
+    came_ns = s.shot.came_ns;
+    s.codes.all[0]->read_ns = came_ns - 5000000000u;
+    s.shot.n_calls = 0;
+    sd_shot_came(&s.shot, came_ns + 3999000, came_ns + 4000000, 1, 0);
+    CHECK(sd_shot_judge(&s.shot, &s.of, false) == SD_SHOT_GOOD && s.shot.n_calls == 0);
+    sd_shot_came(&s.shot, came_ns + 5999000, came_ns + 6000000, 1, 0);
+    CHECK(sd_shot_judge(&s.shot, &s.of, false) == SD_SHOT_GOOD && s.shot.n_calls == 1);
     tear_down(&s);
 }
 
 static void call_f6(struct setting *s) { call(s, 6); }
 
+/* f1 to f5, and f6 is known, too. */
+static void look_at_five_of_six(struct setting *s)
+{
+    look_at_five(s);
+    call_f6(s);
+    CHECK(take(s) == SD_SHOT_GOOD);
+    give_back(s);
+    CHECK(take(s) == SD_SHOT_GOOD);
+}
+
 TEST(shot_of_many_looks_tells_each_as_it_was)
 {
     struct setting s;
 
-    look_at_five(&s);
+    look_at_five_of_six(&s);
     CHECK(look_often(&s, 1, false, call_f6) == SD_SHOT_GOOD);
     CHECK_STACK(&s, "f5 f4 f3 f2 f1");
     CHECK(sd_shot_judge_next(&s.shot, &s.of) == SD_SHOT_GOOD);
@@ -448,6 +564,7 @@ TEST(shot_of_generators_and_marks_tells_functions_alone)
     call(&s, 3);
     CHECK(take(&s) == SD_SHOT_GOOD);
     CHECK_STACK(&s, "f3 f2 f1");
+    believe_codes(&s);
     CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_calls == 1);
     CHECK_STACK(&s, "f3 f2 f1");
     tear_down(&s);
@@ -591,12 +708,12 @@ static enum sd_shot_result look_a_third_time(struct setting *s)
     for (i = 0; i < s->shot.n_from; i++) {
         if (i + 1 == s->shot.n_from) {
             give_back(s);
-            call(s, 8);
+            call(s, 3);
         }
         memcpy(s->shot.copy + to, s->shot.from[i].iov_base, s->shot.from[i].iov_len);
         to += s->shot.from[i].iov_len;
     }
-    sd_shot_came(&s->shot, 1000, s->shot.n_from, s->shot.n_copy);
+    came(s, 1000);
     return sd_shot_judge(&s->shot, &s->of, false);
 }
 
@@ -694,8 +811,8 @@ TEST(shot_that_was_interrupted_proves_nothing)
 
     set_up(&s, 0x030c0000);
     call(&s, 1);
-    CHECK(look(&s, false, NULL, false) == SD_SHOT_GOOD);
-    sd_shot_came(&s.shot, 5000000, s.shot.n_from, s.shot.n_copy);
+    CHECK(take(&s) == SD_SHOT_GOOD && look(&s, false, NULL, false) == SD_SHOT_GOOD);
+    came(&s, 5000000);
     CHECK(sd_shot_judge(&s.shot, &s.of, false) == SD_SHOT_TORN);
     tear_down(&s);
 }
@@ -735,6 +852,7 @@ TEST(shot_of_a_stack_over_several_chunks_is_whole)
     for (i = 0; i < n; i++)
         CHECK(s.shot.frames[i].code->first_line ==
               10 * (int32_t)((n - 1 - i) % N_CODES) + 1);
+    believe_codes(&s);
     CHECK(take(&s) == SD_SHOT_GOOD && s.shot.n_calls == 1);
     tear_down(&s);
 }

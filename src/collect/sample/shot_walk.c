@@ -198,7 +198,7 @@ static bool is_likely(const struct sd_shot_walk *w, uint64_t at, size_t upper_ch
 
 /* A frame that does not fit its code object is torn, or another code object has the
  * address by now, as happens all the time to what exec() compiles.  Looked at once a
- * round: without that every stack of the new function would be cut. */
+ * shot: without that every stack of the new function would be cut. */
 static const struct sd_code *code_again(struct sd_shot_walk *w,
                                         const struct sd_code *code)
 {

@@ -487,6 +487,5 @@ int sd_target_keep_up(struct sd_target *t, struct sd_round *round)
         rc = read_list(t, round);
     if (rc == 0 && round->now_ns >= t->next_names_ns)
         read_names(t, round->now_ns);
-    t->codes.now_ns = round->now_ns;
     return rc == SD_ETORN || rc == SD_ENOMEM ? 0 : rc;
 }

@@ -146,10 +146,10 @@ static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
                            struct sd_round *round)
 {
     size_t i, at = 0;
-    uint64_t took_ns = sd_clock_ns();
+    uint64_t began_ns = sd_clock_ns(), ended_ns;
     ssize_t got = sd_remote_readv_some(&t->remote, b->to, b->n_to, b->from, b->n_from);
 
-    took_ns = sd_clock_ns() - took_ns;
+    ended_ns = sd_clock_ns();
     round->counts->calls++;
     if (n_gils)
         read_gils(t, b, got > 0 ? (size_t)got : 0);
@@ -165,7 +165,7 @@ static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
             x->shot.is_learnt = false;
             return;
         }
-        sd_shot_came(&x->shot, took_ns, b->n_from, b->n_bytes);
+        sd_shot_came(&x->shot, began_ns, ended_ns, b->n_from, b->n_bytes);
         judge_batched(t, x, round);
     }
 }
