@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_GROWTH_H
+#define SD_ANALYSE_GROWTH_H
+/* growth: how time grows with size, from times at several sizes.
+ *
+ * The model is time = c + b·n^k.  Without the constant c, which every call costs, small
+ * sizes would flatten k.  It is fitted to the logarithm of time, so that every size
+ * counts by its relative error: each point is taken to be off by 5 %, by 30 ns, and by
+ * 25 % over the root of its calls.  Points far from the rest lose weight step by step
+ * (as under a Cauchy distribution), since a machine that does other things makes some
+ * calls slow and none fast.
+ *
+ * The interval of k holds every exponent whose best curve (with whatever c and b suit
+ * it) fits almost as well as the best of all: the profile likelihood, cut where the
+ * t distribution has 95 %.  The scale is the scatter around the best curve; few sizes
+ * make it wide, and so does a range in which c could be anything.  A scatter that is
+ * smaller than the errors above by chance is not believed below a third of them, and no
+ * interval is narrower than 0.02 to either side.
+ *
+ * A class (n, n log n, n², ...) is possible when its own best curve fits almost as well
+ * (within 99 %), or misses the points by 10 % more than the best, which is what caches
+ * do to an honest n.  What the data do not decide has several classes.
+ *
+ * Nothing here is random: the same points give the same answer. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct sd_growth_point {
+    double n;     /* size; below 1 it does not count */
+    double ns;    /* time of one call; 0 or less does not count */
+    double calls; /* that it is the mean of */
+};
+
+/* By how fast they grow.  They stand in JSON by their names. */
+enum sd_growth_class {
+    SD_GROWTH_CONSTANT,
+    SD_GROWTH_LOG,
+    SD_GROWTH_ROOT,
+    SD_GROWTH_N,
+    SD_GROWTH_N_LOG_N,
+    SD_GROWTH_N_ROOT, /* n^1.5 */
+    SD_GROWTH_N2,
+    SD_GROWTH_N3,
+    SD_GROWTH_N4,
+    SD_GROWTH_EXPONENTIAL,
+    SD_GROWTH_CLASSES,
+    SD_GROWTH_POWER = SD_GROWTH_CLASSES, /* n^k: of curves */
+};
+
+/* time = offset + factor · f(n), f a class or a power. */
+struct sd_growth_curve {
+    enum sd_growth_class f;
+    double k; /* of a power; of the exponential the logarithm of its base */
+    double log_factor, log_offset; /* natural, of ns; -INFINITY: no offset */
+};
+
+enum sd_growth_answer {
+    SD_GROWTH_FITTED,
+    SD_GROWTH_ONE_SIZE,
+    SD_GROWTH_FEW_SIZES,
+    SD_GROWTH_NARROW, /* the largest size is too near the smallest */
+    SD_GROWTH_SHORT,  /* calls take too little time to be told apart from tracing */
+};
+enum { SD_GROWTH_SIZES_MIN = 4 }; /* that are needed */
+
+struct sd_growth {
+    enum sd_growth_answer answer; /* unless FITTED only sizes are filled */
+    size_t n_sizes;
+    double from, to;            /* sizes */
+    double exponent, low, high; /* with its interval of 95 % */
+    unsigned classes;           /* 1 << class: those that are possible; 0: none fits */
+    struct sd_growth_curve curve; /* of the one class, else the power */
+    size_t n_grown; /* sizes at which what grows is more than what every call costs */
+    double misfit;  /* root of the mean square, of logarithms */
+    double cost;    /* mean loss of a point: compares explanations by different sizes */
+};
+
+/* Reads the points in any order.  0 or SD_ENOMEM. */
+int sd_growth_fit(const struct sd_growth_point *points, size_t n,
+                  struct sd_growth *out);
+/* What the curve says of this size, in ns. */
+double sd_growth_at(const struct sd_growth_curve *c, double n);
+/* The one possible class, or SD_GROWTH_CLASSES. */
+enum sd_growth_class sd_growth_only(const struct sd_growth *g);
+/* Surely faster than linear: the lowest exponent is above 1.1, and neither n nor
+ * n log n would do, and three sizes or more show it.  `degree` 2: n is the product of
+ * two sizes, and both grow. */
+bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
+/* "n²", "n to n log n", "about n^1.3", "exponential: ×1.62 with each 1", or why
+ * there is none: "3 sizes are too few". */
+void sd_growth_words(struct sd_buf *to, const struct sd_growth *g);
+#endif

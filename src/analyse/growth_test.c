@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/growth.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+
+enum { MAX = 600 };
+
+/* Points that are made up: sizes from..to, evenly by their logarithm. */
+struct made {
+    struct sd_growth_point points[MAX];
+    size_t n;
+    uint64_t seed;
+};
+
+/* -1..1, the same in every run. */
+static double chance(struct made *m)
+{
+    m->seed = m->seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(m->seed >> 11) / (double)(1ull << 52) - 1;
+}
+
+static double linear(double n) { return 40 * n; }
+static double n_log_n(double n) { return 9 * n * log2(n + 1); }
+static double square(double n) { return 15 * n * n; }
+static double cube(double n) { return 6 * n * n * n; }
+static double root(double n) { return 900 * sqrt(n); }
+static double logarithm(double n) { return 4000 * log(n + 1); }
+static double constant(double n)
+{
+    (void)n;
+    return 50000;
+}
+
+static void make(struct made *m, size_t n, double from, double to,
+                 double (*time)(double), double offset, double noise)
+{
+    *m = (struct made){ .n = n, .seed = 12345 };
+    for (size_t i = 0; i < n; i++) {
+        double size = round(from * pow(to / from, (double)i / (double)(n - 1)));
+
+        m->points[i] = (struct sd_growth_point){
+            size, (offset + time(size)) * exp(noise * chance(m)), 10
+        };
+    }
+}
+
+static struct sd_growth fit(struct made *m)
+{
+    struct sd_growth g;
+
+    CHECK(sd_growth_fit(m->points, m->n, &g) == 0);
+    return g;
+}
+
+static bool says(const struct sd_growth *g, const char *words)
+{
+    struct sd_buf text = { 0 };
+    bool is;
+
+    sd_growth_words(&text, g);
+    is = strcmp(sd_buf_string(&text), words) == 0;
+    if (!is)
+        print_message("it says: %s, %.3f (%.3f to %.3f)\n", sd_buf_string(&text),
+                      g->exponent, g->low, g->high);
+    sd_buf_release(&text);
+    return is;
+}
+
+static bool near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance;
+}
+
+TEST(growth_over_three_decades_is_named)
+{
+    static const struct {
+        double (*time)(double);
+        const char *words;
+        bool is_fast;
+    } known[] = { { constant, "constant", false },
+                  { logarithm, "log n", false },
+                  { root, "√n", false },
+                  { linear, "n", false },
+                  { n_log_n, "n log n", false },
+                  { square, "n²", true },
+                  { cube, "n³", true } };
+    struct made m;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int noisy = 0; noisy < 2; noisy++) {
+            struct sd_growth g;
+
+            make(&m, 13, 10, 10000, known[i].time, 0, noisy * 0.1);
+            g = fit(&m);
+            CHECK(g.answer == SD_GROWTH_FITTED);
+            CHECK(says(&g, known[i].words));
+            CHECK(sd_growth_is_fast(&g, 1) == known[i].is_fast);
+        }
+}
+
+TEST(growth_sees_through_what_every_call_costs)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 13, 10, 10000, square, 300000, 0.05);
+    g = fit(&m);
+    CHECK(says(&g, "n²"));
+    CHECK(near(g.exponent, 2, 0.1));
+    CHECK(near(exp(g.curve.log_offset), 300000, 60000));
+    make(&m, 13, 10, 10000, linear, 20000, 0.05);
+    g = fit(&m);
+    CHECK(near(g.exponent, 1, 0.1));
+    CHECK(!sd_growth_is_fast(&g, 1));
+}
+
+TEST(growth_is_not_led_astray_by_slow_calls)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 13, 10, 10000, square, 0, 0.05);
+    m.points[1].ns *= 8;
+    m.points[6].ns *= 5;
+    m.points[11].ns *= 4;
+    g = fit(&m);
+    CHECK(near(g.exponent, 2, 0.15));
+    CHECK(g.low <= 2 && g.high >= 2);
+    make(&m, 13, 10, 10000, linear, 0, 0.05);
+    m.points[12].ns *= 6;
+    m.points[11].ns *= 3;
+    g = fit(&m);
+    CHECK(!sd_growth_is_fast(&g, 1));
+}
+
+TEST(growth_of_noise_is_never_fast)
+{
+    struct made m;
+    size_t n_fast = 0;
+
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct sd_growth g;
+
+        make(&m, 5 + seed % 20, 10, 1000, constant, 0, 0);
+        m.seed = seed * 7919;
+        for (size_t i = 0; i < m.n; i++)
+            m.points[i].ns *= exp(1.5 * chance(&m));
+        g = fit(&m);
+        n_fast += sd_growth_is_fast(&g, 1);
+    }
+    CHECK(n_fast == 0);
+}
+
+TEST(growth_of_noisy_linear_time_is_hardly_ever_fast)
+{
+    struct made m;
+    size_t n_fast = 0, n_covered = 0;
+
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct sd_growth g;
+
+        make(&m, 5 + seed % 20, 10, 1000, linear, 0, 0);
+        m.seed = seed * 7919;
+        for (size_t i = 0; i < m.n; i++)
+            m.points[i].ns *= exp(0.4 * chance(&m));
+        g = fit(&m);
+        n_fast += sd_growth_is_fast(&g, 1);
+        n_covered += g.low <= 1 && g.high >= 1;
+    }
+    CHECK(n_fast <= 1);
+    CHECK(n_covered >= 90); /* what 95 % are meant to be */
+}
+
+TEST(growth_that_the_range_does_not_decide_is_left_open)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 8, 2000, 10000, n_log_n, 0, 0.05);
+    g = fit(&m);
+    CHECK(says(&g, "n to n log n"));
+    CHECK(!sd_growth_is_fast(&g, 1));
+}
+
+TEST(growth_refuses_what_cannot_be_told)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 3, 10, 1000, square, 0, 0);
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_FEW_SIZES && says(&g, "3 sizes are too few"));
+    make(&m, 6, 1000, 2000, square, 0, 0);
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_NARROW && says(&g, "sizes too close together"));
+    make(&m, 6, 1, 10, square, 0, 0);
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_SHORT && says(&g, "calls too short"));
+    make(&m, 6, 100, 100, square, 0, 0.1);
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_ONE_SIZE && says(&g, "one size only"));
+    CHECK(!sd_growth_is_fast(&g, 1));
+    m.n = 0;
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_ONE_SIZE && g.n_sizes == 0);
+}
+
+TEST(growth_ignores_empty_sizes_and_calls_without_time)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 13, 10, 10000, square, 0, 0.02);
+    m.points[m.n++] = (struct sd_growth_point){ 0, 100, 5 };
+    m.points[m.n++] = (struct sd_growth_point){ 50, 0, 5 };
+    m.points[m.n++] = (struct sd_growth_point){ 50, -3, 5 };
+    g = fit(&m);
+    CHECK(g.n_sizes == 13 && says(&g, "n²"));
+}
+
+static double exponential(double n) { return 3000 * pow(1.618, n); }
+
+TEST(growth_that_no_power_describes_is_exponential)
+{
+    struct made m = { .n = 16 };
+    struct sd_growth g;
+
+    for (size_t i = 0; i < m.n; i++)
+        m.points[i] = (struct sd_growth_point){ (double)(5 + i),
+                                                exponential((double)(5 + i)), 10 };
+    g = fit(&m);
+    CHECK(says(&g, "exponential: ×1.62 with each 1"));
+    CHECK(sd_growth_is_fast(&g, 1));
+    CHECK(sd_growth_at(&g.curve, 1e6) == INFINITY);
+}
+
+TEST(growth_takes_hundreds_of_points)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, MAX, 10, 100000, square, 5000, 0.3);
+    g = fit(&m);
+    CHECK(near(g.exponent, 2, 0.1));
+    CHECK(g.n_sizes > 300);
+    CHECK(says(&g, "n²"));
+    CHECK(near(sd_growth_at(&g.curve, 1e6) / square(1e6), 1, 0.2));
+}
+
+TEST(growth_is_the_same_every_time_in_any_order)
+{
+    struct made m;
+    struct sd_growth a, b;
+
+    make(&m, 20, 10, 10000, cube, 100, 0.2);
+    a = fit(&m);
+    for (size_t i = 0; i < m.n / 2; i++) {
+        struct sd_growth_point p = m.points[i];
+
+        m.points[i] = m.points[m.n - 1 - i];
+        m.points[m.n - 1 - i] = p;
+    }
+    b = fit(&m);
+    CHECK(a.exponent == b.exponent && a.low == b.low && a.high == b.high);
+}
+
+TEST(growth_with_a_product_of_sizes_is_fast_when_both_grow)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 13, 10, 10000, linear, 0, 0.05);
+    g = fit(&m);
+    CHECK(!sd_growth_is_fast(&g, 1) && sd_growth_is_fast(&g, 2));
+    make(&m, 13, 10, 10000, root, 0, 0.05);
+    g = fit(&m);
+    CHECK(!sd_growth_is_fast(&g, 2));
+}
+
+TEST(growth_without_memory_leaves_nothing)
+{
+    struct made m;
+
+    make(&m, 10, 10, 10000, square, 0, 0);
+    EACH_FAILURE(nth)
+    {
+        struct sd_growth g;
+        int rc = sd_growth_fit(m.points, m.n, &g);
+
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+    }
+}
