@@ -120,6 +120,29 @@ struct sd_view_flame {
     uint32_t n_levels;
 };
 
+/* How a function's time grows with size: points, and the curve through them. */
+struct sd_growth_mark {
+    double n, ns;
+};
+struct sd_growth_panel {
+    const char *title;    /* "pairs  (match.py:12)" */
+    const char *subtitle; /* "n², exponent 2.01 (1.97 to 2.06)" */
+    const char *argument; /* what n is: "len(rows)" */
+    bool is_flagged;
+    struct sd_growth_mark *points;
+    size_t n_points;
+    struct sd_growth_mark *curve; /* by size; goes on beyond what was measured */
+    size_t n_curve;
+    double measured_to; /* size */
+};
+struct sd_view_growth {
+    const char *title, *subtitle;
+    const char *quantity; /* "time of a call" */
+    struct sd_growth_panel *panels;
+    size_t n_panels;
+    const char *note; /* what is not drawn, or NULL */
+};
+
 /* What one run gives: everything `sonde report` prints, in order. */
 struct sd_view {
     struct sd_arena arena; /* owns all below */

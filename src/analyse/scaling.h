@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_SCALING_H
+#define SD_ANALYSE_SCALING_H
+/* scaling: which functions' time grows, and how, with the sizes of their arguments.
+ *
+ * Traced calls that were recorded with sizes have one site for each signature, below
+ * the function's own.  A signature is a point: how large its arguments were, how often
+ * it was called, and what a call took, with all it called (less the cost of tracing, as
+ * in every table).  A call inside a call of the same function is a call like any other,
+ * so one run of a recursive function already shows many sizes.
+ *
+ * The size that explains the times best is chosen among lengths, numbers, and sides and
+ * elements of arrays, of one argument each, then among sums and products of two of
+ * them; what is more complicated must explain them clearly better. */
+#include "analyse/growth.h"
+#include "analyse/traced.h"
+
+struct sd_scaling_point {
+    double n;
+    uint64_t calls;    /* starts: a generator's resumes are one call */
+    double ns, own_ns; /* of one call: with all it called, and without */
+};
+
+struct sd_scaled { /* a function */
+    sd_site_id site;
+    const char *argument; /* "len(rows)", "n", "a.shape[0]"; NULL: none fits */
+    unsigned degree; /* 2: the argument is a product of two sizes, and in the forecast
+                        both are ten times larger */
+    struct sd_growth total, own;     /* own: of the time in the function itself */
+    struct sd_scaling_point *points; /* by size */
+    size_t n_points;
+    uint64_t calls;
+    int64_t total_ns;   /* of outermost calls */
+    sd_site_id through; /* the function in which most of its time is spent, where that
+                           is not itself */
+    double at_largest_ns, at_ten_ns; /* one call of the largest size, and of one ten
+                                        times as large */
+    double share;                    /* of all time, 0..1 */
+    double share_then; /* the same when every size is ten times larger and all else
+                          grows as n */
+    bool is_flagged;   /* faster than linear, and its share then is of interest */
+};
+
+struct sd_scaling {              /* all zero is a released one */
+    struct sd_arena arena;       /* owns all below */
+    struct sd_scaled *functions; /* flagged ones first, then by time; what could not be
+                                    fitted last */
+    size_t n;
+    size_t n_one_size; /* functions that were called with one size only, and are not
+                          among them */
+    bool is_cpu;
+};
+
+/* SD_EABSENT with the way to record them when there are no sizes. */
+int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                    struct sd_scaling *out);
+void sd_scaling_release(struct sd_scaling *s);
+
+/* Views.  One row for each function; and one for each point that was fitted. */
+int sd_scaling_table(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                     struct sd_view *v);
+int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                      struct sd_view *v);
+/* The picture: of functions that match (NULL: those flagged, or where there is none the
+ * first that were fitted), at most SD_GROWTH_PANELS.  SD_EABSENT when there is none. */
+enum { SD_GROWTH_PANELS = 12 };
+int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                       const char *match, struct sd_arena *a,
+                       struct sd_view_growth *out);
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/scaling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/test.h"
+#include "profile/calls_testing.h"
+
+enum { STREAM = 11, CELLS_MAX = 200, AT_ONCE = 16 };
+
+/* A program that is being made up: what it called, one cell for each. */
+struct program {
+    struct sd_made m;
+    uint32_t track;
+    struct sd_call_cell cells[CELLS_MAX];
+    uint32_t n;
+};
+
+static void begin(struct program *p)
+{
+    uint32_t process;
+
+    *p = (struct program){ .n = 0 };
+    sd_made_begin(&p->m);
+    sd_made_defs(&p->m, STREAM, 1);
+    process = sd_made_track(&p->m, SD_TRACK_PROCESS, 0, 7, NULL);
+    p->track = sd_made_track(&p->m, SD_TRACK_THREAD, process, 8, "MainThread");
+    p->cells[p->n++] = sd_made_root(p->track, 0, 0);
+}
+
+static uint32_t call(struct program *p, uint32_t from, uint32_t site, uint64_t calls,
+                     double ns)
+{
+    CHECK(p->n < CELLS_MAX);
+    p->cells[p->n] = (struct sd_call_cell){ .parent = from,
+                                            .site = site,
+                                            .calls = calls,
+                                            .ticks = (uint64_t)(ns * (double)calls) };
+    return p->n++;
+}
+
+static struct sd_profile *end(struct program *p)
+{
+    for (uint32_t at = 0; at < p->n; at += AT_ONCE)
+        sd_made_cells(&p->m, STREAM, 2 + at / AT_ONCE, at, p->cells + at,
+                      p->n - at < AT_ONCE ? p->n - at : AT_ONCE);
+    sd_made_end(&p->m, 0);
+    return sd_made_load(&p->m, NULL);
+}
+
+static uint32_t of_length(struct program *p, uint32_t function, const char *name,
+                          const char *parameter, int64_t n)
+{
+    char label[64];
+
+    snprintf(label, sizeof label, "%s(%s:list(%lld))", name, parameter, (long long)n);
+    return sd_made_signature(&p->m, function, name, "/app/a.py", 5, label, parameter,
+                             n);
+}
+
+/* One more argument of the signature that was made last. */
+static void has_also(struct program *p, uint32_t site, const char *parameter,
+                     enum sd_size_kind kind, const int64_t *dims, uint32_t n_dims)
+{
+    uint32_t name = sd_made_string(&p->m, parameter);
+    struct sd_rec_size *r =
+        sd_made_record(&p->m, SD_REC_SIZE, sizeof *r + n_dims * sizeof *dims);
+
+    r->site = site;
+    r->name = name;
+    r->argument = 1;
+    r->kind = (uint8_t)kind;
+    r->n_dims = (uint8_t)n_dims;
+    memcpy(r->dims, dims, n_dims * sizeof *dims);
+}
+
+static double size_at(int i) { return round(10 * pow(1000, i / 9.0)); }
+
+/* main calls outer once for each size, outer calls square and a little of its own; and
+ * main calls linear, and same. */
+static struct sd_profile *load(struct program *p)
+{
+    uint32_t main, outer, square, linear, same, at;
+
+    begin(p);
+    main = sd_made_function(&p->m, "main", "/app/a.py", 1);
+    outer = sd_made_function(&p->m, "outer", "/app/a.py", 5);
+    square = sd_made_function(&p->m, "square", "/app/a.py", 15);
+    linear = sd_made_function(&p->m, "linear", "/app/a.py", 25);
+    same = sd_made_function(&p->m, "same", "/app/a.py", 35);
+    call(p, 0, main, 1, 1e10);
+    for (int i = 0; i < 10; i++) {
+        double n = size_at(i);
+
+        at = call(p, 1, of_length(p, outer, "outer", "rows", (int64_t)n), 1,
+                  10 * n * n + 500);
+        call(p, at, of_length(p, square, "square", "rows", (int64_t)n), 1, 10 * n * n);
+        call(p, 1, of_length(p, linear, "linear", "rows", (int64_t)n), 20,
+             100 * n + 900);
+    }
+    call(p, 1, of_length(p, same, "same", "rows", 300), 1000, 5000);
+    return end(p);
+}
+
+static const struct sd_scaled *find(const struct sd_profile *p,
+                                    const struct sd_scaling *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(p->sites[s->functions[i].site.at].name, name) == 0)
+            return &s->functions[i];
+    return NULL;
+}
+
+TEST(scaling_flags_what_grows_and_says_through_what)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p = load(&made);
+    struct sd_scaling s;
+    const struct sd_scaled *f;
+
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 3 && s.n_one_size == 1);
+    CHECK(s.functions[0].is_flagged && s.functions[1].is_flagged);
+    f = find(p, &s, "square");
+    CHECK(f && f->is_flagged && strcmp(f->argument, "len(rows)") == 0);
+    CHECK(sd_growth_only(&f->total) == SD_GROWTH_N2 && f->through.at == UINT32_MAX);
+    CHECK(f->n_points == 10 && f->points[9].n == 10000 && f->points[9].calls == 1);
+    CHECK(f->at_ten_ns / f->at_largest_ns > 90 &&
+          f->at_ten_ns / f->at_largest_ns < 110);
+    f = find(p, &s, "outer");
+    CHECK(f && f->is_flagged && sd_growth_only(&f->total) == SD_GROWTH_N2);
+    CHECK(f->through.at != UINT32_MAX &&
+          strcmp(p->sites[f->through.at].name, "square") == 0);
+    CHECK(f->own.answer == SD_GROWTH_SHORT); /* 500 ns at every size */
+    f = find(p, &s, "linear");
+    CHECK(f && !f->is_flagged && sd_growth_only(&f->total) == SD_GROWTH_N);
+    CHECK(f->calls == 200);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_tables_have_the_functions_and_their_points)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p = load(&made);
+    struct sd_view v = { 0 };
+
+    CHECK(sd_scaling_table(p, &wish, &v) == 0);
+    CHECK(sd_scaling_points(p, &wish, &v) == 0);
+    CHECK(v.n_tables == 2 && v.tables[0].n_rows == 3 && v.tables[1].n_rows == 30);
+    CHECK(strstr(v.tables[0].note, "1 function was called with one size"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_draws_what_is_flagged_or_what_matches)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p = load(&made);
+    struct sd_view_growth g;
+    struct sd_arena a = { 0 };
+
+    CHECK(sd_scaling_picture(p, &wish, NULL, &a, &g) == 0 && g.n_panels == 2);
+    CHECK(g.panels[0].n_points == 10 && g.panels[0].is_flagged);
+    CHECK(g.panels[0].curve[g.panels[0].n_curve - 1].n > 99000);
+    CHECK(sd_scaling_picture(p, &wish, "^lin", &a, &g) == 0 && g.n_panels == 1);
+    CHECK(sd_scaling_picture(p, &wish, "nothing", &a, &g) == SD_EABSENT);
+    CHECK(sd_scaling_picture(p, &wish, "(", &a, &g) == SD_EUSAGE);
+    sd_arena_release(&a);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_multiplies_sizes_where_both_matter)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t pairs, site;
+
+    begin(&made);
+    pairs = sd_made_function(&made.m, "pairs", "/app/a.py", 5);
+    for (int i = 0; i < 6; i++)
+        for (int k = 0; k < 6; k++) {
+            int64_t n = 10 << (i * 2), m = 10 << (k * 2);
+            char label[64];
+
+            snprintf(label, sizeof label, "pairs(a:list(%d), b:list(%d))", i, k);
+            site = sd_made_signature(&made.m, pairs, "pairs", "/app/a.py", 5, label,
+                                     "a", n);
+            has_also(&made, site, "b", SD_SIZE_LENGTH, &m, 1);
+            call(&made, 0, site, 3, 20 * (double)n * (double)m);
+        }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && strcmp(s.functions[0].argument, "len(a) · len(b)") == 0);
+    CHECK(s.functions[0].degree == 2 && s.functions[0].is_flagged);
+    CHECK(sd_growth_only(&s.functions[0].total) == SD_GROWTH_N);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_knows_a_square_by_its_side)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t product, site;
+
+    begin(&made);
+    product = sd_made_function(&made.m, "product", "/app/a.py", 5);
+    for (int i = 0; i < 8; i++) {
+        const int64_t dims[] = { 4 << i, 4 << i };
+        double n = (double)dims[0];
+        char label[64];
+
+        snprintf(label, sizeof label, "product(k:list, a:ndarray(%d))", i);
+        site = sd_made_signature(&made.m, product, "product", "/app/a.py", 5, label,
+                                 "k", 7);
+        has_also(&made, site, "a", SD_SIZE_SHAPE, dims, 2);
+        call(&made, 0, site, 5, 30 * n * n * n);
+    }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && strcmp(s.functions[0].argument, "a.shape[0]") == 0);
+    CHECK(sd_growth_only(&s.functions[0].total) == SD_GROWTH_N3);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_sees_every_size_of_one_recursion)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t halves, at = 0;
+
+    begin(&made);
+    halves = sd_made_function(&made.m, "halves", "/app/a.py", 5);
+    for (int i = 14; i >= 0; i--) {
+        double n = (double)(1 << i);
+
+        at = call(&made, at, of_length(&made, halves, "halves", "rows", 1 << i),
+                  1ull << (14 - i), 100 * n * n);
+        CHECK(at > 0);
+    }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && s.functions[0].total.n_sizes == 15);
+    CHECK(fabs(s.functions[0].share - 1) < 1e-9); /* inner calls are in the outer one */
+    CHECK(sd_growth_only(&s.functions[0].total) == SD_GROWTH_N2);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_without_sizes_says_how_to_record_them)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+
+    begin(&made);
+    call(&made, 0, sd_made_function(&made.m, "main", "/app/a.py", 1), 1, 1e6);
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == SD_EABSENT);
+    CHECK(strstr(sd_fail_text(), "sonde calls --scaling"));
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_without_memory_leaves_nothing)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p = load(&made);
+
+    EACH_FAILURE(nth)
+    {
+        struct sd_view v = { 0 };
+        int rc = sd_scaling_table(p, &wish, &v);
+
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_view_release(&v);
+    }
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}

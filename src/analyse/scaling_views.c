@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* scaling_views: growth as tables and as a picture. */
+#include <math.h>
+#include <regex.h>
+#include <string.h>
+
+#include "analyse/scaling.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NONE = UINT32_MAX, CURVE_POINTS = 48 };
+#define LARGER 10.0 /* the curve is drawn to ten times the largest size */
+
+/* --- Words */
+
+static char *words_of(struct sd_arena *a, const struct sd_growth *g)
+{
+    struct sd_buf words = { 0 };
+    char *text;
+
+    sd_growth_words(&words, g);
+    text = words.bad ? NULL : sd_arena_string(a, (const char *)words.p, words.n);
+    sd_buf_release(&words);
+    return text;
+}
+
+static const char *range_of(struct sd_arena *a, const struct sd_growth *g)
+{
+    char from[SD_TEXT_MAX], to[SD_TEXT_MAX];
+
+    sd_text_count(from, (int64_t)g->from);
+    sd_text_count(to, (int64_t)g->to);
+    return g->from == g->to ? sd_arena_string(a, to, strlen(to))
+                            : sd_arena_printf(a, "%s to %s", from, to);
+}
+
+static const char *where_of(struct sd_arena *a, const struct sd_site *s)
+{
+    const char *file = s->file ? sd_site_short_file(s) : "";
+
+    return s->line ? sd_arena_printf(a, "%s:%u", file, s->line)
+                   : sd_arena_string(a, file, strlen(file));
+}
+
+/* --- The table of functions */
+
+enum function_column {
+    S_FUNCTION,
+    S_ARGUMENT,
+    S_SIZES,
+    S_POINTS,
+    S_EXPONENT,
+    S_INTERVAL,
+    S_GROWTH,
+    S_LARGEST,
+    S_TEN,
+    S_SHARE,
+    S_FLAG,
+    S_THROUGH,
+    S_WHERE,
+    S_FILE,
+    S_LINE,
+    S_CALLS,
+    S_TOTAL,
+    S_FROM,
+    S_TO,
+    S_LOW,
+    S_HIGH,
+    S_MISFIT,
+    S_OFFSET,
+    S_SHARE_THEN,
+    S_OWN_EXPONENT,
+    S_OWN_LOW,
+    S_OWN_HIGH,
+    S_OWN_GROWTH,
+    S_COLUMNS
+};
+
+static const struct sd_column function_columns[S_COLUMNS] = {
+    [S_FUNCTION] = { "function", "its name", SD_CELL_TEXT, false, 0 },
+    [S_ARGUMENT] = { "argument", "n: the size that explains its time best",
+                     SD_CELL_TEXT, false, 0 },
+    [S_SIZES] = { "sizes", "smallest and largest n that was seen", SD_CELL_TEXT, false,
+                  1 },
+    [S_POINTS] = { "points", "different sizes", SD_CELL_COUNT, false, 3 },
+    [S_EXPONENT] = { "exponent", "k of time = c + b n^k", SD_CELL_REAL, false, 0 },
+    [S_INTERVAL] = { "interval", "of the exponent, 95 %", SD_CELL_TEXT, false, 1 },
+    [S_GROWTH] = { "growth", "what the data allow it to be", SD_CELL_TEXT, false, 0 },
+    [S_LARGEST] = { "at_largest", "time of one call of the largest size", SD_CELL_NS,
+                    false, 1 },
+    [S_TEN] = { "at_10x", "the same at ten times that size, by the curve", SD_CELL_NS,
+                false, 0 },
+    [S_SHARE] = { "cum%", "share of all time traced", SD_CELL_PERCENT, false, 2 },
+    [S_FLAG] = { "flag", "faster than linear, and of weight at ten times the size",
+                 SD_CELL_TEXT, false, 0 },
+    [S_THROUGH] = { "through", "where a flagged one spends more than half of its time",
+                    SD_CELL_TEXT, false, 2 },
+    [S_WHERE] = { "where", "file and line", SD_CELL_TEXT, false, 1 },
+    [S_FILE] = { "file", "as the interpreter names it", SD_CELL_TEXT, true, 0 },
+    [S_LINE] = { "line", "its first", SD_CELL_COUNT, true, 0 },
+    [S_CALLS] = { "calls", "that had sizes", SD_CELL_COUNT, true, 0 },
+    [S_TOTAL] = { "total", "time in it and in what it called", SD_CELL_NS, true, 0 },
+    [S_FROM] = { "size_from", "smallest n", SD_CELL_REAL, true, 0 },
+    [S_TO] = { "size_to", "largest n", SD_CELL_REAL, true, 0 },
+    [S_LOW] = { "exponent_low", "of the interval", SD_CELL_REAL, true, 0 },
+    [S_HIGH] = { "exponent_high", "of the interval", SD_CELL_REAL, true, 0 },
+    [S_MISFIT] = { "misfit", "of the curve, relative", SD_CELL_REAL, true, 0 },
+    [S_OFFSET] = { "offset", "c: what a call costs at any size", SD_CELL_NS, true, 0 },
+    [S_SHARE_THEN] = { "cum_at_10x%",
+                       "share when sizes are ten times larger and all else grows as n",
+                       SD_CELL_PERCENT, true, 0 },
+    [S_OWN_EXPONENT] = { "own_exponent", "of the time in the function itself",
+                         SD_CELL_REAL, true, 0 },
+    [S_OWN_LOW] = { "own_exponent_low", "of its interval", SD_CELL_REAL, true, 0 },
+    [S_OWN_HIGH] = { "own_exponent_high", "of its interval", SD_CELL_REAL, true, 0 },
+    [S_OWN_GROWTH] = { "own_growth", "what its own time is allowed to be", SD_CELL_TEXT,
+                       true, 0 },
+};
+
+/* Three digits behind the point are more than any exponent is known to. */
+static struct sd_cell exponent(double k)
+{
+    return sd_cell_real(SD_CELL_REAL, round(k * 1000) / 1000);
+}
+
+static struct sd_cell ns(double n)
+{
+    return n < 9e18 ? sd_cell_number(SD_CELL_NS, (int64_t)n)
+                    : (struct sd_cell){ .kind = SD_CELL_NONE };
+}
+
+static int put_text(struct sd_view_table *t, size_t row, enum function_column column,
+                    const char *text)
+{
+    if (!text)
+        return sd_no_memory();
+    *sd_view_cell(t, row, column) = sd_cell_text(*text ? text : NULL);
+    return 0;
+}
+
+static int put_place(struct sd_view *v, struct sd_view_table *t, size_t row,
+                     const struct sd_site *s)
+{
+    const char *file = s->file ? s->file : "";
+    int rc = put_text(t, row, S_FUNCTION,
+                      sd_arena_string(&v->arena, s->name, strlen(s->name)));
+
+    if (rc == 0)
+        rc = put_text(t, row, S_WHERE, where_of(&v->arena, s));
+    if (rc == 0)
+        rc = put_text(t, row, S_FILE, sd_arena_string(&v->arena, file, strlen(file)));
+    if (s->line)
+        *sd_view_cell(t, row, S_LINE) = sd_cell_number(SD_CELL_COUNT, s->line);
+    return rc;
+}
+
+static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_scaled *f)
+{
+    const struct sd_growth *g = &f->total;
+
+    *sd_view_cell(t, row, S_EXPONENT) = exponent(g->exponent);
+    *sd_view_cell(t, row, S_LOW) = exponent(g->low);
+    *sd_view_cell(t, row, S_HIGH) = exponent(g->high);
+    *sd_view_cell(t, row, S_MISFIT) = exponent(g->misfit);
+    *sd_view_cell(t, row, S_OFFSET) = ns(exp(g->curve.log_offset));
+    *sd_view_cell(t, row, S_LARGEST) = ns(f->at_largest_ns);
+    *sd_view_cell(t, row, S_TEN) = ns(f->at_ten_ns);
+    *sd_view_cell(t, row, S_SHARE_THEN) =
+        sd_cell_real(SD_CELL_PERCENT, 100 * f->share_then);
+    if (f->own.answer != SD_GROWTH_FITTED)
+        return;
+    *sd_view_cell(t, row, S_OWN_EXPONENT) = exponent(f->own.exponent);
+    *sd_view_cell(t, row, S_OWN_LOW) = exponent(f->own.low);
+    *sd_view_cell(t, row, S_OWN_HIGH) = exponent(f->own.high);
+}
+
+static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
+                      const struct sd_profile *p, const struct sd_scaled *f)
+{
+    const char *through = f->through.at == NONE ? "" : p->sites[f->through.at].name;
+    int rc;
+
+    put_numbers(t, row, f);
+    rc = put_text(
+        t, row, S_INTERVAL,
+        sd_arena_printf(&v->arena, "%.2f to %.2f", f->total.low, f->total.high));
+    if (rc == 0)
+        rc = put_text(t, row, S_FLAG,
+                      !f->is_flagged  ? ""
+                      : f->degree > 1 ? "faster than linear when both grow"
+                                      : "faster than linear");
+    if (rc == 0)
+        rc = put_text(t, row, S_THROUGH,
+                      sd_arena_string(&v->arena, through, strlen(through)));
+    return rc < 0 ? rc : put_text(t, row, S_OWN_GROWTH, words_of(&v->arena, &f->own));
+}
+
+static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
+                     const struct sd_scaled *f)
+{
+    const struct sd_growth *g = &f->total;
+    const char *argument = f->argument ? f->argument : "";
+    int rc = put_text(t, row, S_GROWTH, words_of(&v->arena, g));
+
+    *sd_view_cell(t, row, S_SHARE) = sd_cell_real(SD_CELL_PERCENT, 100 * f->share);
+    *sd_view_cell(t, row, S_CALLS) = sd_cell_number(SD_CELL_COUNT, (int64_t)f->calls);
+    *sd_view_cell(t, row, S_TOTAL) = sd_cell_number(SD_CELL_NS, f->total_ns);
+    if (rc < 0 || !*argument)
+        return rc;
+    *sd_view_cell(t, row, S_POINTS) =
+        sd_cell_number(SD_CELL_COUNT, (int64_t)g->n_sizes);
+    *sd_view_cell(t, row, S_FROM) = sd_cell_real(SD_CELL_REAL, g->from);
+    *sd_view_cell(t, row, S_TO) = sd_cell_real(SD_CELL_REAL, g->to);
+    rc = put_text(t, row, S_ARGUMENT,
+                  sd_arena_string(&v->arena, argument, strlen(argument)));
+    return rc < 0 ? rc : put_text(t, row, S_SIZES, range_of(&v->arena, g));
+}
+
+static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
+                        const struct sd_profile *p, const struct sd_scaled *f)
+{
+    int rc = put_place(v, t, row, &p->sites[f->site.at]);
+
+    if (rc == 0)
+        rc = put_sizes(v, t, row, f);
+    if (rc == 0 && f->total.answer == SD_GROWTH_FITTED)
+        rc = put_fitted(v, t, row, p, f);
+    return rc;
+}
+
+static int put_note(struct sd_view *v, struct sd_view_table *t,
+                    const struct sd_scaling *s)
+{
+    if (s->n == 0)
+        t->note = "no function was called with arguments of several sizes";
+    else if (s->n_one_size)
+        t->note = sd_arena_printf(
+            &v->arena, "%zu %s called with one size of arguments only", s->n_one_size,
+            s->n_one_size == 1 ? "function was" : "functions were");
+    return (s->n == 0 || s->n_one_size) && !t->note ? sd_no_memory() : 0;
+}
+
+int sd_scaling_table(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                     struct sd_view *v)
+{
+    struct sd_scaling s;
+    struct sd_view_table *t;
+    int rc = sd_scaling_make(p, wish, &s);
+
+    if (rc < 0)
+        return rc;
+    t = sd_view_add(v, "scaling",
+                    s.is_cpu ? "Growth of CPU time with the size of arguments"
+                             : "Growth of time with the size of arguments",
+                    function_columns, S_COLUMNS, s.n);
+    rc = t ? put_note(v, t, &s) : SD_ENOMEM;
+    for (size_t i = 0; i < s.n && rc == 0; i++)
+        rc = put_function(v, t, i, p, &s.functions[i]);
+    sd_scaling_release(&s);
+    return rc;
+}
+
+/* --- The table of points */
+
+enum point_column {
+    P_FUNCTION,
+    P_WHERE,
+    P_ARGUMENT,
+    P_SIZE,
+    P_CALLS,
+    P_TIME,
+    P_OWN,
+    P_CURVE,
+    P_COLUMNS
+};
+
+static const struct sd_column point_columns[P_COLUMNS] = {
+    [P_FUNCTION] = { "function", "its name", SD_CELL_TEXT, false, 0 },
+    [P_WHERE] = { "where", "file and line", SD_CELL_TEXT, false, 1 },
+    [P_ARGUMENT] = { "argument", "what n is", SD_CELL_TEXT, false, 0 },
+    [P_SIZE] = { "size", "n", SD_CELL_REAL, false, 0 },
+    [P_CALLS] = { "calls", "of that size", SD_CELL_COUNT, false, 0 },
+    [P_TIME] = { "time", "of one of them, with all it called", SD_CELL_NS, false, 0 },
+    [P_OWN] = { "own", "in the function itself", SD_CELL_NS, false, 1 },
+    [P_CURVE] = { "fitted", "time by the curve", SD_CELL_NS, false, 1 },
+};
+
+static size_t count_points(const struct sd_scaling *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        n += s->functions[i].n_points;
+    return n;
+}
+
+static int put_points(struct sd_view *v, struct sd_view_table *t, size_t *row,
+                      const struct sd_profile *p, const struct sd_scaled *f)
+{
+    const struct sd_site *site = &p->sites[f->site.at];
+    const char *name = sd_arena_string(&v->arena, site->name, strlen(site->name));
+    const char *where = where_of(&v->arena, site);
+    const char *argument = f->argument ? f->argument : "";
+
+    argument = sd_arena_string(&v->arena, argument, strlen(argument));
+    if (!name || !where || !argument)
+        return sd_no_memory();
+    for (size_t i = 0; i < f->n_points; i++, (*row)++) {
+        const struct sd_scaling_point *point = &f->points[i];
+
+        *sd_view_cell(t, *row, P_FUNCTION) = sd_cell_text(name);
+        *sd_view_cell(t, *row, P_WHERE) = sd_cell_text(where);
+        *sd_view_cell(t, *row, P_ARGUMENT) = sd_cell_text(argument);
+        *sd_view_cell(t, *row, P_SIZE) = sd_cell_real(SD_CELL_REAL, point->n);
+        *sd_view_cell(t, *row, P_CALLS) =
+            sd_cell_number(SD_CELL_COUNT, (int64_t)point->calls);
+        *sd_view_cell(t, *row, P_TIME) = ns(point->ns);
+        *sd_view_cell(t, *row, P_OWN) = ns(point->own_ns);
+        if (f->total.answer == SD_GROWTH_FITTED)
+            *sd_view_cell(t, *row, P_CURVE) =
+                ns(sd_growth_at(&f->total.curve, point->n));
+    }
+    return 0;
+}
+
+int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                      struct sd_view *v)
+{
+    struct sd_scaling s;
+    struct sd_view_table *t;
+    size_t row = 0;
+    int rc = sd_scaling_make(p, wish, &s);
+
+    if (rc < 0)
+        return rc;
+    t = sd_view_add(v, "scaling_points", "Time by size", point_columns, P_COLUMNS,
+                    count_points(&s));
+    rc = t ? 0 : SD_ENOMEM;
+    for (size_t i = 0; i < s.n && rc == 0; i++)
+        rc = put_points(v, t, &row, p, &s.functions[i]);
+    sd_scaling_release(&s);
+    return rc;
+}
+
+/* --- The picture */
+
+static bool is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
+                     const regex_t *match, bool has_flagged)
+{
+    const struct sd_site *s = &p->sites[f->site.at];
+
+    if (f->total.answer != SD_GROWTH_FITTED)
+        return false;
+    if (match)
+        return regexec(match, s->name, 0, NULL, 0) == 0 ||
+               (s->file && regexec(match, s->file, 0, NULL, 0) == 0);
+    return f->is_flagged || !has_flagged;
+}
+
+static int put_curve(struct sd_arena *a, const struct sd_scaled *f,
+                     struct sd_growth_panel *out)
+{
+    double from = f->total.from, to = pow(LARGER, f->degree) * f->total.to;
+
+    out->curve = sd_arena_alloc(a, CURVE_POINTS * sizeof *out->curve);
+    out->points = sd_arena_alloc(a, (f->n_points + 1) * sizeof *out->points);
+    if (!out->curve || !out->points)
+        return sd_no_memory();
+    for (int i = 0; i < CURVE_POINTS; i++) {
+        double n = from * pow(to / from, (double)i / (CURVE_POINTS - 1));
+        double at = sd_growth_at(&f->total.curve, n);
+
+        if (isfinite(at) && (i == 0 || at < 1e6 * f->at_largest_ns))
+            out->curve[out->n_curve++] = (struct sd_growth_mark){ n, at };
+    }
+    for (size_t i = 0; i < f->n_points; i++)
+        if (f->points[i].ns > 0)
+            out->points[out->n_points++] =
+                (struct sd_growth_mark){ f->points[i].n, f->points[i].ns };
+    return 0;
+}
+
+static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
+                      struct sd_arena *a, struct sd_growth_panel *out)
+{
+    const struct sd_site *s = &p->sites[f->site.at];
+    const char *where = where_of(a, s), *words = words_of(a, &f->total);
+
+    if (!where || !words)
+        return sd_no_memory();
+    *out = (struct sd_growth_panel){
+        .title = sd_arena_printf(a, "%s  %s", s->name, where),
+        .subtitle = sd_arena_printf(a, "%s; exponent %.2f (%.2f to %.2f)%s", words,
+                                    f->total.exponent, f->total.low, f->total.high,
+                                    f->is_flagged ? "; faster than linear" : ""),
+        .argument = sd_arena_string(a, f->argument, strlen(f->argument)),
+        .is_flagged = f->is_flagged,
+        .measured_to = f->total.to,
+    };
+    if (!out->title || !out->subtitle || !out->argument)
+        return sd_no_memory();
+    return put_curve(a, f, out);
+}
+
+static int make_panels(const struct sd_profile *p, const struct sd_scaling *s,
+                       const regex_t *match, struct sd_arena *a,
+                       struct sd_view_growth *out)
+{
+    bool has_flagged = s->n > 0 && s->functions[0].is_flagged;
+    size_t n_more = 0;
+    int rc = 0;
+
+    out->panels = sd_arena_alloc(a, SD_GROWTH_PANELS * sizeof *out->panels);
+    if (!out->panels)
+        return sd_no_memory();
+    for (size_t i = 0; i < s->n && rc == 0; i++)
+        if (!is_drawn(p, &s->functions[i], match, has_flagged))
+            continue;
+        else if (out->n_panels == SD_GROWTH_PANELS)
+            n_more++;
+        else
+            rc = make_panel(p, &s->functions[i], a, &out->panels[out->n_panels++]);
+    if (rc == 0 && n_more > 0)
+        out->note = sd_arena_printf(a, "%zu more; --match chooses", n_more);
+    if (rc == 0 && out->n_panels == 0)
+        return sd_fail(SD_EABSENT,
+                       "no such function was called with enough sizes to draw how its "
+                       "time grows");
+    return rc < 0 || !n_more || out->note ? rc : sd_no_memory();
+}
+
+int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                       const char *match, struct sd_arena *a,
+                       struct sd_view_growth *out)
+{
+    struct sd_scaling s;
+    regex_t regex;
+    int rc;
+
+    *out = (struct sd_view_growth){
+        .title = "Growth of time with the size of arguments",
+        .quantity = wish->is_cpu ? "CPU time of a call" : "time of a call",
+    };
+    if (match && regcomp(&regex, match, REG_EXTENDED | REG_NOSUB) != 0)
+        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression", match);
+    rc = sd_scaling_make(p, wish, &s);
+    if (rc == 0) {
+        rc = make_panels(p, &s, match ? &regex : NULL, a, out);
+        sd_scaling_release(&s);
+    }
+    if (match)
+        regfree(&regex);
+    return rc;
+}
