@@ -51,6 +51,11 @@ bool sd_picture_of(const char *path, enum sd_picture *kind);
 int sd_report_plot(struct sd_out *out, enum sd_picture kind,
                    const struct sd_view_series *s, unsigned width, unsigned height);
 
+/* Time over size, both by their logarithms, a panel for each function.  The same
+ * machinery. */
+int sd_report_growth(struct sd_out *out, enum sd_picture kind,
+                     const struct sd_view_growth *g, unsigned width);
+
 /* A flame graph as one SVG file with its own script: it opens from any disk, asks the
  * network for nothing, and is a picture where no script runs.  Text of strangers stands
  * in it as text only. */
