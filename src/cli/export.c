@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
+#include "analyse/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/tables.h"
@@ -141,6 +142,25 @@ int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
     rc = sd_analyse_curves(p, wish->metric, &arena, &series);
     if (rc == 0)
         rc = sd_report_plot(out, kind, &series, wish->width, wish->height);
+    sd_arena_release(&arena);
+    return rc;
+}
+
+int sd_export_growth(const struct sd_profile *p, const struct sd_traced_wish *traced,
+                     const struct sd_growth_wish *wish, const char *path,
+                     struct sd_out *out)
+{
+    struct sd_view_growth view = { 0 };
+    struct sd_arena arena = { 0 };
+    enum sd_picture kind = SD_PICTURE_SVG;
+    int rc;
+
+    if (strcmp(path, "-") != 0 && !sd_picture_of(path, &kind))
+        return sd_fail(SD_EUSAGE, "a picture is .svg, .png, .jpeg or .pdf, not %s",
+                       path);
+    rc = sd_scaling_picture(p, traced, wish->match, &arena, &view);
+    if (rc == 0)
+        rc = sd_report_growth(out, kind, &view, wish->width);
     sd_arena_release(&arena);
     return rc;
 }

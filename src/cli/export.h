@@ -4,6 +4,7 @@
 /* export: makes of a capture the file that a suffix asks for (report/outputs.def):
  * another tool's format (formats.def), a picture, or the tables as text. */
 #include "analyse/analyse.h"
+#include "analyse/traced.h"
 #include "base/file.h"
 #include "base/out.h"
 #include "formats/stack_style.h"
@@ -48,6 +49,14 @@ struct sd_plot_wish {
 };
 int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
                    const char *path, struct sd_out *out);
+/* How the time of functions grows with size; `match`: of those that match, or NULL. */
+struct sd_growth_wish {
+    const char *match;
+    unsigned width;
+};
+int sd_export_growth(const struct sd_profile *p, const struct sd_traced_wish *traced,
+                     const struct sd_growth_wish *wish, const char *path,
+                     struct sd_out *out);
 /* The samples as a flame graph, an SVG file. */
 int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish,
                     unsigned width, struct sd_out *out);

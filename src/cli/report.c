@@ -55,8 +55,8 @@ static const struct sd_option options[] = {
     [SD_REPORT_TABLE] = { "table", SD_TEXT, NULL,
                           "only these tables: functions, calls (a tree), lines, "
                           "callers, "
-                          "callees, threads, sections, processes, series (the readings "
-                          "of each process)",
+                          "callees, threads, scaling, sections, processes, series (the "
+                          "readings of each process)",
                           0, "NAME[,NAME...]" },
     [SD_REPORT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0,
                          NULL },
@@ -75,6 +75,11 @@ static const struct sd_option options[] = {
     [SD_REPORT_IMPORTS] = { "imports", SD_FLAG, NULL,
                             "of calls: how long modules took to import, as a tree", 0,
                             NULL },
+    [SD_REPORT_SCALING] = { "scaling", SD_FLAG, NULL,
+                            "of calls recorded with --scaling: how the time of "
+                            "functions grows with the size of their arguments; with "
+                            "-o a picture of it",
+                            0, NULL },
     [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
                        "what a row or box is: a function, a line of one, or a module",
                        0, "function|line|module" },
@@ -222,6 +227,7 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --callers=forward    # who calls it\n"
                 "sonde report train.sonde --flame -o flame.svg\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
+                "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
                 "sonde report train.sonde --json | jq .functions\n"
                 "sonde report old.pstats -s cumulative -n 10 --callers=forward\n",
     .options = options,

@@ -33,6 +33,7 @@ enum sd_report_option {
     SD_REPORT_THREADS,
     SD_REPORT_PER_THREAD,
     SD_REPORT_IMPORTS,
+    SD_REPORT_SCALING,
     SD_REPORT_BY,
     SD_REPORT_MINE,
     SD_REPORT_RAW,
@@ -58,7 +59,8 @@ enum sd_report_form {
     SD_FORM_JSON,
     SD_FORM_PICTURE,
     SD_FORM_FLAME,
-    SD_FORM_PLOT
+    SD_FORM_PLOT,
+    SD_FORM_GROWTH
 };
 
 /* All that was asked for, understood. */

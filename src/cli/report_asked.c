@@ -76,6 +76,19 @@ static int choose_form(const struct sd_option_value *v, enum sd_report_form *for
     return to && *form == SD_FORM_TEXT ? form_of_suffix(to, form) : 0;
 }
 
+/* With --scaling a picture is that of growth. */
+static int choose_growth(const struct sd_option_value *v, enum sd_report_form *form)
+{
+    if (!v[SD_REPORT_SCALING].number)
+        return 0;
+    if (v[SD_REPORT_FLAME].number || v[SD_REPORT_PLOT].number)
+        return sd_fail(SD_EUSAGE,
+                       "--scaling has a picture of its own: --scaling -o growth.svg");
+    if (*form == SD_FORM_PICTURE || *form == SD_FORM_PLOT)
+        *form = SD_FORM_GROWTH;
+    return 0;
+}
+
 static int check_pixels(const struct sd_option_value *v)
 {
     if (v->is_given && (v->number < PIXELS_MIN || v->number > PIXELS_MAX))
@@ -141,6 +154,8 @@ static int choose_tables(struct sd_asked *a)
     add_name(a, v[SD_REPORT_CALLEES].is_given, "callees");
     add_name(a, v[SD_REPORT_THREADS].number != 0, "threads");
     add_name(a, v[SD_REPORT_IMPORTS].number != 0, "imports");
+    add_name(a, v[SD_REPORT_SCALING].number != 0,
+             a->form == SD_FORM_JSON ? "scaling,scaling_points" : "scaling");
     if (a->names.bad)
         return sd_no_memory();
     a->tables.table =
@@ -236,6 +251,8 @@ int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
     rc = check_times(a->v);
     if (rc == 0)
         rc = choose_form(a->v, &a->form);
+    if (rc == 0)
+        rc = choose_growth(a->v, &a->form);
     if (rc == 0)
         rc = read_pictures(a);
     return rc < 0 ? rc : read_tables(a);

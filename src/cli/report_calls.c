@@ -107,7 +107,8 @@ int sd_report_put_traced(const struct sd_asked *a, const struct sd_profile *p,
     struct sd_view view = { 0 };
     int rc = read_traced(a, p, &wish);
 
-    others.sort = NULL; /* a word of pstats */
+    if (!a->v[SD_REPORT_SCALING].number)
+        others.sort = NULL; /* a word of pstats */
     if (rc == 0)
         rc = sd_tables_of(p, &others, &view);
     if (rc == 0)

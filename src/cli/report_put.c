@@ -71,6 +71,15 @@ static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
     return sd_export_flame(p, &wish, a->flame_width, out);
 }
 
+static int put_growth(const struct sd_asked *a, const struct sd_profile *p,
+                      const char *to, struct sd_out *out)
+{
+    const struct sd_traced_wish wish = sd_tables_traced_wish(&a->tables);
+    const struct sd_growth_wish growth = { a->tables.rows, a->plot.width };
+
+    return sd_export_growth(p, &wish, &growth, to, out);
+}
+
 int sd_report_write(const struct sd_asked *a, const struct sd_profile *p)
 {
     const char *to = a->v[SD_REPORT_OUTPUT].text ? a->v[SD_REPORT_OUTPUT].text : "-";
@@ -84,6 +93,8 @@ int sd_report_write(const struct sd_asked *a, const struct sd_profile *p)
         return rc;
     if (is_flame)
         rc = put_flame(a, p, &file.out);
+    else if (a->form == SD_FORM_GROWTH)
+        rc = put_growth(a, p, to, &file.out);
     else if (a->form == SD_FORM_PLOT || a->form == SD_FORM_PICTURE)
         rc = sd_export_plot(p, &a->plot, to, &file.out);
     else

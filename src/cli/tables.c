@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/analyse.h"
+#include "analyse/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -95,6 +96,22 @@ static int make_imports(const struct sd_profile *p, const struct sd_tables_wish 
     return sd_traced_imports(p, &traced, v);
 }
 
+static int make_scaling(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                        struct sd_view *v)
+{
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    return sd_scaling_table(p, &traced, v);
+}
+
+static int make_scaling_points(const struct sd_profile *p,
+                               const struct sd_tables_wish *wish, struct sd_view *v)
+{
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+
+    return sd_scaling_points(p, &traced, v);
+}
+
 static int make_threads(const struct sd_profile *p, const struct sd_tables_wish *wish,
                         struct sd_view *v)
 {
@@ -142,6 +159,8 @@ static const struct {
                { "callees", NAMED, true, make_callees },
                { "threads", LONG, true, make_threads },
                { "imports", NAMED, true, make_imports },
+               { "scaling", NAMED, false, make_scaling },
+               { "scaling_points", NAMED, false, make_scaling_points },
                { "sections", ALWAYS, false, make_sections },
                { "processes", ALWAYS, false, make_processes },
                { "series", LONG, false, make_series } };
@@ -309,12 +328,13 @@ static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
     return rc == 0 && are_both ? fill_traced(p, wish, v) : rc;
 }
 
+/* That nothing grows is an answer. */
 static void drop_empty(struct sd_view *v)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < v->n_tables; i++)
-        if (v->tables[i].n_rows)
+        if (v->tables[i].n_rows || strcmp(v->tables[i].name, "scaling") == 0)
             v->tables[kept++] = v->tables[i];
     v->n_tables = kept;
 }
