@@ -13,7 +13,7 @@ enum { SD_PROCESS_NAME = 64 }; /* comm is 15 bytes; kernel threads may have more
 struct sd_process_stat {
     pid_t parent;
     char state;           /* 'R', 'S', 'Z', ... */
-    int64_t n_threads;    /* 0 of a zombie */
+    int64_t n_threads;    /* 1 of a zombie, whose threads are gone */
     uint64_t start_ticks; /* clock ticks since boot */
     char name[SD_PROCESS_NAME];
     size_t n_bytes; /* of the line: what reading it adds to our own I/O counts */

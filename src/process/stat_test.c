@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -48,4 +49,18 @@ TEST(stat_of_nobody_is_gone)
 
     CHECK(sd_process_stat(0x3fffffff, &st) == SD_EGONE);
     CHECK(sd_process_start_time(0x3fffffff) == 0);
+}
+
+TEST(stat_of_a_zombie_has_one_thread)
+{
+    struct sd_process_stat st;
+    siginfo_t end;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    CHECK(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) == 0);
+    CHECK(sd_process_stat(pid, &st) == 0);
+    CHECK(st.state == 'Z' && st.n_threads == 1);
+    CHECK(waitpid(pid, NULL, 0) == pid);
 }
