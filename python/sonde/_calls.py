@@ -7,6 +7,18 @@ of exec() from C would not be seen, and every table of cProfile has it.
 from . import _sonde
 
 
+def _say_what_is_missing(profile):
+    """The table is pstats' own, so what it cannot tell goes to stderr: whoever asked for the one gets the other."""
+    import sys
+
+    untraced, folded = getattr(profile, "untraced", 0), getattr(profile, "folded", 0)
+    if untraced and sys.stderr:
+        print("sonde: not traced for %.3g s: another tool, or a very deep recursion, kept calls from the profiler" % untraced,
+              file=sys.stderr)
+    if folded and sys.stderr:
+        print("sonde: {:,} calls booked on an outer call of the same function: the tree was full".format(folded), file=sys.stderr)
+
+
 class Runs:
     """Runs statements and functions under a profiler, and prints what it measured."""
 
@@ -16,6 +28,7 @@ class Runs:
 
         keys = sort if isinstance(sort, tuple) else (sort,)
         pstats.Stats(self).strip_dirs().sort_stats(*keys).print_stats()
+        _say_what_is_missing(self)
 
     def run(self, cmd):
         """Executes a statement in the names of __main__; gives self."""

@@ -482,13 +482,32 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return is_same ? 0 : make_session(p);
 }
 
-static PyObject *lsprof_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+/* Both types are one but for the manners. */
+static PyObject *profile_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *self = PyType_GenericNew(type, args, kwargs);
+    struct sd_ext *ext = sd_ext_of(type);
+    PyObject *self = ext ? PyType_GenericNew(type, args, kwargs) : NULL;
 
     if (self)
-        ((struct sd_profile *)self)->has_manners = true;
+        ((struct sd_profile *)self)->has_manners =
+            ext->lsprof && PyType_IsSubtype(type, ext->lsprof);
     return self;
+}
+
+static PyObject *get_untraced(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyFloat_FromDouble(p->session ? sd_profile_untraced(p) : 0);
+}
+
+static PyObject *get_folded(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_folded(p) : 0);
 }
 
 static int profile_traverse(PyObject *self, visitproc visit, void *arg)
@@ -570,6 +589,20 @@ static PyMemberDef profile_members[] = {
     { NULL, 0, 0, 0, NULL },
 };
 
+static PyGetSetDef profile_attributes[] = {
+    { "untraced", get_untraced, NULL,
+      "Seconds in which calls were kept from it, summed over its threads: another tool "
+      "took the\ninterpreter's events away, or a recursion was too deep for the C "
+      "stack "
+      "(3.11).",
+      NULL },
+    { "folded", get_folded, NULL,
+      "Calls that were booked on an outer call of the same function, because a thread "
+      "had a\nmillion different paths already.",
+      NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
 PyDoc_STRVAR(
     profile_doc,
     "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, "
@@ -582,15 +615,11 @@ PyDoc_STRVAR(
     "`signatures` is accepted and has no effect\nyet.");
 
 static PyType_Slot profile_slots[] = {
-    { Py_tp_doc, (void *)profile_doc },
-    { Py_tp_new, PyType_GenericNew },
-    { Py_tp_init, profile_init },
-    { Py_tp_traverse, profile_traverse },
-    { Py_tp_clear, profile_clear_refs },
-    { Py_tp_dealloc, profile_dealloc },
-    { Py_tp_methods, profile_methods },
-    { Py_tp_members, profile_members },
-    { 0, NULL },
+    { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },
+    { Py_tp_init, profile_init },         { Py_tp_traverse, profile_traverse },
+    { Py_tp_clear, profile_clear_refs },  { Py_tp_dealloc, profile_dealloc },
+    { Py_tp_methods, profile_methods },   { Py_tp_members, profile_members },
+    { Py_tp_getset, profile_attributes }, { 0, NULL },
 };
 
 PyType_Spec sd_profile_spec = {
@@ -600,21 +629,9 @@ PyType_Spec sd_profile_spec = {
     .slots = profile_slots,
 };
 
-static PyType_Slot lsprof_slots[] = {
-    { Py_tp_doc, (void *)profile_doc },
-    { Py_tp_new, lsprof_new },
-    { Py_tp_init, profile_init },
-    { Py_tp_traverse, profile_traverse },
-    { Py_tp_clear, profile_clear_refs },
-    { Py_tp_dealloc, profile_dealloc },
-    { Py_tp_methods, profile_methods },
-    { Py_tp_members, profile_members },
-    { 0, NULL },
-};
-
 PyType_Spec sd_lsprof_spec = {
     .name = "_lsprof.Profiler",
     .basicsize = sizeof(struct sd_profile),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = lsprof_slots,
+    .slots = profile_slots,
 };

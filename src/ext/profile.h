@@ -50,6 +50,10 @@ struct sd_profile_look { /* how they are wanted */
 PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look);
 /* pstats' dictionary. */
 PyObject *sd_profile_as_stats(struct sd_profile *p);
+/* Seconds in which calls were kept from it, of all its threads; calls that found no
+ * place of their own. */
+double sd_profile_untraced(const struct sd_profile *p);
+uint64_t sd_profile_folded(const struct sd_profile *p);
 /* [(ident, tid, seconds followed, CPU seconds)] */
 PyObject *sd_profile_threads(struct sd_profile *p);
 #endif

@@ -424,6 +424,29 @@ PyObject *sd_profile_as_stats(struct sd_profile *p)
     return stats;
 }
 
+/* --- what is missing -------------------------------------------------------------- */
+
+/* In ticks, whatever clock the user's times are of. */
+double sd_profile_untraced(const struct sd_profile *p)
+{
+    struct sd_ticks_pair first = sd_calls_first_pair(),
+                         now = sd_ticks_pair(p->session->clock);
+    uint64_t ticks = 0;
+
+    for (size_t i = 0; i < p->session->n_trees; i++)
+        ticks += sd_call_tree_root(p->session->trees[i])->untraced;
+    return (double)ticks * sd_ticks_ns(p->session->clock, &first, &now) * 1e-9;
+}
+
+uint64_t sd_profile_folded(const struct sd_profile *p)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < p->session->n_trees; i++)
+        n += sd_call_tree_root(p->session->trees[i])->folded;
+    return n;
+}
+
 /* --- threads --------------------------------------------------------------------- */
 
 /* CPU time of what the thread's root called. */

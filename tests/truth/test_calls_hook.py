@@ -192,6 +192,42 @@ def test_what_was_not_traced_is_told(folder):
                           stderr=subprocess.STDOUT, timeout=LIMIT_S, universal_newlines=True)
     assert done.stdout.startswith("100000\n"), done.stdout[:300]
     assert "not traced for " in done.stdout, done.stdout[-500:]
+    done = subprocess.run([SONDE, "info", os.path.join(folder, "x.sonde")], stdout=subprocess.PIPE, timeout=LIMIT_S, universal_newlines=True)
+    assert "not traced for " in done.stdout, done.stdout
+
+
+PRINTED = """
+import io
+from sonde import Profile
+def printed(p):
+    sys.stdout, kept = io.StringIO(), sys.stdout
+    sys.stderr = said = io.StringIO()
+    p.print_stats()
+    table, sys.stdout, sys.stderr = sys.stdout.getvalue(), kept, sys.__stderr__
+    return table, said.getvalue()
+"""
+
+
+@only(NEEDS_STACK)
+def test_a_profile_tells_what_it_did_not_trace(folder):
+    got = child(DEEP + PRINTED + """
+p = Profile(builtins=False)
+job()
+table, said = printed(p)
+print(p.untraced > 0, "not traced" in table, said.startswith("sonde: not traced for "), said.count("\\n"))
+""")
+    equal(got, ["True", "False", "True", "1"], "seconds, nothing in pstats' table, one line on stderr")
+
+
+def test_a_profile_that_traced_everything_says_so(folder):
+    got = child(PRINTED + """
+for how in (dict(), dict(builtins=False), dict(threads=True)):
+    p = Profile(**how)
+    p.runcall(fib, 10)
+    table, said = printed(p)
+    print(p.untraced == 0 and p.folded == 0 and said == "", "(fib)" in table)
+""")
+    equal(got, ["True", "True"] * 3, "nothing is missing, nothing is said")
 
 
 @only(HAS_HOOK)
