@@ -44,11 +44,12 @@ int sd_analyse_call_tree(const struct sd_profile *p,
                          const struct sd_sample_choice *choice, enum sd_calls_by by,
                          double least_percent, struct sd_view *v);
 /* Who calls whom: one row for each pair of caller and callee, with what was seen below
- * that call.  Functions whose name or file matches the regular expression (NULL: all)
- * as callees (their callers), or as callers (their callees). */
+ * that call.  Functions that match (NULL: all) as callees (their callers), or as
+ * callers (their callees). */
 enum sd_calls_side { SD_CALLERS, SD_CALLEES };
 int sd_analyse_calls(const struct sd_profile *p, const struct sd_sample_choice *choice,
-                     enum sd_calls_side side, const char *match, struct sd_view *v);
+                     enum sd_calls_side side, const struct sd_matcher *match,
+                     struct sd_view *v);
 /* As a flame graph, in the caller's arena: every stack, equal beginnings together.
  * Boxes below `least_percent`, and below what as many boxes as a browser likes would
  * need, are folded into one beside their larger sisters. */

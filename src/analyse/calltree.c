@@ -377,6 +377,42 @@ const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
     return name;
 }
 
+static int find(const struct sd_matcher *match, const struct sd_site *s,
+                struct sd_buf *label)
+{
+    int rc = sd_matcher_find(match, s->name);
+
+    if (rc != 0 || !s->file)
+        return rc;
+    sd_buf_clear(label);
+    sd_buf_printf(label, "%s:%u(%s)", s->file, s->line, s->name);
+    if (label->bad)
+        return sd_no_memory();
+    rc = sd_matcher_find(match, s->file);
+    return rc != 0 ? rc : sd_matcher_find(match, sd_buf_string(label));
+}
+
+int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
+                     bool **out)
+{
+    struct sd_buf label = { 0 };
+    int rc = 0;
+
+    *out = match ? sd_zalloc(t->n_callees + 1) : NULL;
+    if (match && !*out)
+        return sd_no_memory();
+    for (size_t i = 0; match && i < t->n_callees && rc >= 0; i++) {
+        rc = find(match, &t->p->sites[t->callees[i].site.at], &label);
+        (*out)[i] = rc > 0;
+    }
+    sd_buf_release(&label);
+    if (rc >= 0)
+        return 0;
+    sd_free(*out);
+    *out = NULL;
+    return rc;
+}
+
 void sd_calltree_release(struct sd_calltree *t)
 {
     sd_free(t->callees);

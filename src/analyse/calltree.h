@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/matcher.h"
 #include "profile/profile.h"
 
 /* Which samples count.  All zero: those of threads that did something. */
@@ -70,6 +71,11 @@ void sd_callee_module(struct sd_buf *to, const struct sd_site *s);
 /* What a row is called: a function's name, or its module's; NULL: no memory. */
 const char *sd_callee_name(struct sd_arena *a, const struct sd_site *s,
                            enum sd_calls_by by);
+/* Which of the callees match, by their name, their file or both as pstats writes them
+ * (file:line(name)): one answer for each, to be freed.  NULL for all of them when
+ * nothing is looked for. */
+int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match,
+                     bool **out);
 /* Does this total of the profile count? */
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hot: where samples were taken, as tables. */
 #include <math.h>
-#include <regex.h>
 #include <string.h>
 
 #include "analyse/analyse.h"
@@ -341,15 +340,10 @@ static int sum_pairs(struct calls *c)
     return 0;
 }
 
-static bool is_wanted(const struct calls *c, uint32_t callee, const regex_t *match)
+/* `matching` is by callee; NULL: all, those that nobody called too. */
+static bool is_wanted(const bool *matching, uint32_t callee)
 {
-    const struct sd_site *s;
-
-    if (!match || callee == NONE)
-        return !match;
-    s = &c->t->p->sites[c->t->callees[callee].site.at];
-    return regexec(match, s->name, 0, NULL, 0) == 0 ||
-           (s->file && regexec(match, s->file, 0, NULL, 0) == 0);
+    return !matching || (callee != NONE && matching[callee]);
 }
 
 /* "name (file.py:3)", or what stands for nobody. */
@@ -368,7 +362,7 @@ static struct sd_cell function_cell(struct sd_view *v, const struct calls *c,
 }
 
 static int calls_table(const struct calls *c, enum sd_calls_side side,
-                       const regex_t *match, struct sd_view *v)
+                       const bool *matching, struct sd_view *v)
 {
     const struct sd_calltree *t = c->t;
     struct sd_column columns[3 + SD_SAMPLE_METRICS] = {
@@ -387,8 +381,8 @@ static int calls_table(const struct calls *c, enum sd_calls_side side,
                                 rank_of(m) };
     }
     for (size_t i = 0; i < c->pairs.n; i++)
-        n_rows += is_wanted(
-            c, side == SD_CALLERS ? c->pairs.items[i].b : c->pairs.items[i].a, match);
+        n_rows += is_wanted(matching, side == SD_CALLERS ? c->pairs.items[i].b
+                                                         : c->pairs.items[i].a);
     table = sd_view_add(v, side == SD_CALLERS ? "callers" : "callees",
                         side == SD_CALLERS ? "Callers" : "Callees", columns,
                         3 + t->n_metrics, n_rows);
@@ -398,7 +392,7 @@ static int calls_table(const struct calls *c, enum sd_calls_side side,
         struct sd_triple pair = c->pairs.items[i];
         const int64_t *total = c->totals + i * t->n_metrics;
 
-        if (!is_wanted(c, side == SD_CALLERS ? pair.b : pair.a, match))
+        if (!is_wanted(matching, side == SD_CALLERS ? pair.b : pair.a))
             continue;
         *sd_view_cell(table, row, 0) = function_cell(v, c, pair.a);
         *sd_view_cell(table, row, 1) = function_cell(v, c, pair.b);
@@ -414,39 +408,27 @@ static int calls_table(const struct calls *c, enum sd_calls_side side,
     return sd_view_table_sort(v, table, "cum%", 0);
 }
 
-static int compile(const char *match, regex_t *out)
-{
-    char why[128];
-    int rc = regcomp(out, match, REG_EXTENDED | REG_NOSUB);
-
-    if (rc == 0)
-        return 0;
-    regerror(rc, out, why, sizeof why);
-    return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", match, why);
-}
-
 int sd_analyse_calls(const struct sd_profile *p, const struct sd_sample_choice *choice,
-                     enum sd_calls_side side, const char *match, struct sd_view *v)
+                     enum sd_calls_side side, const struct sd_matcher *match,
+                     struct sd_view *v)
 {
     struct sd_calltree t;
     struct calls c = { .t = &t };
-    regex_t regex;
-    int rc = match ? compile(match, &regex) : 0;
+    bool *matching = NULL;
+    int rc = sd_calltree_make(p, choice, SD_CALLS_BY_FUNCTION, &t);
 
-    if (rc < 0)
-        return rc;
-    rc = sd_calltree_make(p, choice, SD_CALLS_BY_FUNCTION, &t);
+    if (rc == 0)
+        rc = sd_callees_match(&t, match, &matching);
     if (rc == 0)
         rc = find_pairs(&c);
     if (rc == 0)
         rc = sum_pairs(&c);
     if (rc == 0)
-        rc = calls_table(&c, side, match ? &regex : NULL, v);
+        rc = calls_table(&c, side, matching, v);
     sd_triples_release(&c.pairs);
     sd_free(c.pair_of);
     sd_free(c.totals);
     sd_calltree_release(&t);
-    if (match)
-        regfree(&regex);
+    sd_free(matching);
     return rc;
 }

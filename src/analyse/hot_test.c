@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "profile/profile_testing.h"
 
 struct ids {
@@ -190,18 +191,18 @@ TEST(callers_and_callees_are_chosen_by_name)
 
     make(&m);
     p = sd_made_load(&m, NULL);
-    CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, "^fib$", &v) == 0);
+    CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, SD_MATCHER("^fib$"), &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 2);
     CHECK(is_near(cell(t, "caller", "<module> (app.py:1)", "cum%")->real, 90));
     CHECK(is_near(cell(t, "caller", "fib (app.py:5)", "cum%")->real, 45));
-    CHECK(sd_analyse_calls(p, &choice, SD_CALLEES, "^fib$", &v) == 0);
+    CHECK(sd_analyse_calls(p, &choice, SD_CALLEES, SD_MATCHER("^fib$"), &v) == 0);
     t = &v.tables[1];
     CHECK(t->n_rows == 2);
     CHECK(is_near(cell(t, "callee", "leaf (json/decoder.py:9)", "cum%")->real, 30));
     CHECK(sd_analyse_calls(p, &choice, SD_CALLEES, NULL, &v) == 0);
     CHECK(v.tables[2].n_rows == 4);
-    CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, "(", &v) == SD_EUSAGE);
+    CHECK(sd_analyse_calls(p, &choice, SD_CALLERS, SD_MATCHER("("), &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_profile_free(p);
     sd_made_release(&m);
@@ -322,14 +323,14 @@ TEST(call_tree_keeps_what_matches_and_what_it_hangs_on)
     CHECK(sd_analyse_call_tree(p, &choice, SD_CALLS_BY_LINE, 0, &v) == 0);
     t = &v.tables[0];
     CHECK(t->n_rows == 6);
-    CHECK(sd_view_table_match(&v, t, "(") == SD_EUSAGE);
-    CHECK(sd_view_table_match(&v, t, "decoder.py:12$") == 0);
+    CHECK(sd_view_table_match(&v, t, SD_MATCHER("(")) == SD_EUSAGE);
+    CHECK(sd_view_table_match(&v, t, SD_MATCHER("decoder.py:12$")) == 0);
     CHECK(t->n_rows == 5 && strstr(t->note, "1 row that does not match"));
     for (size_t i = 0; i < t->n_rows; i++)
         CHECK(t->parents[i] == (int32_t)i - 1); /* one chain down to the leaf */
     CHECK(strcmp(sd_view_cell(t, 4, column(t, "where"))->text, "json/decoder.py:12") ==
           0);
-    CHECK(sd_view_table_match(&v, t, "nothing") == 0 && t->n_rows == 0);
+    CHECK(sd_view_table_match(&v, t, SD_MATCHER("nothing")) == 0 && t->n_rows == 0);
     sd_view_release(&v);
     sd_profile_free(p);
     sd_made_release(&m);

@@ -44,7 +44,20 @@ int sd_traced_tree(const struct sd_profile *p, const struct sd_traced_wish *wish
                    double least_percent, struct sd_view *v);
 /* Who calls whom, as sd_analyse_calls. */
 int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                    enum sd_calls_side side, const char *match, struct sd_view *v);
+                    enum sd_calls_side side, const struct sd_matcher *match,
+                    struct sd_view *v);
+/* A table of each thread in one: the rows of all, with columns that say whose they are.
+ * `make` adds one table to the view, of the threads that the wish chooses. */
+struct sd_traced_table_wish {
+    struct sd_traced_wish traced;
+    const struct sd_matcher *match; /* of callers and callees, or NULL */
+    double least_percent;           /* of the tree */
+};
+typedef int sd_traced_table(const struct sd_profile *p,
+                            const struct sd_traced_table_wish *how, struct sd_view *v);
+int sd_traced_by_thread(const struct sd_profile *p,
+                        const struct sd_traced_table_wish *how, sd_traced_table *make,
+                        struct sd_view *v);
 /* Each thread's calls and times. */
 int sd_traced_threads(const struct sd_profile *p, struct sd_view *v);
 /* Modules as they were imported, one below the one that imported it first. */

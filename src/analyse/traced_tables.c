@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* traced_tables: traced calls as our own tables. */
-#include <regex.h>
 #include <string.h>
 
 #include "analyse/processes.h"
@@ -199,8 +198,8 @@ static int function_table(const struct sd_traced *t, const struct sd_traced_wish
         rc = add_remarks(v, table, t->tree.p, wish->is_raw);
     /* Equal ones stay in the order of the sort before. */
     if (rc == 0)
-        rc = sd_view_table_sort(v, table, "total", 0);
-    return rc < 0 ? rc : sd_view_table_sort(v, table, "own", 0);
+        rc = sd_view_table_sort(v, table, "own", 0);
+    return rc < 0 ? rc : sd_view_table_sort(v, table, "total", 0);
 }
 
 int sd_traced_functions(const struct sd_profile *p, const struct sd_traced_wish *wish,
@@ -381,12 +380,11 @@ static const char *label_of(struct sd_view *v, const struct sd_traced *t,
                            s->line);
 }
 
-static bool is_match(const struct sd_traced *t, uint32_t callee, const regex_t *match)
+/* `matching` is by function; NULL: all of them. */
+static bool is_wanted(const struct sd_calls_edge *e, enum sd_calls_side side,
+                      const bool *matching)
 {
-    const struct sd_site *s = site_of(t, callee);
-
-    return !match || regexec(match, s->name, 0, NULL, 0) == 0 ||
-           (s->file && regexec(match, s->file, 0, NULL, 0) == 0);
+    return !matching || matching[side == SD_CALLERS ? e->callee : e->caller];
 }
 
 static int put_edge(struct sd_view *v, struct sd_view_table *table, size_t row,
@@ -408,16 +406,14 @@ static int put_edge(struct sd_view *v, struct sd_view_table *table, size_t row,
 }
 
 static int edge_table(const struct sd_traced *t, const struct sd_traced_wish *wish,
-                      enum sd_calls_side side, const regex_t *match, struct sd_view *v)
+                      enum sd_calls_side side, const bool *matching, struct sd_view *v)
 {
     struct sd_view_table *table;
     size_t n_rows = 0, row = 0;
     int rc = 0;
 
     for (size_t i = 0; i < t->calls.n_edges; i++)
-        n_rows += is_match(
-            t, side == SD_CALLERS ? t->calls.edges[i].callee : t->calls.edges[i].caller,
-            match);
+        n_rows += is_wanted(&t->calls.edges[i], side, matching);
     table = sd_view_add(v, side == SD_CALLERS ? "callers" : "callees",
                         side == SD_CALLERS ? "Callers" : "Callees", edge_columns,
                         E_COLUMNS, n_rows);
@@ -426,29 +422,25 @@ static int edge_table(const struct sd_traced *t, const struct sd_traced_wish *wi
     for (size_t i = 0; i < t->calls.n_edges && rc == 0; i++) {
         const struct sd_calls_edge *e = &t->calls.edges[i];
 
-        if (is_match(t, side == SD_CALLERS ? e->callee : e->caller, match))
+        if (is_wanted(e, side, matching))
             rc = put_edge(v, table, row++, t, e, wish->by);
     }
     return rc < 0 ? rc : sd_view_table_sort(v, table, "total", 0);
 }
 
 int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                    enum sd_calls_side side, const char *match, struct sd_view *v)
+                    enum sd_calls_side side, const struct sd_matcher *match,
+                    struct sd_view *v)
 {
     struct sd_traced t;
-    regex_t regex;
-    char why[128];
-    int rc = match ? regcomp(&regex, match, REG_EXTENDED | REG_NOSUB) : 0;
+    bool *matching = NULL;
+    int rc = sd_traced_make(p, wish, &t);
 
-    if (rc != 0) {
-        regerror(rc, &regex, why, sizeof why);
-        return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", match, why);
-    }
-    rc = sd_traced_make(p, wish, &t);
     if (rc == 0)
-        rc = edge_table(&t, wish, side, match ? &regex : NULL, v);
+        rc = sd_callees_match(&t.tree, match, &matching);
+    if (rc == 0)
+        rc = edge_table(&t, wish, side, matching, v);
     sd_traced_release(&t);
-    if (match)
-        regfree(&regex);
+    sd_free(matching);
     return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
 
@@ -180,7 +181,7 @@ static const struct sd_cell *cell(const struct sd_view_table *t, size_t row,
     return NULL;
 }
 
-TEST(traced_functions_are_a_table_with_the_hottest_first)
+TEST(traced_functions_are_a_table_with_the_longest_first)
 {
     const struct sd_traced_wish wish = { .is_raw = false };
     struct sd_made m;
@@ -190,9 +191,12 @@ TEST(traced_functions_are_a_table_with_the_hottest_first)
 
     CHECK(sd_traced_functions(p, &wish, &v) == 0 && v.n_tables == 1);
     t = &v.tables[0];
-    CHECK(t->n_rows == 6 && strcmp(cell(t, 0, "function")->text, "work") == 0);
-    CHECK(cell(t, 0, "calls")->number == 3 && cell(t, 0, "primitive")->number == 2);
-    CHECK(cell(t, 0, "tracing")->number == 11);
+    CHECK(t->n_rows == 6 && strcmp(cell(t, 0, "file")->text, "/app/train.py") == 0);
+    CHECK(strcmp(cell(t, 1, "function")->text, "work") == 0);
+    CHECK(cell(t, 1, "calls")->number == 3 && cell(t, 1, "primitive")->number == 2);
+    CHECK(cell(t, 1, "tracing")->number == 11);
+    CHECK(cell(t, 2, "total")->number >= cell(t, 3, "total")->number);
+    CHECK(sd_view_table_sort(&v, &v.tables[0], "own", 0) == 0);
     CHECK(strcmp(cell(t, 1, "function")->text, "loads") == 0);
     CHECK(cell(t, 1, "elapsed")->number == cell(t, 1, "total")->number + 50);
     CHECK(t->note && strstr(t->note, "of tracing subtracted"));
@@ -214,12 +218,12 @@ TEST(traced_calls_are_a_tree_and_pairs)
     CHECK(t->n_rows == 9 && cell(t, 0, "total")->number == 10000 &&
           t->parents[0] == -1);
     CHECK(strcmp(cell(t, 1, "function")->text, "work") == 0 && t->parents[1] == 0);
-    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, "loads", &v) == 0);
+    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, SD_MATCHER("loads"), &v) == 0);
     t = &v.tables[1];
     CHECK(t->n_rows == 1 &&
           strcmp(cell(t, 0, "caller")->text, "work (train.py:5)") == 0);
     CHECK(cell(t, 0, "calls")->number == 4 && cell(t, 0, "total")->number == 2400);
-    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, "(", &v) == SD_EUSAGE);
+    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, SD_MATCHER("("), &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_profile_free(p);
     sd_made_release(&m);
@@ -278,6 +282,61 @@ TEST(traced_calls_that_are_none_are_said_to_be_absent)
     sd_made_release(&m);
 }
 
+/* --- A table of each thread */
+
+static int make_functions(const struct sd_profile *p,
+                          const struct sd_traced_table_wish *how, struct sd_view *v)
+{
+    return sd_traced_functions(p, &how->traced, v);
+}
+
+static int make_tree(const struct sd_profile *p, const struct sd_traced_table_wish *how,
+                     struct sd_view *v)
+{
+    return sd_traced_tree(p, &how->traced, how->least_percent, v);
+}
+
+static int make_callers(const struct sd_profile *p,
+                        const struct sd_traced_table_wish *how, struct sd_view *v)
+{
+    return sd_traced_calls(p, &how->traced, SD_CALLERS, how->match, v);
+}
+
+TEST(traced_rows_of_each_thread_say_whose_they_are)
+{
+    const struct sd_traced_table_wish how = { .match = SD_MATCHER("^loads$") };
+    struct sd_view v = { 0 };
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 2);
+    const struct sd_view_table *t;
+    size_t n_of_8 = 0;
+
+    CHECK(sd_traced_by_thread(p, &how, make_functions, &v) == 0 && v.n_tables == 1);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 12);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        n_of_8 += cell(t, i, "thread")->number == 8;
+        CHECK(strcmp(cell(t, i, "thread_name")->text, "MainThread") == 0);
+        if (strcmp(cell(t, i, "function")->text, "work") == 0)
+            CHECK(cell(t, i, "calls")->number == 3);
+    }
+    CHECK(n_of_8 == 6);
+    CHECK(sd_traced_by_thread(p, &how, make_callers, &v) == 0 && v.n_tables == 2);
+    t = &v.tables[1];
+    CHECK(t->n_rows == 2 && cell(t, 0, "calls")->number == 4 &&
+          cell(t, 1, "calls")->number == 4);
+    CHECK(sd_traced_by_thread(p, &how, make_tree, &v) == 0 && v.n_tables == 3);
+    t = &v.tables[2];
+    CHECK(t->n_rows == 18);
+    for (size_t i = 0; i < t->n_rows; i++)
+        if (t->parents[i] >= 0)
+            CHECK(cell(t, (size_t)t->parents[i], "thread")->number ==
+                  cell(t, i, "thread")->number);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 TEST(traced_tables_that_find_no_memory_leave_nothing)
 {
     const struct sd_traced_wish wish = { .choice.is_mine = true };
@@ -286,6 +345,7 @@ TEST(traced_tables_that_find_no_memory_leave_nothing)
 
     EACH_FAILURE(nth)
     {
+        const struct sd_traced_table_wish how = { .least_percent = 0 };
         struct sd_call_stats s;
         struct sd_view v = { 0 };
         int rc = sd_traced_functions(p, &wish, &v);
@@ -296,6 +356,8 @@ TEST(traced_tables_that_find_no_memory_leave_nothing)
             rc = sd_traced_imports(p, &wish, &v);
         if (rc == 0)
             rc = sd_traced_threads(p, &v);
+        if (rc == 0)
+            rc = sd_traced_by_thread(p, &how, make_tree, &v);
         sd_view_release(&v);
         sd_call_stats_init(&s);
         if (rc == 0)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analyse/view.h"
 
-#include <regex.h>
 #include <string.h>
 
 #include "analyse/analyse.h"
@@ -278,16 +277,19 @@ int sd_view_table_sort(struct sd_view *v, struct sd_view_table *t, const char *k
 
 /* --- Matching */
 
-static bool row_matches(const struct sd_view_table *t, size_t row, const regex_t *match)
+/* 1, 0 or negative. */
+static int row_matches(const struct sd_view_table *t, size_t row,
+                       const struct sd_matcher *match)
 {
-    for (size_t k = 0; k < t->n_columns; k++) {
+    int rc = 0;
+
+    for (size_t k = 0; k < t->n_columns && rc == 0; k++) {
         const struct sd_cell *c = sd_view_cell(t, row, k);
 
-        if (c->kind == SD_CELL_TEXT && c->text &&
-            regexec(match, c->text, 0, NULL, 0) == 0)
-            return true;
+        if (c->kind == SD_CELL_TEXT)
+            rc = sd_matcher_find(match, c->text);
     }
-    return false;
+    return rc;
 }
 
 /* Rows move up to the places of those that go; *place is where each row is then. */
@@ -308,20 +310,35 @@ static size_t keep_rows(struct sd_view_table *t, const bool *is_kept, int32_t *p
     return kept;
 }
 
-static int keep_matching(struct sd_view *v, struct sd_view_table *t,
-                         const regex_t *match)
+/* What a row of a tree hangs on is kept with it. */
+static int choose_rows(const struct sd_view_table *t, const struct sd_matcher *match,
+                       bool *is_kept)
+{
+    for (size_t i = t->n_rows; i-- > 0;) {
+        int found = is_kept[i] ? 1 : row_matches(t, i, match);
+
+        if (found < 0)
+            return found;
+        is_kept[i] = found;
+        if (found && t->parents && t->parents[i] >= 0)
+            is_kept[t->parents[i]] = true;
+    }
+    return 0;
+}
+
+int sd_view_table_match(struct sd_view *v, struct sd_view_table *t,
+                        const struct sd_matcher *match)
 {
     bool *is_kept = sd_arena_alloc(&v->arena, t->n_rows + 1);
     int32_t *place = sd_arena_alloc(&v->arena, (t->n_rows + 1) * sizeof *place);
     size_t kept, n_gone;
+    int rc;
 
     if (!is_kept || !place)
         return sd_no_memory();
-    for (size_t i = t->n_rows; i-- > 0;) {
-        is_kept[i] |= row_matches(t, i, match);
-        if (is_kept[i] && t->parents && t->parents[i] >= 0)
-            is_kept[t->parents[i]] = true;
-    }
+    rc = choose_rows(t, match, is_kept);
+    if (rc < 0)
+        return rc;
     kept = keep_rows(t, is_kept, place);
     n_gone = t->n_rows - kept;
     t->n_rows = kept;
@@ -331,19 +348,4 @@ static int keep_matching(struct sd_view *v, struct sd_view_table *t,
                               t->note ? t->note : "", t->note ? "; " : "", n_gone,
                               n_gone == 1 ? "" : "s", n_gone == 1 ? "does" : "do");
     return t->note ? 0 : sd_no_memory();
-}
-
-int sd_view_table_match(struct sd_view *v, struct sd_view_table *t, const char *match)
-{
-    regex_t regex;
-    char why[128];
-    int rc = regcomp(&regex, match, REG_EXTENDED | REG_NOSUB);
-
-    if (rc != 0) {
-        regerror(rc, &regex, why, sizeof why);
-        return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", match, why);
-    }
-    rc = keep_matching(v, t, &regex);
-    regfree(&regex);
-    return rc;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/matcher.h"
 
 enum sd_cell_kind {
     SD_CELL_NONE,
@@ -166,10 +167,10 @@ struct sd_cell sd_cell_real(enum sd_cell_kind kind, double real);
 /* The text is borrowed: it should live in the view's arena. */
 struct sd_cell sd_cell_text(const char *text);
 
-/* Keeps the rows in which a text matches this POSIX extended regular expression, and
- * those of a tree that they hang on; says in `note` how many do not.  SD_EUSAGE when it
- * is no expression. */
-int sd_view_table_match(struct sd_view *v, struct sd_view_table *t, const char *match);
+/* Keeps the rows in which a text matches, and those of a tree that they hang on; says
+ * in `note` how many do not. */
+int sd_view_table_match(struct sd_view *v, struct sd_view_table *t,
+                        const struct sd_matcher *match);
 
 /* Sorts by the column called `key` (largest first, text upwards; "-key" the other way
  * round; NULL: the order stays) and keeps `limit` rows (0: all), saying in `note` how

@@ -314,6 +314,7 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
     if (counts) {
         *counts = c->counts;
         counts->lost += sd_seal_unsealed_losses(c);
+        counts->n_running = sd_seal_n_running(c, &counts->running_pid);
     }
     free_capture(c);
     return rc;

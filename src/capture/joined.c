@@ -119,6 +119,29 @@ uint32_t sd_seal_n_open(const struct sd_capture *c)
     return n;
 }
 
+/* A process may have several files: its first in the list counts. */
+static bool is_first(const struct sd_capture *c, const struct sd_joined *joined)
+{
+    const struct sd_joined *j = c->joined;
+
+    while (j != joined && !(is_open(c, j) && j->in.name.pid == joined->in.name.pid))
+        j = j->next;
+    return j == joined;
+}
+
+uint32_t sd_seal_n_running(const struct sd_capture *c, uint32_t *pid)
+{
+    uint32_t n = 0;
+
+    *pid = 0;
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        if (is_open(c, j) && is_first(c, j)) {
+            n++;
+            *pid = j->in.name.pid;
+        }
+    return n;
+}
+
 uint64_t sd_seal_starved_ns(struct sd_capture *c)
 {
     uint64_t most = 0;

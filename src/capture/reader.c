@@ -32,6 +32,21 @@ static struct sd_reader *new_reader(void)
     return r;
 }
 
+static int is_a_folder(const char *path)
+{
+    static const char live[] = ".live";
+    size_t n = strlen(path), k = sizeof live - 1;
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n > k && memcmp(path + n - k, live, k) == 0)
+        return sd_fail(SD_EFORMAT,
+                       "%s is the folder beside a capture; name the capture, and both "
+                       "are read: %.*s",
+                       path, (int)(n - k), path);
+    return sd_fail(SD_EFORMAT, "%s is a directory, not a capture", path);
+}
+
 static int open_regular(const char *path, int *fd)
 {
     struct stat st;
@@ -43,10 +58,9 @@ static int open_regular(const char *path, int *fd)
     if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
         return 0;
     close(*fd);
-    return sd_fail(SD_EFORMAT,
-                   S_ISDIR(st.st_mode) ? "%s is a directory, not a capture"
-                                       : "%s is not a regular file",
-                   path);
+    if (S_ISDIR(st.st_mode))
+        return is_a_folder(path);
+    return sd_fail(SD_EFORMAT, "%s is not a regular file", path);
 }
 
 /* The folder's name, by the name that the file really has: a link may lead to it. */

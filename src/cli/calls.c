@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/export.h"
 #include "cli/path.h"
+#include "cli/pattern.h"
 #include "cli/run.h"
 #include "cli/say.h"
+#include "cli/tables.h"
 #include "cli/traced.h"
 #include "collect/calls/options.h"
 #include "report/report.h"
@@ -73,7 +76,8 @@ static const struct sd_option options[] = {
     [OPT_BY] = { "by", SD_CHOICE, "function", "what a row is", 0, "function|module" },
     [OPT_RAW] = { "raw", SD_FLAG, NULL,
                   "times as measured, with the cost of tracing in them", 0, NULL },
-    [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
+    [OPT_JSON] = { "json", SD_FLAG, NULL, "print what `sonde report --json` does", 0,
+                   NULL },
     [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the table as CSV", 0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
@@ -95,6 +99,8 @@ static struct sd_traced_wish traced_wish(const struct sd_command *c)
     };
 }
 
+static const char *const by_itself[] = { "cumulative", NULL };
+
 static void add_limit(struct sd_call_wish *w, struct sd_call_limit limit)
 {
     if (limit.rows || (limit.match && *limit.match))
@@ -104,12 +110,8 @@ static void add_limit(struct sd_call_wish *w, struct sd_call_limit limit)
 /* Functions are chosen by their names first, then cut to so many. */
 static struct sd_call_wish call_wish(const struct sd_command *c)
 {
-    static const char *const by_itself[] = { "cumulative", NULL };
     const struct sd_option_value *v = c->values;
     struct sd_call_wish w = {
-        .form = v[OPT_JSON].number  ? SD_CALL_JSON
-                : v[OPT_CSV].number ? SD_CALL_CSV
-                                    : SD_CALL_TEXT,
         .sort = v[OPT_SORT].is_given ? v[OPT_SORT].words : by_itself,
         .is_reversed = v[OPT_REVERSE].number != 0,
         .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
@@ -177,8 +179,89 @@ static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
                   : sd_export_close(&file, sd_traced_put_pstats(p, &wish, &file.out));
 }
 
-static int put_report(const struct sd_command *c, const struct sd_profile *p)
+/* --- As data: what `sonde report` would print of the capture */
+
+struct looked_for {                     /* all zero is a released one */
+    struct sd_pattern *rows, *calls_of; /* owned; or NULL */
+    struct sd_matcher match_rows, match_calls_of;
+};
+
+static void release(struct looked_for *l)
 {
+    sd_pattern_free(l->rows);
+    sd_pattern_free(l->calls_of);
+}
+
+static int look_for(const struct sd_option_value *v, struct looked_for *l)
+{
+    const char *calls_of =
+        v[OPT_CALLERS].is_given ? v[OPT_CALLERS].text : v[OPT_CALLEES].text;
+    int rc = 0;
+
+    if (v[OPT_MATCH].text && *v[OPT_MATCH].text)
+        rc = sd_pattern_new(v[OPT_MATCH].text, &l->rows);
+    if (rc == 0 && calls_of && *calls_of)
+        rc = sd_pattern_new(calls_of, &l->calls_of);
+    l->match_rows = sd_pattern_matcher(l->rows);
+    l->match_calls_of = sd_pattern_matcher(l->calls_of);
+    return rc;
+}
+
+/* Samples may be there, too, but they are not what this verb is asked about. */
+static struct sd_tables_wish data_wish(const struct sd_command *c,
+                                       const struct looked_for *l)
+{
+    const struct sd_option_value *v = c->values;
+    const struct sd_traced_wish traced = traced_wish(c);
+    bool has_callers = v[OPT_CALLERS].is_given, has_callees = v[OPT_CALLEES].is_given;
+    struct sd_tables_wish wish = {
+        .table = has_callers && has_callees ? "callers,callees"
+                 : has_callers              ? "callers"
+                 : has_callees              ? "callees"
+                                            : NULL,
+        .sort = v[OPT_SORT].is_given ? v[OPT_SORT].words : by_itself,
+        .is_reversed = v[OPT_REVERSE].number != 0,
+        .samples = { .metric = "time", .is_mine = traced.choice.is_mine },
+        .by = traced.by,
+        .is_raw = traced.is_raw,
+        .is_cpu = traced.is_cpu,
+        .has_threads = v[OPT_PER_THREAD].number != 0,
+        .strips_dirs = v[OPT_STRIP_DIRS].number != 0,
+        .match = l->calls_of ? &l->match_calls_of : NULL,
+        .rows = l->rows ? &l->match_rows : NULL,
+    };
+
+    sd_tables_read_rows(v[OPT_ROWS].text, &wish); /* checked before the start */
+    return wish;
+}
+
+static int put_data(const struct sd_command *c, const struct sd_profile *p,
+                    const char *capture, struct sd_out *out)
+{
+    struct looked_for l = { 0 };
+    struct sd_view view = { 0 };
+    char *file =
+        capture ? sd_arena_string(&view.arena, capture, strlen(capture)) : NULL;
+    int rc = capture && !file ? sd_no_memory() : look_for(c->values, &l);
+
+    if (rc == 0) {
+        struct sd_tables_wish wish = data_wish(c, &l);
+
+        rc = sd_tables_of(p, &wish, &view);
+    }
+    if (rc == 0 && c->values[OPT_JSON].number)
+        sd_tables_json(out, p, &view, &file, file ? 1 : 0);
+    else if (rc == 0)
+        sd_tables_csv(out, &view);
+    sd_view_release(&view);
+    release(&l);
+    return rc;
+}
+
+static int put_report(const struct sd_command *c, const struct sd_profile *p,
+                      const char *capture)
+{
+    bool is_data = c->values[OPT_JSON].number || c->values[OPT_CSV].number;
     const struct sd_traced_tables wish = {
         .traced = traced_wish(c),
         .calls = call_wish(c),
@@ -192,7 +275,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p)
         return 0;
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
-    rc = sd_traced_put(p, &wish, &out);
+    rc = is_data ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);
     if (rc < 0)
         sd_say("%s", sd_fail_text());
     if (sd_out_flush(&out) < 0 && out.err != EPIPE)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/naming.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -31,6 +35,25 @@ static bool is_free(struct sd_arena *a, const char *capture)
     return live && !sd_path_exists(capture) && !sd_path_exists(live);
 }
 
+/* Said of the name that was typed, not of what is made beside it. */
+static int check_folder(const char *path)
+{
+    size_t n = (size_t)(sd_path_base(path) - path);
+    char dir[PATH_MAX] = ".";
+
+    if (n >= sizeof dir)
+        return 0; /* which creating it will say */
+    if (n > 0)
+        snprintf(dir, sizeof dir, "%.*s", (int)n, path);
+    if (access(dir, W_OK | X_OK) == 0)
+        return 0;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist",
+                       path);
+    return sd_fail(SD_EACCESS, "cannot create %s: %s; name another place with -o FILE",
+                   path, strerror(errno));
+}
+
 int sd_naming_next(struct sd_arena *a, const char *name, struct sd_naming *in_out)
 {
     name = safe(a, name);
@@ -40,7 +63,7 @@ int sd_naming_next(struct sd_arena *a, const char *name, struct sd_naming *in_ou
         if (!in_out->capture)
             return sd_no_memory();
         if (is_free(a, in_out->capture))
-            return 0;
+            return check_folder(in_out->capture);
     }
     return sd_fail(SD_EEXISTS,
                    "%s.sonde and all numbers after it are taken; choose a "
@@ -60,7 +83,7 @@ int sd_naming_check_free(const char *path, enum sd_create_flags create)
     if (sd_path_is_dir(path))
         return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", path);
     if (!sd_path_exists(path))
-        return 0;
+        return check_folder(path);
     if (create == SD_CREATE_NEW)
         return sd_fail(SD_EEXISTS,
                        "%s is there already; choose another name, or --force to "

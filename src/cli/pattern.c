@@ -4,6 +4,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -23,6 +25,19 @@ static void release(void *p, void *unused)
 {
     (void)unused;
     sd_free(p);
+}
+
+/* Where it went wrong is shown by what stands before. */
+static int is_none(const char *text, const char *why, size_t at)
+{
+    if (at == 0)
+        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, at its start",
+                       text, why);
+    if (at >= strlen(text))
+        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, at its end",
+                       text, why);
+    return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, after \"%.*s\"",
+                   text, why, (int)at, text);
 }
 
 /* Names may hold bytes that are no UTF-8: those match nothing. */
@@ -46,8 +61,7 @@ static int compile(struct sd_pattern *p, const char *text)
     if (error == PCRE2_ERROR_HEAP_FAILED || error == PCRE2_ERROR_NOMEMORY)
         return sd_no_memory();
     pcre2_get_error_message(error, words, sizeof words);
-    return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression: %s, after %zu letters",
-                   text, (const char *)words, at);
+    return is_none(text, (const char *)words, at);
 }
 
 int sd_pattern_new(const char *text, struct sd_pattern **out)
@@ -88,4 +102,14 @@ int sd_pattern_find(const struct sd_pattern *p, const char *text, size_t n)
     return sd_fail(SD_EUSAGE,
                    "the regular expression tries too many ways to match; write it "
                    "with fewer * and +");
+}
+
+static int find(const void *of, const char *text, size_t n)
+{
+    return sd_pattern_find(of, text, n);
+}
+
+struct sd_matcher sd_pattern_matcher(const struct sd_pattern *p)
+{
+    return (struct sd_matcher){ find, p };
 }

@@ -7,6 +7,8 @@
  * where names of functions are looked for. */
 #include <stddef.h>
 
+#include "base/matcher.h"
+
 struct sd_pattern;
 
 /* SD_EUSAGE with a sentence for what is no regular expression. */
@@ -15,4 +17,6 @@ void sd_pattern_free(struct sd_pattern *p); /* NULL is fine */
 /* Is it found anywhere in these bytes?  1, 0, or negative with a sentence when the
  * search goes beyond all measure. */
 int sd_pattern_find(const struct sd_pattern *p, const char *text, size_t n);
+/* The same question, for the rooms that do not know regular expressions. */
+struct sd_matcher sd_pattern_matcher(const struct sd_pattern *p);
 #endif

@@ -133,6 +133,23 @@ static void say_losses(const struct sd_recording *r, int rc,
         sd_say("%s%s", lost + 2, is_full ? " because the disk is full" : "");
 }
 
+/* What a process that outlives the program records has nobody to seal it: the folder
+ * stays, and reports read it beside the capture. */
+static void say_running(const struct sd_recording *r,
+                        const struct sd_capture_counts *counts)
+{
+    char others[48] = "";
+
+    if (counts->n_running == 0)
+        return;
+    if (counts->n_running > 1)
+        snprintf(others, sizeof others, " and %u more", counts->n_running - 1);
+    sd_say("process %u%s still run%s: what is recorded there from now on stays in "
+           "%s.live, and sonde report %s reads it, too",
+           counts->running_pid, others, counts->n_running > 1 ? "" : "s",
+           r->naming.capture, r->naming.capture);
+}
+
 void sd_recording_finish(struct sd_recording *r, int32_t status)
 {
     struct sd_capture_counts counts = { 0 };
@@ -144,7 +161,9 @@ void sd_recording_finish(struct sd_recording *r, int32_t status)
     rc = sd_capture_finish(r->capture, status, &counts);
     r->capture = NULL;
     r->has_lost = rc < 0 || counts.lost || counts.write_error || r->sampled.unwritten;
+    r->n_running = counts.n_running;
     say_losses(r, rc, &counts);
+    say_running(r, &counts);
 }
 
 void sd_recording_abandon(struct sd_recording *r)

@@ -30,6 +30,7 @@ struct sd_recording { /* all zero, then command, chosen, create and naming are s
     bool has_sampled;                /* `sample` was one of the collectors */
     bool has_lost;                   /* events, on their way into the file */
     int n_joined;                    /* processes that recorded from inside */
+    uint32_t n_running; /* of them, those that went on when it was finished */
 };
 
 /* Makes the files of the capture.  A name of our own choosing (after `name`) that

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/load.h"
+#include "cli/path.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
 
@@ -173,6 +174,9 @@ static int report_captures(const struct sd_asked *a)
     struct sd_profile *p = NULL;
     int rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->filter, &p);
 
+    if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
+        rc = sd_fail(rc, "%s; sonde report reads captures and files of pstats",
+                     sd_fail_text());
     if (rc == 0)
         rc = check_for_captures(a, p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)

@@ -8,6 +8,7 @@
  * for files of pstats, which have answers of their own.  report.c has the options. */
 #include "analyse/analyse.h"
 #include "cli/export.h"
+#include "cli/pattern.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "cli/verb.h"
@@ -63,7 +64,11 @@ enum sd_report_form {
     SD_FORM_GROWTH
 };
 
-/* All that was asked for, understood. */
+/* What regular expressions are for. */
+enum sd_looked_for { SD_LOOK_ROWS, SD_LOOK_CALLS, SD_LOOK_FILTER, SD_LOOKS };
+
+/* All that was asked for, understood.  It does not move: parts of it point to others.
+ */
 struct sd_asked {
     const struct sd_command *command;
     const struct sd_option_value *v; /* the command's, by enum sd_report_option */
@@ -73,8 +78,11 @@ struct sd_asked {
     struct sd_flame_wish flame;
     unsigned flame_width;
     struct sd_tables_wish tables;
-    struct sd_buf names; /* owned; of the tables */
-    char **words;        /* the captures */
+    struct sd_buf names;  /* owned; of the tables */
+    const char *calls_of; /* whose callers and callees, as typed; NULL: all */
+    struct sd_pattern *patterns[SD_LOOKS]; /* owned; NULL where nothing is looked for */
+    struct sd_matcher matchers[SD_LOOKS];  /* that ask them */
+    char **words;                          /* the captures */
     int n_words;
 };
 

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/path.h"
 #include "cli/report.h"
+#include "report/report.h"
 
 enum {
     PIXELS_MIN = 100,
@@ -37,27 +38,42 @@ static int picture_form(const char *to, enum sd_report_form *form)
     return 0;
 }
 
-static int form_of_suffix(const char *to, enum sd_report_form *form)
+/* Files for other programs are no reports; who writes them is said. */
+static int not_a_report(const struct sd_asked *a, const char *to)
 {
+    const struct sd_output *output = sd_output_for(to);
+
+    if (output && output->what != SD_OUTPUT_CAPTURE && a->n_words == 1)
+        return sd_fail(SD_EUSAGE,
+                       "%s is no report; it is written by: sonde convert %s %s", to,
+                       a->words[0], to);
+    return sd_fail(SD_EUSAGE,
+                   "a report is written as .txt, .csv or .json, a flame graph as "
+                   ".svg, a plot as .svg, .png, .jpeg or .pdf, not %s",
+                   to);
+}
+
+static int form_of_suffix(const struct sd_asked *a, const char *to,
+                          enum sd_report_form *form)
+{
+    const struct sd_output *output = sd_output_for(to);
     enum sd_picture kind;
 
     if (sd_picture_of(to, &kind))
         *form = kind == SD_PICTURE_SVG ? SD_FORM_PICTURE : SD_FORM_PLOT;
-    else if (sd_path_has_suffix(to, ".csv"))
+    else if (output && strcmp(output->suffix, ".csv") == 0)
         *form = SD_FORM_CSV;
-    else if (sd_path_has_suffix(to, ".json"))
+    else if (output && strcmp(output->suffix, ".json") == 0)
         *form = SD_FORM_JSON;
     else if (!sd_path_has_suffix(to, ".txt") && strcmp(to, "-") != 0)
-        return sd_fail(SD_EUSAGE,
-                       "a report is written as .txt, .csv or .json, a flame graph as "
-                       ".svg, a plot as .svg, .png, .jpeg or .pdf, not %s",
-                       to);
+        return not_a_report(a, to);
     return 0;
 }
 
 /* What is asked for by flags and by the suffix of -o must not contradict. */
-static int choose_form(const struct sd_option_value *v, enum sd_report_form *form)
+static int choose_form(const struct sd_asked *a, enum sd_report_form *form)
 {
+    const struct sd_option_value *v = a->v;
     const char *to = v[SD_REPORT_OUTPUT].text;
 
     if (v[SD_REPORT_CSV].number + v[SD_REPORT_JSON].number + v[SD_REPORT_PLOT].number +
@@ -70,10 +86,10 @@ static int choose_form(const struct sd_option_value *v, enum sd_report_form *for
             : v[SD_REPORT_PLOT].number  ? SD_FORM_PLOT
                                         : SD_FORM_TEXT;
     if (to && sd_path_has_suffix(to, ".sonde")) /* with --json, too */
-        return form_of_suffix(to, form);
+        return form_of_suffix(a, to, form);
     if (*form == SD_FORM_FLAME || *form == SD_FORM_PLOT)
         return picture_form(to, form);
-    return to && *form == SD_FORM_TEXT ? form_of_suffix(to, form) : 0;
+    return to && *form == SD_FORM_TEXT ? form_of_suffix(a, to, form) : 0;
 }
 
 /* With --scaling a picture is that of growth. */
@@ -114,27 +130,6 @@ static int read_pictures(struct sd_asked *a)
     };
     a->flame_width = has_width ? (unsigned)v[SD_REPORT_WIDTH].number : FLAME_WIDTH;
     return rc;
-}
-
-/* "10" rows, or "0.1" of them. */
-static int read_rows(const char *word, struct sd_tables_wish *wish)
-{
-    uint64_t n;
-    char *end;
-    double fraction;
-
-    if (sd_text_parse_number(word, &n)) {
-        wish->limit = (size_t)n;
-        return 0;
-    }
-    fraction = strtod(word, &end);
-    if (end == word || *end || !(fraction > 0 && fraction <= 1))
-        return sd_fail(SD_EUSAGE,
-                       "-n takes a number of rows or a fraction of them such as 0.1, "
-                       "not \"%s\"",
-                       word);
-    wish->fraction = fraction;
-    return 0;
 }
 
 static void add_name(struct sd_asked *a, bool is_wanted, const char *name)
@@ -183,9 +178,34 @@ static void read_side(struct sd_asked *a, const struct sd_option_value *side)
     if (!side->is_given)
         return;
     if (*side->text)
-        a->tables.match = side->text;
-    else if (!a->tables.match)
-        a->tables.match = take_word(a);
+        a->calls_of = side->text;
+    else if (!a->calls_of)
+        a->calls_of = take_word(a);
+}
+
+/* *out is NULL where nothing is looked for. */
+static int look_for(struct sd_asked *a, enum sd_looked_for what, const char *text,
+                    const struct sd_matcher **out)
+{
+    int rc = text ? sd_pattern_new(text, &a->patterns[what]) : 0;
+
+    *out = NULL;
+    if (!text || rc < 0)
+        return rc;
+    a->matchers[what] = sd_pattern_matcher(a->patterns[what]);
+    *out = &a->matchers[what];
+    return 0;
+}
+
+static int read_patterns(struct sd_asked *a)
+{
+    int rc = look_for(a, SD_LOOK_ROWS, a->v[SD_REPORT_MATCH].text, &a->tables.rows);
+
+    if (rc == 0)
+        rc = look_for(a, SD_LOOK_CALLS, a->calls_of, &a->tables.match);
+    if (rc == 0)
+        rc = look_for(a, SD_LOOK_FILTER, a->v[SD_REPORT_FILTER].text, &a->filter.match);
+    return rc;
 }
 
 static int read_tables(struct sd_asked *a)
@@ -193,7 +213,8 @@ static int read_tables(struct sd_asked *a)
     const struct sd_option_value *v = a->v;
 
     a->tables = (struct sd_tables_wish){
-        .sort = v[SD_REPORT_SORT].text,
+        .sort = v[SD_REPORT_SORT].is_given ? v[SD_REPORT_SORT].words : NULL,
+        .is_reversed = v[SD_REPORT_REVERSE].number != 0,
         .limit = a->form == SD_FORM_TEXT ? TEXT_ROWS : 0,
         .is_tree = v[SD_REPORT_TREE].number != 0,
         .is_short = a->form == SD_FORM_TEXT,
@@ -207,9 +228,10 @@ static int read_tables(struct sd_asked *a)
                                                             : SD_CALLS_BY_FUNCTION,
         .is_raw = v[SD_REPORT_RAW].number != 0,
         .is_cpu = v[SD_REPORT_CPU].number != 0,
+        .has_threads = v[SD_REPORT_PER_THREAD].number != 0,
+        .strips_dirs = v[SD_REPORT_STRIP_DIRS].number != 0,
         .has_both = true,
         .has_pstats = a->form == SD_FORM_TEXT,
-        .rows = v[SD_REPORT_MATCH].text,
     };
     read_side(a, &v[SD_REPORT_CALLERS]);
     read_side(a, &v[SD_REPORT_CALLEES]);
@@ -217,8 +239,10 @@ static int read_tables(struct sd_asked *a)
                                        .by = a->tables.by,
                                        .has_threads = v[SD_REPORT_THREADS].number != 0,
                                        .search = v[SD_REPORT_MATCH].text };
-    if (v[SD_REPORT_ROWS].text && read_rows(v[SD_REPORT_ROWS].text, &a->tables) < 0)
+    if (sd_tables_read_rows(v[SD_REPORT_ROWS].text, &a->tables) < 0)
         return SD_EUSAGE;
+    if (a->tables.is_reversed && !a->tables.sort)
+        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
     return choose_tables(a);
 }
 
@@ -229,7 +253,6 @@ static struct sd_filter read_filter(const struct sd_option_value *v)
         .to_ns = v[SD_REPORT_TO].number,
         .track = v[SD_REPORT_TRACK].text,
         .section = v[SD_REPORT_SECTION].text,
-        .match = v[SD_REPORT_FILTER].text,
     };
 }
 
@@ -250,12 +273,19 @@ int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
     a->filter = read_filter(a->v);
     rc = check_times(a->v);
     if (rc == 0)
-        rc = choose_form(a->v, &a->form);
+        rc = choose_form(a, &a->form);
     if (rc == 0)
         rc = choose_growth(a->v, &a->form);
     if (rc == 0)
         rc = read_pictures(a);
-    return rc < 0 ? rc : read_tables(a);
+    if (rc == 0)
+        rc = read_tables(a);
+    return rc < 0 ? rc : read_patterns(a);
 }
 
-void sd_asked_release(struct sd_asked *a) { sd_buf_release(&a->names); }
+void sd_asked_release(struct sd_asked *a)
+{
+    for (size_t i = 0; i < SD_LOOKS; i++)
+        sd_pattern_free(a->patterns[i]);
+    sd_buf_release(&a->names);
+}

@@ -41,19 +41,17 @@ int sd_asked_calls(const struct sd_asked *a, struct sd_call_wish *w)
     };
     if (v[SD_REPORT_DIGITS].number < 1 || v[SD_REPORT_DIGITS].number > DIGITS_MAX)
         return sd_fail(SD_EUSAGE, "--digits goes from 1 to %d", DIGITS_MAX);
-    if (w->is_reversed && !v[SD_REPORT_SORT].is_given)
-        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
     if (v[SD_REPORT_ROWS].text)
         add_limit(w, places, v[SD_REPORT_ROWS].place,
                   (struct sd_call_limit){ .rows = v[SD_REPORT_ROWS].text });
     if (v[SD_REPORT_MATCH].text)
         add_limit(w, places, v[SD_REPORT_MATCH].place,
                   (struct sd_call_limit){ .match = v[SD_REPORT_MATCH].text });
-    if (a->tables.match)
+    if (a->calls_of)
         add_limit(w, places,
                   v[SD_REPORT_CALLERS].is_given ? v[SD_REPORT_CALLERS].place
                                                 : v[SD_REPORT_CALLEES].place,
-                  (struct sd_call_limit){ .match = a->tables.match });
+                  (struct sd_call_limit){ .match = a->calls_of });
     return 0;
 }
 

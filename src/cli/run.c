@@ -63,6 +63,10 @@ static int prepare(struct run *r)
     const struct sd_option_value *v = rec->command->values;
     int rc = sd_chosen_read(rec->command, v[SD_RUN_WITH].text, &rec->chosen);
 
+    if (rc == 0 && rec->command->n_words == 0)
+        rc = sd_fail(SD_EUSAGE,
+                     "no program to run; for example: sonde %s train.py --epochs 2",
+                     rec->command->verb->name);
     if (rc == 0 && r->manner && r->manner->check)
         rc = r->manner->check(rec->command);
     if (rc == 0)
@@ -191,9 +195,13 @@ static void export(const struct run *r, const struct sd_profile *p)
         sd_say("%s; the capture is kept: %s", sd_fail_text(), rec->naming.capture);
         return;
     }
-    unlink(rec->naming.capture);
-    if (sd_loudness_of(rec->command) != SD_QUIET)
-        sd_summary_wrote_export(rec->naming.export);
+    if (rec->n_running == 0) /* else more comes, and it is of no use without this */
+        unlink(rec->naming.capture);
+    if (sd_loudness_of(rec->command) == SD_QUIET)
+        return;
+    sd_summary_wrote_export(rec->naming.export);
+    if (rec->n_running > 0)
+        sd_say("the capture is kept: %s", rec->naming.capture);
 }
 
 static void show(struct run *r)
@@ -214,7 +222,7 @@ static void show(struct run *r)
     if (!is_quiet)
         sd_summary_print(rec, p);
     if (r->manner && !(rec->naming.export && r->manner->makes(rec->naming.export)))
-        r->manner->put_report(c, p);
+        r->manner->put_report(c, p, rec->naming.export ? NULL : rec->naming.capture);
     else if (!r->manner && c->verb->collector)
         put_report(c, p);
     verb = p->samples.n || p->calls.n || p->n_series

@@ -29,8 +29,9 @@ struct sd_run_manner {
     bool (*makes)(const char *to);
     int (*make)(const struct sd_command *c, const struct sd_profile *p, const char *to,
                 enum sd_create_flags create);
-    /* The table on stdout. */
-    int (*put_report)(const struct sd_command *c, const struct sd_profile *p);
+    /* The table on stdout; `capture` is NULL when that is not kept. */
+    int (*put_report)(const struct sd_command *c, const struct sd_profile *p,
+                      const char *capture);
 };
 
 /* Returns the exit status.  `manner` is NULL for run and most collectors. */

@@ -64,7 +64,7 @@ static void put_functions(const struct sd_command *c, const struct sd_profile *p
     else if (p->calls.n)
         rc = sd_traced_functions(p, &traced, &v);
     if (rc == 0)
-        put_first_rows(c, &v, NULL, FUNCTIONS);
+        put_first_rows(c, &v, p->samples.n ? NULL : "self%", FUNCTIONS);
     sd_view_release(&v);
 }
 

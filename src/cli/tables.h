@@ -11,24 +11,29 @@
 
 struct sd_tables_wish {
     const char *table; /* only those of these names, apart by commas; NULL: all */
-    const char
-        *sort;       /* a column, or a word of pstats; NULL: as the analysis has them */
-    size_t limit;    /* rows of each; 0: all */
-    double fraction; /* of the rows of each; 0: all */
-    bool is_tree;    /* sections and calls as trees */
-    bool is_short;   /* without what is only asked for by name: lines, threads and
-                        readings */
+    /* Columns, or words of pstats, as typed: each perhaps several
+     * apart by commas; ended by NULL.  NULL: as the analysis has them. */
+    const char *const *sort;
+    bool is_reversed; /* the sorted order the other way round */
+    size_t limit;     /* rows of each; 0: all */
+    double fraction;  /* of the rows of each; 0: all */
+    bool is_tree;     /* sections and calls as trees */
+    bool is_short;    /* without what is only asked for by name: lines, threads and
+                         readings */
     struct sd_sample_choice samples; /* which of them count */
     double least_percent;            /* of the tree of calls: less is left out */
     enum sd_calls_by by;             /* functions, or lines or modules in their place */
     bool is_raw, is_cpu;             /* of traced calls (analyse/traced.h) */
+    bool has_threads; /* of traced calls: rows for each thread, and whose they are */
+    bool strips_dirs; /* names of files without their folders */
     bool has_both; /* without a metric: samples, and traced calls in tables of their own
                     */
     bool is_sort_known; /* to a table printed elsewhere, so it may be no column here */
     bool has_pstats;    /* traced functions, callers and callees are printed as pstats
                            does,   and are no tables here */
-    const char *match;  /* of callers and callees: functions that match; NULL: all */
-    const char *rows;   /* only rows that match; NULL: all */
+    const struct sd_matcher *match; /* of callers and callees: functions that match;
+                                       NULL: all */
+    const struct sd_matcher *rows;  /* only rows that match; NULL: all */
 };
 
 /* Are they those of traced calls, not of samples? */
@@ -48,12 +53,19 @@ struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish);
 int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
                  struct sd_view *v);
 
+/* "10" rows, or "0.1" of them; NULL: as the wish has it.  SD_EUSAGE for anything else.
+ */
+int sd_tables_read_rows(const char *typed, struct sd_tables_wish *wish);
+/* Sorts them and cuts them to as many rows as are wished for. */
+int sd_tables_order(struct sd_view *v, const struct sd_tables_wish *wish);
+
 void sd_tables_text(struct sd_out *out, const struct sd_view *v,
                     const struct sd_text_style *style);
 /* The first of them: one table is one CSV file. */
 void sd_tables_csv(struct sd_out *out, const struct sd_view *v);
 
-/* One object: what the capture is, its summary, and every table under its name. */
+/* One object: what the capture is, its summary, and every table under its name.  Of a
+ * capture that is not kept there is no file. */
 void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
                     const struct sd_view *v, char *const *files, size_t n_files);
 

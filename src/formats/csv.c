@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* csv: every event in one row, every metric of the capture in one column.  The name of
- * a sample is the function it was in.
+ * a sample is the function it was in.  Traced calls come last: a row for each function
+ * as it was called along one path, with what it did itself, and without a time.
  *
  * Values are raw: nanoseconds, bytes, counts.  Metrics of one name share a column: a
  * row is a span, a point or a sample, never two of them. */
@@ -94,7 +95,8 @@ static const char *name_of(const struct sd_profile *p, const struct sd_event *e)
 {
     if (e->kind == SD_EVENT_SPAN)
         return p->sites[e->site.at].path;
-    if (e->kind == SD_EVENT_SAMPLE && e->stack.at != UINT32_MAX)
+    if ((e->kind == SD_EVENT_SAMPLE || e->kind == SD_EVENT_CALLS) &&
+        e->stack.at != UINT32_MAX)
         return p->sites[p->stacks[e->stack.at].site.at].path;
     return NULL;
 }
@@ -108,8 +110,12 @@ static void put_event(struct sd_out *out, const struct sd_profile *p,
     put_track(out, p, e->track);
     if (name)
         sd_csv_text(out, name, strlen(name));
-    put_seconds(out, e->from_ns);
-    put_seconds(out, e->to_ns);
+    if (e->kind == SD_EVENT_CALLS) { /* all of the run */
+        sd_out_text(out, ",,");
+    } else {
+        put_seconds(out, e->from_ns);
+        put_seconds(out, e->to_ns);
+    }
     for (uint32_t k = 0; k < c->n; k++)
         c->values[k] = SD_VALUE_NONE;
     for (uint32_t i = 0; i < e->n_values; i++)
@@ -138,6 +144,12 @@ static int write_csv(const struct sd_profile *p, const char *path,
         put_event(out, p, &c, &e);
         rc = 0;
     }
+    for (size_t i = 0; rc == 0 && out->err == 0 && i < p->calls.n; i++) {
+        int64_t values[SD_SAMPLE_METRICS];
+
+        e = sd_event_of_calls(p, i, values);
+        put_event(out, p, &c, &e);
+    }
     sd_events_free(events);
     release(&c);
     return rc;
@@ -147,8 +159,9 @@ const struct sd_format sd_format_csv = {
     .name = "csv",
     .suffix = ".csv",
     .summary = "one row per event, one column per metric",
-    .loses = "notes, facts about the run, how whole the capture is, units and meanings "
-             "of metrics, files and lines of sites, and of a sample all frames but the "
-             "newest",
+    .loses =
+        "notes, facts about the run, how whole the capture is, units and meanings "
+        "of metrics, files and lines of sites, and of a sample or a traced call all "
+        "frames but the newest",
     .write = write_csv,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* json: one object with all of a capture: `health`, `meta`, `notes`, then `metrics`,
  * `tracks`, `sites` and `stacks` numbered by `id` (a stack is a frame on top of its
- * `parent`), then `events`, which name those ids.  Times
+ * `parent`), then `calls` that were traced and `events`, which name those ids.  Times
  * are nanoseconds from the capture's zero, values raw under the metric's unit.  Events
  * are streamed, one per line, so that writing them takes no memory. */
 #include <string.h>
@@ -206,6 +206,26 @@ static void put_values(struct sd_json *j, const struct sd_profile *p,
     sd_json_end(j);
 }
 
+/* What every function did itself, along each path, in the whole run. */
+static void put_calls(struct sd_json *j, const struct sd_profile *p)
+{
+    if (p->calls.n == 0)
+        return;
+    sd_json_key(j, "calls");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->calls.n; i++) {
+        int64_t values[SD_SAMPLE_METRICS];
+        struct sd_event e = sd_event_of_calls(p, i, values);
+
+        sd_json_object(j);
+        sd_json_key_uint(j, "track", e.track.at);
+        key_id(j, "stack", e.stack.at);
+        put_values(j, p, &e);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
 static void put_span(struct sd_json *j, const struct sd_event *e)
 {
     sd_json_key_uint(j, "site", e->site.at);
@@ -273,6 +293,7 @@ static int write_json(const struct sd_profile *p, const char *path,
     sd_json_init(&j, out, false);
     sd_json_object(&j);
     put_definitions(&j, p);
+    put_calls(&j, p);
     sd_json_key(&j, "events");
     sd_json_array(&j);
     while (out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
 
@@ -182,7 +183,7 @@ TEST(calls_of_two_threads_share_their_functions)
 /* A window of time says nothing about calls, a function does. */
 TEST(calls_pass_a_window_of_time_and_a_function_that_matches)
 {
-    const struct sd_filter late = { .from_ns = 1000000, .match = "work" };
+    const struct sd_filter late = { .from_ns = 1000000, .match = SD_MATCHER("work") };
     struct sd_made m;
     struct sd_profile *p;
 

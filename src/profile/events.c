@@ -72,10 +72,9 @@ static void close_capture(struct sd_events *e)
 static int open_capture(struct sd_events *e, uint64_t at)
 {
     uint32_t host = 0;
-    int rc = sd_screen_init(&e->screen, e->filter);
+    int rc = sd_reader_open_at(e->path, at, &e->reader);
 
-    if (rc == 0)
-        rc = sd_reader_open_at(e->path, at, &e->reader);
+    sd_screen_init(&e->screen, e->filter);
     if (rc < 0)
         return rc;
     e->later_ns = 0;
@@ -152,6 +151,21 @@ int sd_events_next(struct sd_events *e, struct sd_event *out)
         out->to_ns += e->later_ns;
     }
     return rc;
+}
+
+struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i, int64_t *values)
+{
+    const struct sd_stack_totals *t = &p->calls;
+
+    for (uint32_t k = 0; k < t->n_metrics; k++)
+        values[k] = t->values[k][i];
+    return (struct sd_event){ .kind = SD_EVENT_CALLS,
+                              .track = t->items[i].track,
+                              .site = SD_NO_SITE,
+                              .stack = t->items[i].stack,
+                              .metrics = t->metrics,
+                              .values = values,
+                              .n_values = t->n_metrics };
 }
 
 void sd_events_free(struct sd_events *e)

@@ -25,6 +25,11 @@ struct sd_event { /* borrowed until the next */
     uint32_t n_values;
 };
 
+/* The calls of one of p->calls.items, as an event without a time.  `values` is the room
+ * for what it has, SD_SAMPLE_METRICS. */
+struct sd_event sd_event_of_calls(const struct sd_profile *p, size_t i,
+                                  int64_t *values);
+
 struct sd_events;
 /* `p` must have been loaded from this path; it and `filter` are borrowed while open. */
 int sd_events_open(const struct sd_profile *p, const char *path,

@@ -12,25 +12,10 @@
 
 enum { NOT_ASKED, PASSES, FAILS };
 
-int sd_screen_init(struct sd_screen *s, const struct sd_filter *filter)
+void sd_screen_init(struct sd_screen *s, const struct sd_filter *filter)
 {
-    char why[128];
-    int rc;
-
-    *s = (struct sd_screen){ .filter = filter };
-    if (!filter)
-        return 0;
-    s->has_section = filter->section != NULL;
-    if (!filter->match)
-        return 0;
-    rc = regcomp(&s->match, filter->match, REG_EXTENDED | REG_NOSUB);
-    if (rc != 0) {
-        regerror(rc, &s->match, why, sizeof why);
-        return sd_fail(SD_EUSAGE, "'%s' is no regular expression: %s", filter->match,
-                       why);
-    }
-    s->has_match = true;
-    return 0;
+    *s = (struct sd_screen){ .filter = filter,
+                             .has_section = filter && filter->section };
 }
 
 int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
@@ -135,15 +120,16 @@ int sd_screen_tracks(struct sd_screen *s, const struct sd_profile *p)
     return rc < 0 ? rc : 0;
 }
 
-/* A function is known by its file and its qualified name as much as by its name. */
-static bool is_match(const struct sd_screen *s, const struct sd_site *site)
+/* A function is known by its file and its qualified name as much as by its name.  1, 0
+ * or negative. */
+static int find(const struct sd_matcher *match, const struct sd_site *site)
 {
-    if (regexec(&s->match, site->path, 0, NULL, 0) == 0)
-        return true;
-    if (site->kind != SD_SITE_FUNCTION)
-        return false;
-    return (site->file && regexec(&s->match, site->file, 0, NULL, 0) == 0) ||
-           (site->label && regexec(&s->match, site->label, 0, NULL, 0) == 0);
+    int rc = sd_matcher_find(match, site->path);
+
+    if (rc != 0 || site->kind != SD_SITE_FUNCTION)
+        return rc;
+    rc = sd_matcher_find(match, site->file);
+    return rc != 0 ? rc : sd_matcher_find(match, site->label);
 }
 
 static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_id id)
@@ -152,8 +138,12 @@ static int site_passes(struct sd_screen *s, const struct sd_profile *p, sd_site_
 
     if (rc < 0)
         return rc;
-    if (s->sites[id.at] == NOT_ASKED)
-        s->sites[id.at] = is_match(s, &p->sites[id.at]) ? PASSES : FAILS;
+    if (s->sites[id.at] == NOT_ASKED) {
+        rc = find(s->filter->match, &p->sites[id.at]);
+        if (rc < 0)
+            return rc;
+        s->sites[id.at] = rc ? PASSES : FAILS;
+    }
     return s->sites[id.at] == PASSES;
 }
 
@@ -191,7 +181,7 @@ static int calls_pass(struct sd_screen *s, const struct sd_profile *p,
 {
     int rc = s->filter->track ? track_passes(s, p, e->track) : 1;
 
-    return rc == 1 && s->has_match ? stack_passes(s, p, e->stack) : rc;
+    return rc == 1 && s->filter->match ? stack_passes(s, p, e->stack) : rc;
 }
 
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
@@ -210,9 +200,9 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
         return 0;
     if (f->track)
         rc = track_passes(s, p, e->track);
-    if (rc == 1 && s->has_match && e->kind == SD_EVENT_SPAN)
+    if (rc == 1 && f->match && e->kind == SD_EVENT_SPAN)
         rc = site_passes(s, p, e->site);
-    if (rc == 1 && s->has_match && e->kind == SD_EVENT_SAMPLE)
+    if (rc == 1 && f->match && e->kind == SD_EVENT_SAMPLE)
         rc = stack_passes(s, p, e->stack);
     return rc;
 }
@@ -256,8 +246,6 @@ int sd_screen_check(const struct sd_screen *s, const struct sd_profile *p)
 
 void sd_screen_release(struct sd_screen *s)
 {
-    if (s->has_match)
-        regfree(&s->match);
     sd_intervals_release(&s->open);
     sd_free(s->sites);
     sd_free(s->tracks);

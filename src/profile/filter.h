@@ -6,7 +6,6 @@
  * What a filter says of a site or a track is worked out once and remembered.  A
  * section's moments must be known before the first event is judged, so they are
  * collected in a pass of their own (sd_screen_section). */
-#include <regex.h>
 #include <stdbool.h>
 
 #include "profile/events.h"
@@ -17,9 +16,7 @@ enum { SD_SCREEN_INTERVALS = 1 << 16 };
 
 struct sd_screen {
     const struct sd_filter *filter; /* borrowed; NULL: everything passes */
-    bool has_match;
-    regex_t match;
-    struct sd_intervals open; /* when the section was open */
+    struct sd_intervals open;       /* when the section was open */
     bool has_section;
     bool saw_section; /* a site of that path is known */
     bool saw_track;   /* a track that passes is known */
@@ -31,8 +28,7 @@ struct sd_screen {
     size_t n_stacks;
 };
 
-/* SD_EUSAGE with a sentence when the regular expression is none. */
-int sd_screen_init(struct sd_screen *s, const struct sd_filter *filter);
+void sd_screen_init(struct sd_screen *s, const struct sd_filter *filter);
 /* Takes notice of a span, in the pass before the one that judges. */
 int sd_screen_section(struct sd_screen *s, const struct sd_profile *p,
                       const struct sd_event *e);
@@ -42,7 +38,7 @@ int sd_screen_tracks(struct sd_screen *s, const struct sd_profile *p);
 /* What the filter leaves of the time, known after the pass before; its end may lie
  * behind the last event. */
 struct sd_window sd_screen_window(const struct sd_screen *s);
-/* 1: it counts; 0: it does not; < 0: SD_ENOMEM. */
+/* 1: it counts; 0: it does not; < 0: SD_ENOMEM, or what the matcher says. */
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e);
 /* After the last event: SD_EUSAGE when section or track name nothing there is. */

@@ -303,9 +303,7 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
     int rc;
 
     *out = NULL;
-    rc = sd_screen_init(&l.screen, filter);
-    if (rc < 0)
-        goto out;
+    sd_screen_init(&l.screen, filter);
     l.p = sd_profile_new();
     if (!l.p) {
         rc = SD_ENOMEM;

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/matcher.h"
 #include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
 #include "profile/intervals.h"
@@ -162,9 +163,8 @@ struct sd_filter {
     const char *track;       /* pid, "pid/tid", or part of a track's name; NULL: all */
     const char *section; /* path of a section: only what happened while one was open on
                             any track */
-    const char *match;   /* spans whose path matches this POSIX extended regular
-                            expression, samples with a function or file that does;
-                            points all */
+    const struct sd_matcher *match; /* spans whose path matches, samples with a function
+                                       or file that does; points all; NULL: all */
 };
 
 /* The stretch of time that a filter left: from..to, or where its section was open, from

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "base/mem.h"
 #include "profile/define.h"
 #include "profile/events.h"
@@ -317,7 +318,7 @@ TEST(profile_filters_by_time_track_section_and_name)
     CHECK(p->n_point_events == 2 * (21 + 11) && p->n_span_events == 3);
     CHECK(sd_made_total(p, "fit:step")->count == 1);
     sd_profile_free(p);
-    p = sd_made_load(&m, &(struct sd_filter){ .match = "s(t|p)ep$" });
+    p = sd_made_load(&m, &(struct sd_filter){ .match = SD_MATCHER("s(t|p)ep$") });
     CHECK(p->n_span_events == 2 && p->n_point_events == 200);
     sd_profile_free(p);
     sd_made_release(&m);
@@ -329,7 +330,8 @@ TEST(profile_refuses_filters_that_name_nothing)
     struct sd_profile *p;
 
     make_for_filters(&m);
-    CHECK(sd_made_try(&m, &(struct sd_filter){ .match = "(" }, &p) == SD_EUSAGE);
+    CHECK(sd_made_try(&m, &(struct sd_filter){ .match = SD_MATCHER("(") }, &p) ==
+          SD_EUSAGE);
     CHECK(p == NULL && strstr(sd_fail_text(), "regular expression"));
     CHECK(sd_made_try(&m, &(struct sd_filter){ .section = "fitt" }, &p) == SD_EUSAGE);
     CHECK(strstr(sd_fail_text(), "there are fit, fit:step"));

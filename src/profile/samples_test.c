@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "base/mem.h"
 #include "profile/events.h"
 #include "profile/profile_testing.h"
@@ -138,10 +139,10 @@ TEST(filters_judge_samples_by_time_thread_section_and_frames)
     CHECK(filtered(&m, (struct sd_filter){ .track = "7/7" }) == 15);
     CHECK(filtered(&m, (struct sd_filter){ .track = "Main" }) == 15);
     CHECK(filtered(&m, (struct sd_filter){ .section = "train" }) == 11);
-    CHECK(filtered(&m, (struct sd_filter){ .match = "^f$" }) == 4);
-    CHECK(filtered(&m, (struct sd_filter){ .match = "lib.py" }) == 10);
-    CHECK(filtered(&m, (struct sd_filter){ .match = "module" }) == 14);
-    CHECK(filtered(&m, (struct sd_filter){ .match = "nothing" }) == 0);
+    CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("^f$") }) == 4);
+    CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("lib.py") }) == 10);
+    CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("module") }) == 14);
+    CHECK(filtered(&m, (struct sd_filter){ .match = SD_MATCHER("nothing") }) == 0);
     sd_made_release(&m);
 }
 
@@ -315,7 +316,7 @@ TEST(samples_survive_every_allocation_that_fails)
 {
     struct sd_made m;
     struct sd_profile *p, *q;
-    const struct sd_filter filter = { .match = "f" };
+    const struct sd_filter filter = { .match = SD_MATCHER("f") };
 
     make(&m);
     q = sd_made_load(&m, NULL);

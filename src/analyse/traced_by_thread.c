@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* traced_by_thread: the same table for every thread, as one. */
+#include <string.h>
+
+#include "analyse/processes.h"
+#include "analyse/traced.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum owner_column { PROCESS, THREAD, NAME, N_OWNER };
+
+/* As in the table of threads. */
+static const struct sd_column owner_columns[N_OWNER] = {
+    [PROCESS] = { "process", "its number and name", SD_CELL_TEXT, false, 0 },
+    [THREAD] = { "thread", "its number", SD_CELL_COUNT, false, 0 },
+    [NAME] = { "thread_name", "the thread's", SD_CELL_TEXT, false, 0 },
+};
+
+/* Whose it is stands in front, but behind a tree, which is drawn in its first column.
+ */
+static size_t owner_at(const struct sd_view_table *part)
+{
+    return part->parents ? part->n_columns : 0;
+}
+
+static size_t rest_at(const struct sd_view_table *part)
+{
+    return part->parents ? 0 : N_OWNER;
+}
+
+struct parts {
+    struct sd_view *v;
+    size_t from;      /* of the view's tables: those of the threads */
+    uint32_t *tracks; /* owned; whose each is */
+    size_t n, n_rows;
+};
+
+static int make_part(struct parts *parts, const struct sd_profile *p,
+                     const struct sd_traced_table_wish *how, sd_traced_table *make,
+                     uint32_t track)
+{
+    struct sd_traced_table_wish one = *how;
+    int rc;
+
+    one.traced.choice.has_track = true;
+    one.traced.choice.track.at = track;
+    rc = make(p, &one, parts->v);
+    if (rc < 0)
+        return rc;
+    parts->tracks[parts->n++] = track;
+    parts->n_rows += parts->v->tables[parts->v->n_tables - 1].n_rows;
+    return 0;
+}
+
+static int make_parts(struct parts *parts, const struct sd_profile *p,
+                      const struct sd_traced_table_wish *how, sd_traced_table *make)
+{
+    bool *is_traced = sd_zalloc(p->n_tracks + 1);
+    int rc = 0;
+
+    parts->tracks = sd_alloc((p->n_tracks + 1) * sizeof *parts->tracks);
+    if (!is_traced || !parts->tracks)
+        rc = sd_no_memory();
+    for (size_t i = 0; i < p->calls.n && rc == 0; i++)
+        is_traced[p->calls.items[i].track.at] = true;
+    for (uint32_t i = 0; i < p->n_tracks && rc == 0; i++)
+        if (is_traced[i])
+            rc = make_part(parts, p, how, make, i);
+    sd_free(is_traced);
+    return rc;
+}
+
+static int owner_cells(struct sd_view *v, const struct sd_profile *p, uint32_t track,
+                       struct sd_cell cells[N_OWNER])
+{
+    const struct sd_track *t = &p->tracks[track];
+    uint32_t process = sd_profile_process_of(p, (sd_track_id){ track }).at;
+    const char *of =
+        process == UINT32_MAX ? NULL : sd_process_label(p, process, &v->arena);
+    const char *name =
+        t->name ? sd_arena_string(&v->arena, t->name, strlen(t->name)) : NULL;
+
+    if ((process != UINT32_MAX && !of) || (t->name && !name))
+        return sd_no_memory();
+    cells[PROCESS] = sd_cell_text(of);
+    cells[THREAD] = sd_cell_number(SD_CELL_COUNT, (int64_t)(t->number & INT64_MAX));
+    cells[NAME] = sd_cell_text(name);
+    return 0;
+}
+
+/* Rows of `part` become those of `whole` from `row` on. */
+static void copy_rows(struct sd_view_table *whole, size_t row,
+                      const struct sd_view_table *part,
+                      const struct sd_cell owner[N_OWNER])
+{
+    for (size_t i = 0; i < part->n_rows; i++) {
+        memcpy(sd_view_cell(whole, row + i, owner_at(part)), owner,
+               N_OWNER * sizeof *owner);
+        memcpy(sd_view_cell(whole, row + i, rest_at(part)), sd_view_cell(part, i, 0),
+               part->n_columns * sizeof *owner);
+        if (whole->parents)
+            whole->parents[row + i] =
+                part->parents[i] < 0 ? -1 : part->parents[i] + (int32_t)row;
+    }
+}
+
+/* An empty table with room for all of them, behind them. */
+static struct sd_view_table *add_whole(const struct parts *parts)
+{
+    struct sd_view *v = parts->v;
+    const struct sd_view_table first = v->tables[parts->from];
+    size_t n = N_OWNER + first.n_columns;
+    struct sd_column *columns = sd_arena_alloc(&v->arena, n * sizeof *columns);
+    struct sd_view_table *whole;
+
+    if (!columns) {
+        sd_no_memory();
+        return NULL;
+    }
+    memcpy(columns + owner_at(&first), owner_columns, sizeof owner_columns);
+    memcpy(columns + rest_at(&first), first.columns, first.n_columns * sizeof *columns);
+    whole = sd_view_add(v, first.name, first.title, columns, n, parts->n_rows);
+    if (!whole)
+        return NULL;
+    whole->note = first.note;
+    if (!first.parents)
+        return whole;
+    whole->parents =
+        sd_arena_alloc(&v->arena, (parts->n_rows + 1) * sizeof *whole->parents);
+    if (!whole->parents)
+        sd_no_memory();
+    return whole->parents ? whole : NULL;
+}
+
+static int join(const struct parts *parts, const struct sd_profile *p)
+{
+    struct sd_view *v = parts->v;
+    struct sd_view_table *whole = add_whole(parts);
+    size_t row = 0;
+
+    if (!whole)
+        return SD_ENOMEM;
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct sd_view_table *part = &v->tables[parts->from + i];
+        struct sd_cell owner[N_OWNER];
+        int rc = owner_cells(v, p, parts->tracks[i], owner);
+
+        if (rc < 0)
+            return rc;
+        copy_rows(whole, row, part, owner);
+        row += part->n_rows;
+    }
+    v->tables[parts->from] = *whole;
+    v->n_tables = parts->from + 1;
+    return 0;
+}
+
+int sd_traced_by_thread(const struct sd_profile *p,
+                        const struct sd_traced_table_wish *how, sd_traced_table *make,
+                        struct sd_view *v)
+{
+    struct parts parts = { .v = v, .from = v->n_tables };
+    int rc = make_parts(&parts, p, how, make);
+
+    if (rc == 0 && parts.n > 0)
+        rc = join(&parts, p);
+    sd_free(parts.tracks);
+    return rc;
+}

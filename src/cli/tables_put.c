@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* tables_put: the tables as text, CSV and JSON, and a capture in one line. */
+#include <stdio.h>
+
+#include "analyse/analyse.h"
+#include "base/text.h"
+#include "cli/facts.h"
+#include "cli/tables.h"
+
+void sd_tables_text(struct sd_out *out, const struct sd_view *v,
+                    const struct sd_text_style *style)
+{
+    for (size_t i = 0; i < v->n_tables; i++) {
+        sd_out_text(out, i ? "\n" : "");
+        sd_report_table_text(out, &v->tables[i], style);
+    }
+}
+
+void sd_tables_csv(struct sd_out *out, const struct sd_view *v)
+{
+    if (v->n_tables)
+        sd_report_table_csv(out, &v->tables[0]);
+}
+
+static void put_summary(struct sd_json *j, const struct sd_profile *p)
+{
+    struct sd_summary f;
+
+    if (sd_facts_of(p, &f) < 0)
+        j->out->pending.bad = true; /* said by the flush */
+    sd_json_key(j, "summary");
+    sd_json_object(j);
+    sd_json_key(j, "wall_ns");
+    sd_json_uint(j, f.wall_ns);
+    sd_json_key(j, "cpu_ns");
+    if (f.has_cpu)
+        sd_json_uint(j, f.cpu_ns);
+    else
+        sd_json_null(j);
+    sd_json_key(j, "peak_rss_bytes");
+    if (f.peak_bytes < 0)
+        sd_json_null(j);
+    else
+        sd_json_int(j, f.peak_bytes);
+    sd_json_key(j, "processes");
+    sd_json_uint(j, f.n_processes);
+    sd_json_key(j, "threads");
+    sd_json_uint(j, f.n_threads);
+    sd_json_key(j, "points");
+    sd_json_uint(j, f.n_points);
+    sd_json_key(j, "spans");
+    sd_json_uint(j, f.n_spans);
+    sd_json_key(j, "samples");
+    sd_json_uint(j, f.n_samples);
+    sd_json_end(j);
+}
+
+static void put_metrics(struct sd_json *j, const struct sd_profile *p)
+{
+    static const char *const units[] = { [SD_UNIT_COUNT] = "count",
+                                         [SD_UNIT_NANOSECONDS] = "ns",
+                                         [SD_UNIT_BYTES] = "bytes" };
+    static const char *const adds[] = { [SD_ADDS_SUM] = "sum",
+                                        [SD_ADDS_LEVEL] = "level",
+                                        [SD_ADDS_COUNTER] = "counter",
+                                        [SD_ADDS_PEAK] = "peak" };
+
+    sd_json_key(j, "metrics");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->n_metrics; i++) {
+        const struct sd_metric *m = &p->metrics[i];
+
+        sd_json_object(j);
+        sd_json_key(j, "name");
+        sd_json_string(j, m->name);
+        sd_json_key(j, "unit");
+        sd_json_string(j, units[m->unit]);
+        sd_json_key(j, "adds");
+        sd_json_string(j, adds[m->adds]);
+        sd_json_key(j, "meaning");
+        sd_json_string(j, m->meaning);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
+void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
+                    const struct sd_view *v, char *const *files, size_t n_files)
+{
+    struct sd_json j;
+
+    sd_json_init(&j, out, true);
+    sd_json_object(&j);
+    sd_json_key(&j, "file");
+    sd_json_string(&j, n_files ? files[0] : NULL);
+    sd_json_key(&j, "files");
+    sd_json_array(&j);
+    for (size_t i = 0; i < n_files; i++)
+        sd_json_string(&j, files[i]);
+    sd_json_end(&j);
+    sd_json_key(&j, "whole");
+    sd_json_bool(&j, p->complaint == NULL);
+    sd_json_key(&j, "complaint");
+    sd_json_string(&j, p->complaint);
+    put_summary(&j, p);
+    put_metrics(&j, p);
+    for (size_t i = 0; i < v->n_tables; i++)
+        sd_report_table_json(&j, &v->tables[i]);
+    sd_json_end(&j);
+    sd_out_text(out, "\n");
+}
+
+static const char *plural(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
+/* Rounds that came too late are of the whole recording: nothing to say of a window. */
+static void put_samples(struct sd_buf *to, const struct sd_profile *p,
+                        const struct sd_summary *f)
+{
+    char number[SD_TEXT_MAX];
+    struct sd_sample_account a;
+
+    if (f->n_samples == 0)
+        return;
+    sd_buf_printf(to, ", %s %s", sd_text_count(number, (int64_t)f->n_samples),
+                  plural(f->n_samples, "sample", "samples"));
+    if (p->window.is_set || !sd_account_of(p, &a))
+        return;
+    sd_buf_printf(to, " (%s missed", sd_text_count(number, (int64_t)a.missed));
+    if (a.lost)
+        sd_buf_printf(to, ", %s lost", sd_text_count(number, (int64_t)a.lost));
+    sd_buf_text(to, ")");
+}
+
+/* In one unit as long as that reads well: the two stand side by side to be compared. */
+static const char *in_seconds(char out[SD_TEXT_MAX], uint64_t ns)
+{
+    if (ns >= 1000000000u)
+        return sd_text_duration(out, (int64_t)ns);
+    snprintf(out, SD_TEXT_MAX, "%.3f s", (double)ns / 1e9);
+    return out;
+}
+
+void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
+{
+    char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
+    struct sd_summary f;
+
+    if (sd_facts_of(p, &f) < 0) {
+        to->bad = true;
+        return;
+    }
+    sd_buf_printf(to, "%s wall", in_seconds(wall, f.wall_ns));
+    if (f.has_cpu)
+        sd_buf_printf(to, ", %s CPU", in_seconds(cpu, f.cpu_ns));
+    if (f.peak_bytes >= 0)
+        sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
+    put_samples(to, p, &f);
+    sd_buf_printf(to, " in %u %s", f.n_processes,
+                  plural(f.n_processes, "process", "processes"));
+    if (f.n_threads)
+        sd_buf_printf(to, ", %u %s", f.n_threads,
+                      plural(f.n_threads, "thread", "threads"));
+}
