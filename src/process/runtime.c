@@ -342,6 +342,16 @@ static void learn_exec(struct sd_runtime *rt, const struct sd_remote *r)
             rt->exec_at = words[i + 1];
 }
 
+/* Whether it has become another program since: then what was read of it is of two, and
+ * what it says is no reason for a refusal. */
+static bool has_executed(const struct sd_runtime *rt, const struct sd_remote *r)
+{
+    uint8_t id[sizeof rt->exec_id];
+
+    return rt->exec_at && (sd_remote_read(r, rt->exec_at, id, sizeof id) < 0 ||
+                           memcmp(id, rt->exec_id, sizeof id) != 0);
+}
+
 static int find(struct sd_runtime *rt, const struct sd_remote *r,
                 const struct sd_runtime_hints *hints, struct sd_maps *maps)
 {
@@ -376,6 +386,9 @@ int sd_runtime_find(struct sd_runtime *rt, const struct sd_remote *r,
     sd_maps_release(&maps);
     if (rc < 0 && !sd_remote_is_alive(r))
         return sd_fail(SD_EGONE, "process %d has ended", (int)r->pid);
+    if (rc < 0 && rc != SD_ENOMEM && has_executed(rt, r))
+        return sd_fail(SD_EABSENT, "process %d is becoming another program",
+                       (int)r->pid);
     return rc;
 }
 
