@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/graph.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { NONE = UINT32_MAX };
+
+struct maker {
+    const struct sd_call_stats *s;
+    struct sd_arena *arena;
+    struct sd_view_graph *g;
+    double own, total; /* of everything */
+    struct sd_buf text;
+};
+
+/* --- Shares */
+
+/* Of nothing all is all: gprof2dot's rule, by which a profile without time still has a
+ * graph. */
+static double share(double part, double whole)
+{
+    double ratio = whole > 0 ? part / whole : 1;
+
+    return ratio > 1 ? 1 : ratio > 0 ? ratio : 0;
+}
+
+/* The whole is the sum of all own times, or the longest call where that is more. */
+static void measure(struct maker *m)
+{
+    m->own = m->total = 0;
+    for (size_t i = 0; i < m->s->n_listed; i++)
+        m->own += sd_call_stats_at(m->s, m->s->listed[i])->n.own;
+    m->total = m->own;
+    for (size_t i = 0; i < m->s->n_listed; i++) {
+        double total = sd_call_stats_at(m->s, m->s->listed[i])->n.total;
+
+        m->total = total > m->total ? total : m->total;
+    }
+}
+
+/* --- Names */
+
+/* The file's name without folders and suffix, as gprof2dot names a module. */
+static void put_module(struct sd_buf *to, const struct sd_interned *file)
+{
+    const char *slash = memrchr(file->p, '/', file->n);
+    const char *from = slash ? slash + 1 : file->p;
+    size_t n = (size_t)(file->p + file->n - from);
+    const char *dot = n ? memrchr(from, '.', n) : NULL;
+    size_t n_dots = 0;
+
+    while (n_dots < n && from[n_dots] == '.')
+        n_dots++;
+    if (dot && (size_t)(dot - from) >= n_dots) /* ".profile" has no suffix */
+        n = (size_t)(dot - from);
+    sd_text_escape(to, from, n);
+}
+
+static int keep_text(struct maker *m, const char **to)
+{
+    *to = m->text.bad ? NULL
+                      : sd_arena_string(m->arena, sd_buf_string(&m->text), m->text.n);
+    return *to ? 0 : sd_no_memory();
+}
+
+static int name_node(struct maker *m, const struct sd_call_function *f,
+                     struct sd_graph_node *node)
+{
+    size_t before;
+    int rc;
+
+    sd_buf_clear(&m->text);
+    sd_text_escape(&m->text, f->file.p, f->file.n);
+    rc = keep_text(m, &node->file);
+    if (rc < 0)
+        return rc;
+    sd_buf_clear(&m->text);
+    put_module(&m->text, &f->file);
+    sd_buf_printf(&m->text, ":%" PRId64 ":", f->line);
+    before = m->text.n;
+    sd_text_escape(&m->text, f->name.p, f->name.n);
+    rc = keep_text(m, &node->name);
+    if (rc == 0)
+        node->function = node->name + before;
+    return rc;
+}
+
+/* --- Nodes and edges */
+
+static int add_node(struct maker *m, const struct sd_call_function *f)
+{
+    struct sd_graph_node *node = &m->g->nodes[m->g->n_nodes++];
+
+    *node = (struct sd_graph_node){ .line = f->line,
+                                    .calls = f->n.calls,
+                                    .self = share(f->n.own, m->own),
+                                    .total = share(f->n.total, m->total),
+                                    .self_amount = f->n.own,
+                                    .total_amount = f->n.total };
+    m->g->has_calls |= f->n.calls != 0;
+    return name_node(m, f, node);
+}
+
+/* profile.py counts only how often each caller called: its part of the time is then
+ * that of the calls. */
+static double edge_total(const struct sd_call_edge *e, const struct sd_call_function *f)
+{
+    if (!e->is_plain)
+        return e->n.total;
+    return share((double)e->n.calls, (double)f->n.calls) * f->n.total;
+}
+
+static void add_edges(struct maker *m, uint32_t callee)
+{
+    const struct sd_call_function *f = &m->s->functions[callee];
+
+    for (uint32_t at = f->first_caller; at != SD_NO_EDGE; at = m->s->edges[at].next) {
+        const struct sd_call_edge *e = &m->s->edges[at];
+        struct sd_graph_node *caller = &m->g->nodes[e->caller.at];
+        double total = edge_total(e, f);
+
+        m->g->edges[m->g->n_edges++] =
+            (struct sd_graph_edge){ .from = e->caller.at,
+                                    .to = callee,
+                                    .calls = e->n.calls,
+                                    .total = share(total, m->total) };
+        if (!m->s->functions[e->caller.at].is_listed) { /* it was running already */
+            caller->total_amount += total;
+            caller->total = share(caller->total_amount, m->total);
+        }
+    }
+}
+
+/* Edges stand with what is called; here they go to who calls. */
+static int sort_edges(struct sd_view_graph *g)
+{
+    struct sd_graph_edge *sorted = sd_alloc((g->n_edges + 1) * sizeof *sorted);
+    uint32_t *next = sd_zalloc((g->n_nodes + 2) * sizeof *next);
+
+    if (sorted && next) {
+        for (size_t i = 0; i < g->n_edges; i++)
+            next[g->edges[i].from + 1]++;
+        for (size_t i = 0; i < g->n_nodes; i++)
+            next[i + 1] += next[i];
+        for (size_t i = 0; i < g->n_edges; i++)
+            sorted[next[g->edges[i].from]++] = g->edges[i];
+        memcpy(g->edges, sorted, g->n_edges * sizeof *sorted);
+    }
+    sd_free(sorted);
+    sd_free(next);
+    return sorted && next ? 0 : sd_no_memory();
+}
+
+static int fill(struct maker *m)
+{
+    struct sd_view_graph *g = m->g;
+    int rc = 0;
+
+    g->nodes = sd_arena_alloc(m->arena, (m->s->n_functions + 1) * sizeof *g->nodes);
+    g->edges = sd_arena_alloc(m->arena, (m->s->n_edges + 1) * sizeof *g->edges);
+    if (!g->nodes || !g->edges)
+        return sd_no_memory();
+    for (size_t i = 0; i < m->s->n_functions && rc == 0; i++)
+        rc = add_node(m, &m->s->functions[i]);
+    for (uint32_t i = 0; i < m->s->n_functions && rc == 0; i++)
+        add_edges(m, i);
+    return rc < 0 ? rc : sort_edges(g);
+}
+
+int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wish,
+                  struct sd_arena *a, struct sd_view_graph *out)
+{
+    struct maker m = { .s = s, .arena = a, .g = out };
+    int rc;
+
+    *out = (struct sd_view_graph){ .unit = "s" };
+    measure(&m);
+    rc = fill(&m);
+    sd_buf_release(&m.text);
+    out->n_all_nodes = out->n_nodes;
+    out->n_all_edges = out->n_edges;
+    return rc < 0 ? rc : sd_graph_prune(out, wish);
+}
+
+/* --- Comparing */
+
+struct known { /* of one graph: where a name stands */
+    struct sd_table by_name, by_function;
+};
+enum { SEVERAL = UINT32_MAX - 1 };
+
+/* A line moves when something above it is edited: its module and function stay. */
+static uint64_t function_key(const struct sd_graph_node *n)
+{
+    size_t module = strcspn(n->name, ":");
+
+    return sd_hash(n->function, strlen(n->function), sd_hash(n->name, module, 1));
+}
+
+static uint64_t name_key(const struct sd_graph_node *n)
+{
+    return sd_hash(n->name, strlen(n->name), sd_hash(n->file, strlen(n->file), 2));
+}
+
+static int know(struct known *k, const struct sd_view_graph *g)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < g->n_nodes && rc == 0; i++) {
+        uint64_t key = function_key(&g->nodes[i]), at = i;
+
+        if (sd_table_get(&k->by_function, key, &at))
+            at = SEVERAL;
+        else
+            at = i;
+        rc = sd_table_put(&k->by_function, key, at);
+        if (rc == 0)
+            rc = sd_table_put(&k->by_name, name_key(&g->nodes[i]), i);
+    }
+    return rc;
+}
+
+static uint32_t find(const struct known *ours, const struct known *theirs,
+                     const struct sd_graph_node *n)
+{
+    uint64_t at, mine;
+
+    if (sd_table_get(&theirs->by_name, name_key(n), &at))
+        return (uint32_t)at;
+    if (!sd_table_get(&theirs->by_function, function_key(n), &at) || at == SEVERAL ||
+        !sd_table_get(&ours->by_function, function_key(n), &mine) || mine == SEVERAL)
+        return NONE;
+    return (uint32_t)at;
+}
+
+static void compare_nodes(struct sd_view_graph *g, const struct sd_view_graph *other,
+                          const uint32_t *twin)
+{
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        struct sd_graph_node *n = &g->nodes[i];
+
+        if (twin[i] == NONE)
+            continue;
+        n->is_in_other = true;
+        n->other_self = other->nodes[twin[i]].self;
+        n->other_total = other->nodes[twin[i]].total;
+        n->other_calls = other->nodes[twin[i]].calls;
+    }
+}
+
+static int compare_edges(struct sd_view_graph *g, const struct sd_view_graph *other,
+                         const uint32_t *twin)
+{
+    struct sd_table by_ends = { 0 };
+    int rc = 0;
+
+    for (size_t i = 0; i < other->n_edges && rc == 0; i++)
+        rc = sd_table_put(&by_ends,
+                          (uint64_t)other->edges[i].from << 32 | other->edges[i].to, i);
+    for (size_t i = 0; i < g->n_edges && rc == 0; i++) {
+        struct sd_graph_edge *e = &g->edges[i];
+        uint64_t key = (uint64_t)twin[e->from] << 32 | twin[e->to], at;
+
+        if (twin[e->from] == NONE || twin[e->to] == NONE ||
+            !sd_table_get(&by_ends, key, &at))
+            continue;
+        e->is_in_other = true;
+        e->other_total = other->edges[at].total;
+        e->other_calls = other->edges[at].calls;
+    }
+    sd_table_release(&by_ends);
+    return rc;
+}
+
+int sd_graph_compare(struct sd_view_graph *g, const struct sd_view_graph *other)
+{
+    struct known ours = { 0 }, theirs = { 0 };
+    uint32_t *twin = sd_alloc((g->n_nodes + 1) * sizeof *twin);
+    int rc = twin ? know(&ours, g) : sd_no_memory();
+
+    if (rc == 0)
+        rc = know(&theirs, other);
+    for (size_t i = 0; i < g->n_nodes && rc == 0; i++)
+        twin[i] = find(&ours, &theirs, &g->nodes[i]);
+    if (rc == 0) {
+        g->is_compared = true;
+        compare_nodes(g, other, twin);
+        rc = compare_edges(g, other, twin);
+    }
+    sd_free(twin);
+    sd_table_release(&ours.by_name);
+    sd_table_release(&ours.by_function);
+    sd_table_release(&theirs.by_name);
+    sd_table_release(&theirs.by_function);
+    return rc;
+}
