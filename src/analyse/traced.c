@@ -25,9 +25,26 @@ static int64_t self(const struct sd_traced *t, size_t node, uint32_t at)
     return at == NONE ? 0 : t->tree.self[node * t->tree.n_metrics + at];
 }
 
+const char *sd_traced_unit(const struct sd_profile *p,
+                           const struct sd_traced_wish *wish)
+{
+    const char *metric = wish->choice.metric;
+    uint32_t at;
+
+    if (!wish->is_sampled)
+        return "s";
+    if (!metric)
+        metric = sd_totals_by_default(p, &p->samples);
+    at = sd_profile_sample_metric(p, metric);
+    if (at != NONE && p->metrics[p->samples.metrics[at].at].unit == SD_UNIT_NANOSECONDS)
+        return "s";
+    return at == NONE ? "samples" : p->metrics[p->samples.metrics[at].at].name;
+}
+
 static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
 {
-    uint32_t time = column(t, wish->is_cpu ? "cpu_time" : "time");
+    uint32_t time = wish->is_sampled ? t->tree.metric
+                                     : column(t, wish->is_cpu ? "cpu_time" : "time");
     uint32_t tracing = wish->is_raw ? column(t, "tracing") : NONE;
 
     if (time == NONE)
@@ -100,9 +117,11 @@ int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish
     int rc;
 
     *out = (struct sd_traced){ .has_awaited = false };
-    if (p->calls.n == 0)
+    if (p->calls.n == 0 && !wish->is_sampled)
         return sd_fail(SD_EABSENT, "no calls were traced; record with: sonde calls");
-    choice.metric = "time";
+    out->per_unit = strcmp(sd_traced_unit(p, wish), "s") == 0 ? 1e9 : 1;
+    if (!wish->is_sampled)
+        choice.metric = "time";
     rc = sd_calltree_make(p, &choice, wish->by, &out->tree);
     if (rc == 0)
         rc = choose_times(out, wish);
@@ -145,13 +164,14 @@ static int name_function(struct sd_call_stats *s, const struct sd_site *site,
     return rc;
 }
 
-static struct sd_call_numbers numbers_of(const struct sd_calls_sum *sum)
+static struct sd_call_numbers numbers_of(const struct sd_calls_sum *sum,
+                                         double per_unit)
 {
     return (struct sd_call_numbers){
         .calls = (int64_t)sum->calls,
         .primitive = (int64_t)sum->primitive,
-        .own = (double)sum->own / 1e9,
-        .total = (double)sum->total / 1e9,
+        .own = (double)sum->own / per_unit,
+        .total = (double)sum->total / per_unit,
     };
 }
 
@@ -162,7 +182,7 @@ static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
 
     for (size_t i = 0; i < t->calls.n_functions && rc == 0; i++) {
         const struct sd_site *site = &t->tree.p->sites[t->tree.callees[i].site.at];
-        struct sd_call_numbers n = numbers_of(&t->calls.functions[i]);
+        struct sd_call_numbers n = numbers_of(&t->calls.functions[i], t->per_unit);
 
         rc = name_function(out, site, by, &ids[i]);
         if (rc == 0)
@@ -170,7 +190,7 @@ static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
     }
     for (size_t i = 0; i < t->calls.n_edges && rc == 0; i++) {
         const struct sd_calls_edge *e = &t->calls.edges[i];
-        struct sd_call_numbers n = numbers_of(&e->sum);
+        struct sd_call_numbers n = numbers_of(&e->sum, t->per_unit);
 
         rc = sd_call_stats_count_calls(out, ids[e->caller], ids[e->callee], &n);
     }

@@ -15,6 +15,7 @@ struct sd_traced_wish {
     enum sd_calls_by by;            /* function or module */
     bool is_raw;                    /* with the cost of tracing */
     bool is_cpu;                    /* CPU time, not the clock's */
+    bool is_sampled; /* samples instead, by the choice's metric: times without calls */
 };
 
 struct sd_traced { /* all zero is a released one */
@@ -23,6 +24,7 @@ struct sd_traced { /* all zero is a released one */
     int64_t *own;          /* owned; by node */
     int64_t *awaited;      /* owned; by callee: ns suspended, of outermost calls */
     bool has_awaited;      /* coroutines were suspended */
+    double per_unit;       /* of `own` in what stats count: 1e9 ns in a second */
 };
 
 /* SD_EABSENT when nothing was traced, or no CPU time when that is asked for. */
@@ -33,6 +35,9 @@ void sd_traced_release(struct sd_traced *t);
 /* As what a pstats file holds, in seconds: fills fresh stats and sums them up. */
 int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,
                     struct sd_call_stats *out);
+/* What the stats of samples count: "s", "samples". */
+const char *sd_traced_unit(const struct sd_profile *p,
+                           const struct sd_traced_wish *wish);
 
 /* Views.  Functions (or modules): calls, primitive ones, starts, own and total time,
  * CPU time and elapsed time where they are known, what tracing took. */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/export.h"
+#include "cli/graph.h"
 #include "cli/path.h"
 #include "cli/pattern.h"
 #include "formats/pstats.h"
@@ -444,7 +445,16 @@ bool sd_call_sort_is(const char *const *sort)
 
 /* --- From file to file */
 
-enum kind { KIND_PSTATS, KIND_CSV, KIND_JSON, KIND_TEXT, KIND_NONE };
+enum kind {
+    KIND_PSTATS,
+    KIND_CSV,
+    KIND_JSON,
+    KIND_TEXT,
+    KIND_SVG,
+    KIND_DOT,
+    KIND_CALLGRIND,
+    KIND_NONE
+};
 
 static enum kind kind_of(const char *to, const char *format)
 {
@@ -455,7 +465,10 @@ static enum kind kind_of(const char *to, const char *format)
                   { ".prof", "pstats", KIND_PSTATS },
                   { ".csv", "csv", KIND_CSV },
                   { ".json", "json", KIND_JSON },
-                  { ".txt", "txt", KIND_TEXT } };
+                  { ".txt", "txt", KIND_TEXT },
+                  { ".svg", "svg", KIND_SVG },
+                  { ".dot", "dot", KIND_DOT },
+                  { ".callgrind", "callgrind", KIND_CALLGRIND } };
     const struct sd_output *other = format ? NULL : sd_output_for(to);
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -464,6 +477,30 @@ static enum kind kind_of(const char *to, const char *format)
                          (!other || strlen(other->suffix) <= strlen(kinds[i].suffix)))
             return kinds[i].kind;
     return KIND_NONE;
+}
+
+/* It has no stacks, but who calls whom. */
+static int put_graph(char *file, enum kind kind, struct sd_out *out)
+{
+    struct sd_graph_order order = sd_graph_order_default();
+    struct sd_graph_source source;
+    int rc;
+
+    sd_graph_source_init(&source);
+    rc = sd_graph_source_of_files(&source, &file, 1);
+    if (rc == 0)
+        rc = sd_graph_put(&source, NULL, &order,
+                          kind == KIND_SVG   ? SD_GRAPH_SVG
+                          : kind == KIND_DOT ? SD_GRAPH_DOT
+                                             : SD_GRAPH_CALLGRIND,
+                          out);
+    sd_graph_source_release(&source);
+    return rc;
+}
+
+static bool is_graph(enum kind kind)
+{
+    return kind == KIND_SVG || kind == KIND_DOT || kind == KIND_CALLGRIND;
 }
 
 static int put_kind(struct sd_call_stats *s, enum kind kind, struct sd_out *out)
@@ -488,7 +525,8 @@ int sd_call_file_convert(char *file, const char *to, const char *format,
     if (kind == KIND_NONE)
         rc = sd_fail(SD_EUSAGE,
                      "%s is a pstats file and has no stacks, which %s needs; it can "
-                     "become .pstats, .prof, .csv, .json or .txt",
+                     "become .pstats, .prof, .csv, .json, .txt, .svg, .dot or "
+                     ".callgrind",
                      file, format ? format : to);
     sd_call_stats_init(&s);
     if (rc == 0)
@@ -496,7 +534,8 @@ int sd_call_file_convert(char *file, const char *to, const char *format,
     if (rc == 0)
         rc = sd_export_open(&out, to, create);
     if (rc == 0)
-        rc = sd_export_close(&out, put_kind(&s, kind, &out.out));
+        rc = sd_export_close(&out, is_graph(kind) ? put_graph(file, kind, &out.out)
+                                                  : put_kind(&s, kind, &out.out));
     sd_call_stats_release(&s);
     return rc;
 }

@@ -85,7 +85,8 @@ const struct sd_verb sd_verb_convert = {
     .about = "Writes the capture IN as OUT, in the format that OUT's suffix names. "
              "OUT \"-\" is stdout, and then --format is needed. What a format cannot "
              "carry is listed by --list. IN may be a pstats file, too, which becomes "
-             ".pstats, .prof, .csv, .json or .txt.",
+             ".pstats, .prof, .csv, .json, .txt, its call graph (.svg, .dot) or "
+             ".callgrind.",
     .examples = "sonde convert train.sonde train.csv\n"
                 "sonde convert train.sonde - --format json | jq .\n"
                 "sonde convert --qualified train.sonde train.speedscope.json\n"

@@ -10,6 +10,7 @@
 #include "analyse/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/graph.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "formats/format.h"
@@ -36,14 +37,16 @@ static bool is_pstats(const char *word) { return strcmp(word, "pstats") == 0; }
 
 int sd_export_check_format(const char *word)
 {
+    enum sd_graph_form graph;
     struct sd_buf known = { 0 };
     int rc;
 
-    if (format_called(word) || is_flame(word) || is_pstats(word))
+    if (format_called(word) || is_flame(word) || is_pstats(word) ||
+        sd_graph_form_named(word, &graph))
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
         sd_buf_printf(&known, "%s, ", sd_formats[i]->name);
-    sd_buf_text(&known, "pstats, flamegraph");
+    sd_buf_text(&known, "pstats, dot, callgrind, flamegraph");
     rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
                  sd_buf_string(&known));
     sd_buf_release(&known);
@@ -180,7 +183,8 @@ int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish
 
 /* What is to be written, decided before anything is read. */
 struct wish {
-    bool is_flame, is_pstats;
+    bool is_flame, is_pstats, is_graph;
+    enum sd_graph_form graph;
     const struct sd_format *format; /* or NULL: by `output` */
     const struct sd_output *output;
     const struct sd_stack_style *style; /* or NULL */
@@ -198,7 +202,10 @@ static int read_wish(const char *capture, const char *to, const char *word,
     out->is_flame = word && is_flame(word);
     out->is_pstats =
         word ? is_pstats(word) : out->output && out->output->what == SD_OUTPUT_PSTATS;
-    if (out->format || out->is_flame || out->is_pstats)
+    out->is_graph = word ? sd_graph_form_named(word, &out->graph)
+                         : out->output && out->output->what == SD_OUTPUT_GRAPH &&
+                               sd_graph_form_of(to, &out->graph);
+    if (out->format || out->is_flame || out->is_pstats || out->is_graph)
         return 0;
     if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
         return sd_fail(SD_EUSAGE,
@@ -249,6 +256,27 @@ static int write_flame(const struct sd_profile *p, const struct sd_stack_style *
     return sd_export_flame(p, &wish, FLAME_WIDTH, out);
 }
 
+static int write_graph(const struct sd_profile *p, const struct wish *wish,
+                       struct sd_out *out)
+{
+    struct sd_traced_wish calls = { .by = SD_CALLS_BY_FUNCTION };
+    struct sd_graph_order order = sd_graph_order_default();
+    struct sd_graph_source source;
+    int rc;
+
+    if (wish->style)
+        calls.choice =
+            (struct sd_sample_choice){ .metric = wish->style->metric,
+                                       .has_idle = wish->style->has_idle,
+                                       .is_gil_only = wish->style->is_gil_only };
+    sd_graph_source_init(&source);
+    rc = sd_graph_source_of_profile(&source, p, &calls);
+    if (rc == 0)
+        rc = sd_graph_put(&source, NULL, &order, wish->graph, out);
+    sd_graph_source_release(&source);
+    return rc;
+}
+
 static int write_as(const struct sd_profile *p, const char *capture,
                     const struct wish *wish, const char *to, struct sd_out *out)
 {
@@ -258,6 +286,8 @@ static int write_as(const struct sd_profile *p, const char *capture,
 
     if (wish->is_pstats)
         return sd_traced_put_pstats(p, &calls, out);
+    if (wish->is_graph)
+        return write_graph(p, wish, out);
     if (wish->format)
         return sd_format_write(wish->format, p, capture, &all, wish->style, out);
     if (wish->is_flame ||

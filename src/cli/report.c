@@ -108,6 +108,63 @@ static const struct sd_option options[] = {
     [SD_REPORT_PLOT] = { "plot", SD_FLAG, NULL,
                          "draw readings over time into the picture that -o names", 0,
                          NULL },
+    [SD_REPORT_GRAPH] = { "graph", SD_FLAG, NULL,
+                          "draw who calls whom as a call graph: an .svg or .dot that "
+                          "-o "
+                          "names, DOT on stdout without; the options behind it, up to "
+                          "--compare-color-by-difference, are for it and gprof2dot's",
+                          0, NULL },
+    [SD_REPORT_NODE_THRES] = { "node-thres", SD_TEXT, "0.5",
+                               "leave out functions with less than this of the time", 0,
+                               "PERCENT" },
+    [SD_REPORT_EDGE_THRES] = { "edge-thres", SD_TEXT, "0.1",
+                               "leave out calls with less than this of the time", 0,
+                               "PERCENT" },
+    [SD_REPORT_ROOT] = { "root", SD_TEXT, NULL,
+                         "only what is called from the functions whose name or "
+                         "module:line:name matches this shell pattern",
+                         'z', "PATTERN" },
+    [SD_REPORT_LEAF] = { "leaf", SD_TEXT, NULL,
+                         "only what leads to the functions that match", 'l',
+                         "PATTERN" },
+    [SD_REPORT_DEPTH] = { "depth", SD_NUMBER, NULL,
+                          "with --root or --leaf: not further than N calls", 0, "N" },
+    [SD_REPORT_PATH] = { "path", SD_WORDS, NULL,
+                         "only functions whose file begins with PATH; may be said "
+                         "again",
+                         'p', "PATH" },
+    [SD_REPORT_STRIP] = { "strip", SD_FLAG, NULL,
+                          "names without what stands in parentheses: signatures", 0,
+                          NULL },
+    [SD_REPORT_WRAP] = { "wrap", SD_FLAG, NULL, "long names on several lines", 'w',
+                         NULL },
+    [SD_REPORT_NODE_LABEL] = { "node-label", SD_WORDS, NULL,
+                               "what a box says besides its name: self-time, "
+                               "self-time-percentage, total-time, "
+                               "total-time-percentage; may be said again",
+                               0, "MEASURE" },
+    [SD_REPORT_COLORMAP] = { "colormap", SD_CHOICE, "color", "colours of the graph",
+                             'c', "bw|color|gray|pink|print" },
+    [SD_REPORT_SKEW] = { "skew", SD_TEXT, "1",
+                         "below 1 small shares have more colours, above 1 fewer", 0,
+                         "N" },
+    [SD_REPORT_BY_SELF] = { "color-nodes-by-selftime", SD_FLAG, NULL,
+                            "colour boxes by self time, not by total time", 0, NULL },
+    [SD_REPORT_COMPARE] = { "compare", SD_FLAG, NULL,
+                            "compare the graphs of two files: how much slower or "
+                            "faster "
+                            "each function is in the second",
+                            0, NULL },
+    [SD_REPORT_TOLERANCE] = { "compare-tolerance", SD_TEXT, "0.001",
+                              "shares that differ less are the same", 0, "PERCENT" },
+    [SD_REPORT_ONLY_SLOWER] = { "compare-only-slower", SD_FLAG, NULL,
+                                "mark only what is slower in the second file", 0,
+                                NULL },
+    [SD_REPORT_ONLY_FASTER] = { "compare-only-faster", SD_FLAG, NULL,
+                                "mark only what is faster in the second file", 0,
+                                NULL },
+    [SD_REPORT_BY_DIFFERENCE] = { "compare-color-by-difference", SD_FLAG, NULL,
+                                  "colour boxes by how much they differ", 0, NULL },
     [SD_REPORT_METRIC] = { "metric", SD_TEXT, NULL,
                            "what to plot: rss, vms, cpu, ... (rss); what shares of "
                            "samples "
@@ -196,9 +253,11 @@ static int run(const struct sd_command *c)
     if (rc == 0 && a.v[SD_REPORT_OUTPUT].text)
         rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
                                     (size_t)a.n_words);
-    if (rc == 0)
+    if (rc == 0 && a.form != SD_FORM_GRAPH)
         rc = check_kinds(&a, &are_pstats);
-    if (rc == 0)
+    if (rc == 0 && a.form == SD_FORM_GRAPH)
+        rc = sd_report_graph_of(&a);
+    else if (rc == 0)
         rc = are_pstats ? sd_report_pstats_files(&a) : report_captures(&a);
     sd_asked_release(&a);
     return rc < 0 ? sd_say_failure(rc) : 0;
@@ -207,7 +266,8 @@ static int run(const struct sd_command *c)
 const struct sd_verb sd_verb_report = {
     .name = "report",
     .group = SD_GROUP_READ,
-    .summary = "prints what is in a capture: tables, JSON, CSV, a flame graph, a plot",
+    .summary = "prints what is in a capture: tables, JSON, CSV, a flame graph, a call "
+               "graph, a plot",
     .usage = "[OPTION...] FILE...",
     .about =
         "Prints the tables of a capture (\"-\" is stdin): the functions that its "
@@ -230,6 +290,8 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --lines -n 5 -s cum\n"
                 "sonde report train.sonde --callers=forward    # who calls it\n"
                 "sonde report train.sonde --flame -o flame.svg\n"
+                "sonde report train.sonde --graph -o graph.svg    # who calls whom\n"
+                "sonde report old.pstats --graph | dot -Tpng -o graph.png\n"
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
                 "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
                 "sonde report train.sonde --json | jq .functions\n"

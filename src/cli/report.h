@@ -5,7 +5,8 @@
  *
  * One file for each step: report_asked.c understands what was typed, report_calls.c
  * says it in the words of pstats, report_put.c writes the answer, report_pstats.c is
- * for files of pstats, which have answers of their own.  report.c has the options. */
+ * for files of pstats, which have answers of their own, report_graph.c for the call
+ * graph of either.  report.c has the options. */
 #include "analyse/analyse.h"
 #include "cli/export.h"
 #include "cli/pattern.h"
@@ -44,6 +45,24 @@ enum sd_report_option {
     SD_REPORT_GIL,
     SD_REPORT_FLAME,
     SD_REPORT_PLOT,
+    SD_REPORT_GRAPH,
+    SD_REPORT_NODE_THRES,
+    SD_REPORT_EDGE_THRES,
+    SD_REPORT_ROOT,
+    SD_REPORT_LEAF,
+    SD_REPORT_DEPTH,
+    SD_REPORT_PATH,
+    SD_REPORT_STRIP,
+    SD_REPORT_WRAP,
+    SD_REPORT_NODE_LABEL,
+    SD_REPORT_COLORMAP,
+    SD_REPORT_SKEW,
+    SD_REPORT_BY_SELF,
+    SD_REPORT_COMPARE,
+    SD_REPORT_TOLERANCE,
+    SD_REPORT_ONLY_SLOWER,
+    SD_REPORT_ONLY_FASTER,
+    SD_REPORT_BY_DIFFERENCE,
     SD_REPORT_METRIC,
     SD_REPORT_WIDTH,
     SD_REPORT_HEIGHT,
@@ -61,7 +80,8 @@ enum sd_report_form {
     SD_FORM_PICTURE,
     SD_FORM_FLAME,
     SD_FORM_PLOT,
-    SD_FORM_GROWTH
+    SD_FORM_GROWTH,
+    SD_FORM_GRAPH
 };
 
 /* What regular expressions are for. */
@@ -108,6 +128,11 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
                            const struct sd_asked *a);
 /* The whole answer, to where it was asked for. */
 int sd_report_write(const struct sd_asked *a, const struct sd_profile *p);
+
+/* --- report_graph.c */
+
+/* The call graph of captures or of files of pstats. */
+int sd_report_graph_of(const struct sd_asked *a);
 
 /* --- report_pstats.c */
 

@@ -77,13 +77,15 @@ static int choose_form(const struct sd_asked *a, enum sd_report_form *form)
     const char *to = v[SD_REPORT_OUTPUT].text;
 
     if (v[SD_REPORT_CSV].number + v[SD_REPORT_JSON].number + v[SD_REPORT_PLOT].number +
-            v[SD_REPORT_FLAME].number >
+            v[SD_REPORT_FLAME].number + v[SD_REPORT_GRAPH].number >
         1)
-        return sd_fail(SD_EUSAGE, "choose one of --csv, --json, --flame and --plot");
+        return sd_fail(SD_EUSAGE,
+                       "choose one of --csv, --json, --flame, --graph and --plot");
     *form = v[SD_REPORT_CSV].number     ? SD_FORM_CSV
             : v[SD_REPORT_JSON].number  ? SD_FORM_JSON
             : v[SD_REPORT_FLAME].number ? SD_FORM_FLAME
             : v[SD_REPORT_PLOT].number  ? SD_FORM_PLOT
+            : v[SD_REPORT_GRAPH].number ? SD_FORM_GRAPH
                                         : SD_FORM_TEXT;
     if (to && sd_path_has_suffix(to, ".sonde")) /* with --json, too */
         return form_of_suffix(a, to, form);

@@ -31,7 +31,7 @@ static int check_for_calls(const struct sd_asked *a)
     if (a->form == SD_FORM_PICTURE || a->form == SD_FORM_PLOT)
         return sd_fail(SD_EUSAGE,
                        "%s is a pstats file, which has no stacks to draw; it becomes "
-                       ".txt, .csv or .json",
+                       ".txt, .csv or .json, and with --graph a call graph",
                        a->words[0]);
     if (*(v[SD_REPORT_CALLERS].is_given ? v[SD_REPORT_CALLERS].text : "") &&
         *(v[SD_REPORT_CALLEES].is_given ? v[SD_REPORT_CALLEES].text : ""))

@@ -83,13 +83,14 @@
     place();
   }
 
-  // All of it where its labels can be read so; else from the top, where it begins.
+  // All of it where its labels can be read so; else the function with most of the time.
   function begin() {
     fit();
     if (view.scale >= readable || !nodes.length) return;
-    const first = nodes.reduce((a, b) => (b.y - b.height / 2 < a.y - a.height / 2 - 1 ? b : a));
+    const share = n => parseFloat((n.lines.find(l => l.startsWith('total ')) || '').slice(6)) || 0;
+    const first = nodes.reduce((a, b) => (share(b) > share(a) || (share(b) === share(a) && b.y < a.y) ? b : a));
     show(first, 0.7);
-    view.y = head + pad;
+    view.y = Math.min(head + pad, head + pad + (height - head) / 3 - first.y * view.scale);
     place();
   }
 

@@ -103,6 +103,7 @@ static int measure_box(struct drawing *d, size_t i)
     d->layers.boxes[i] = (struct sd_layers_box){
         .width = (double)m.columns * font * COLUMN_PER_PIXEL + 2 * BOX_PAD_X,
         .height = (double)m.lines * font * LINE_PER_PIXEL + 2 * BOX_PAD_Y,
+        .weight = n->total,
     };
     return 0;
 }

@@ -27,12 +27,13 @@
 #ifdef SD_TINY
 enum { SD_LAYERS_POINTS = 2000 };
 #else
-enum { SD_LAYERS_POINTS = 120000 };
+enum { SD_LAYERS_POINTS = 60000 };
 #endif
 
 struct sd_layers_box {
     double width, height; /* given */
     double beside;        /* given: room that is kept free on its right */
+    double weight;        /* given: cycles begin with the heaviest of theirs */
     double x, y;          /* found: its centre */
     uint32_t layer;       /* found */
 };

@@ -79,17 +79,25 @@ static int add_vertex(struct sd_layering *g, const struct sd_layers_vertex *v)
     return 0;
 }
 
-/* Labels stand between layers of boxes: in an odd one. */
-static uint32_t label_layer(uint32_t top, uint32_t bottom)
+/* Labels stand between layers of boxes, in an odd one: at the end of the line where
+ * fewer others are. */
+static uint32_t label_layer(const struct sd_layering *g, const struct sd_layers_line *e,
+                            const uint32_t *n_lines)
 {
-    return (top + (bottom - top) / 2) | 1;
+    uint32_t top = top_of(g, e), bottom = bottom_of(g, e);
+    uint32_t above = n_lines[e->is_turned ? e->to : e->from];
+    uint32_t below = n_lines[e->is_turned ? e->from : e->to];
+
+    return above > below   ? bottom - 1
+           : above < below ? top + 1
+                           : (top + bottom) / 2 | 1;
 }
 
-static int add_line(struct sd_layering *g, uint32_t line)
+static int add_line(struct sd_layering *g, uint32_t line, const uint32_t *n_lines)
 {
     const struct sd_layers_line *e = &g->l->lines[line];
     uint32_t above = e->is_turned ? e->to : e->from, top = top_of(g, e),
-             bottom = bottom_of(g, e);
+             bottom = bottom_of(g, e), label = label_layer(g, e, n_lines);
     int rc = 0;
 
     for (uint32_t layer = top + 1; layer < bottom && rc == 0; layer++) {
@@ -97,7 +105,7 @@ static int add_line(struct sd_layering *g, uint32_t line)
             .left = LINE_ROOM / 2, .right = LINE_ROOM / 2, .layer = layer, .line = line
         };
 
-        if (e->label_height > 0 && layer == label_layer(top, bottom)) {
+        if (e->label_height > 0 && layer == label) {
             v.right = e->label_width + LINE_ROOM;
             v.height = e->label_height;
         }
@@ -112,14 +120,20 @@ static int add_line(struct sd_layering *g, uint32_t line)
 static int add_lines(struct sd_layering *g)
 {
     uint32_t most = longest(g);
-    int rc = 0;
+    uint32_t *n_lines = sd_zalloc((g->l->n_boxes + 1) * sizeof *n_lines);
+    int rc = n_lines ? 0 : sd_no_memory();
 
+    for (size_t i = 0; i < g->l->n_lines && rc == 0; i++) {
+        n_lines[g->l->lines[i].from]++;
+        n_lines[g->l->lines[i].to]++;
+    }
     for (uint32_t i = 0; i < g->l->n_lines && rc == 0; i++) {
         const struct sd_layers_line *e = &g->l->lines[i];
 
         if (e->from != e->to && bottom_of(g, e) - top_of(g, e) <= most)
-            rc = add_line(g, i);
+            rc = add_line(g, i, n_lines);
     }
+    sd_free(n_lines);
     return rc;
 }
 

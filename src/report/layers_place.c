@@ -293,19 +293,98 @@ static double middle(const double x[WAYS])
 
 static void take_middles(struct placing *p)
 {
-    double from = INFINITY, to = 0;
-    struct sd_layers_vertex *vertices = p->g->vertices;
-
-    for (uint32_t v = 0; v < p->g->n; v++) {
-        vertices[v].x =
+    for (uint32_t v = 0; v < p->g->n; v++)
+        p->g->vertices[v].x =
             middle((double[]){ p->x[0][v], p->x[1][v], p->x[2][v], p->x[3][v] });
-        from = fmin(from, vertices[v].x - vertices[v].left);
+}
+
+/* Moves all so that it begins at 0; gives its width. */
+static double begin_at_zero(struct sd_layering *g)
+{
+    double from = INFINITY, to = 0;
+
+    for (uint32_t v = 0; v < g->n; v++)
+        from = fmin(from, g->vertices[v].x - g->vertices[v].left);
+    for (uint32_t v = 0; v < g->n; v++) {
+        g->vertices[v].x -= from;
+        to = fmax(to, g->vertices[v].x + g->vertices[v].right);
     }
-    for (uint32_t v = 0; v < p->g->n; v++) {
-        vertices[v].x -= from;
-        to = fmax(to, vertices[v].x + vertices[v].right);
+    return to;
+}
+
+/* --- Squeezing */
+
+/* Straight lines cost width: a hub with a hundred callees, each with a line of its own
+ * through all layers, is as wide as all of them side by side.  Where that is much wider
+ * than the widest layer needs to be, all is squeezed: x is scaled, and in each layer
+ * what then overlaps is moved apart, as little as possible (the sum of squares). */
+#define WIDE 1.3 /* beyond the widest layer */
+#define SQUEEZED 1.1
+
+static double layer_width(const struct placing *p, uint32_t layer)
+{
+    const struct sd_layering *g = p->g;
+    double width = 0;
+
+    for (uint32_t i = g->first[layer]; i < g->first[layer + 1]; i++) {
+        uint32_t v = g->order[i];
+
+        width += g->vertices[v].left + g->vertices[v].right;
+        if (i > g->first[layer])
+            width += gap(p, g->order[i - 1], v);
     }
-    p->g->l->width = to;
+    return width;
+}
+
+struct clump {  /* neighbours that stand as close as they may */
+    double sum; /* of where its members wish the first of them to be */
+    uint32_t n;
+};
+
+/* Neighbours that overlap become a clump, which stands where it suits them best
+ * together; clumps that overlap become one. */
+static void part(const struct placing *p, uint32_t layer, struct clump *clumps,
+                 double *offset)
+{
+    const struct sd_layering *g = p->g;
+    const uint32_t *order = g->order + g->first[layer];
+    uint32_t n = g->first[layer + 1] - g->first[layer], n_clumps = 0, at = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        struct clump c = { 0, 1 };
+
+        offset[i] = i ? offset[i - 1] + distance(p, order[i - 1], order[i]) : 0;
+        c.sum = g->vertices[order[i]].x - offset[i];
+        while (n_clumps > 0 &&
+               clumps[n_clumps - 1].sum / clumps[n_clumps - 1].n > c.sum / c.n) {
+            c.sum += clumps[--n_clumps].sum;
+            c.n += clumps[n_clumps].n;
+        }
+        clumps[n_clumps++] = c;
+    }
+    for (uint32_t k = 0; k < n_clumps; k++)
+        for (uint32_t i = 0; i < clumps[k].n; i++, at++)
+            g->vertices[order[at]].x = clumps[k].sum / clumps[k].n + offset[at];
+}
+
+static int squeeze(struct placing *p, double width)
+{
+    struct sd_layering *g = p->g;
+    struct clump *clumps = sd_alloc((g->n + 1) * sizeof *clumps);
+    double *offset = sd_alloc((g->n + 1) * sizeof *offset), most = 0;
+
+    p->is_mirrored = false;
+    for (uint32_t i = 0; i < g->n_layers; i++)
+        most = fmax(most, layer_width(p, i));
+    if (clumps && offset && width > most * WIDE) {
+        for (uint32_t v = 0; v < g->n; v++)
+            g->vertices[v].x *= most * SQUEEZED / width;
+        for (uint32_t i = 0; i < g->n_layers; i++)
+            part(p, i, clumps, offset);
+    }
+    sd_free(clumps);
+    sd_free(offset);
+    return clumps && offset ? 0 : sd_no_memory();
 }
 
 static int by_place(const void *a, const void *b, void *of)
@@ -377,6 +456,8 @@ int sd_layers_place(struct sd_layering *g)
             place_one_way(&p, way);
         bring_together(&p);
         take_middles(&p);
+        rc = squeeze(&p, begin_at_zero(g));
+        g->l->width = begin_at_zero(g);
     }
     release(&p);
     return rc;

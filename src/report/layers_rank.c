@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* layers_rank: which lines go up, and in which layer each box stands. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +10,17 @@
 
 /* Passes over all boxes that pull them towards their neighbours. */
 enum { PULLS = 12 };
+/* Pixels: between boxes of a layer, of a layer and its gap, and what any layer holds.
+ */
+#define BOX_ROOM 16
+#define ROW 130
+#define LEAST_LAYER 1400
 
 struct ranking {
     struct sd_layers *l;
     uint32_t *out_first, *out; /* lines by their upper box */
     uint32_t *in_first, *in;   /* and by their lower one */
-    uint32_t *sorted;          /* boxes: those above first */
+    uint32_t *sorted;          /* boxes: the heaviest, then those above first */
     uint32_t *rank;
     uint32_t length; /* of a line, in layers: 2 where labels stand in between */
 };
@@ -92,6 +98,16 @@ static void turn_from(struct ranking *r, uint32_t root, uint8_t *state, uint32_t
     }
 }
 
+static int by_box_weight(const void *a, const void *b, void *of)
+{
+    const struct sd_layers_box *boxes = of;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    if (boxes[x].weight != boxes[y].weight)
+        return boxes[x].weight > boxes[y].weight ? -1 : 1;
+    return x < y ? -1 : 1;
+}
+
 static int turn_cycles(struct ranking *r)
 {
     size_t n = r->l->n_boxes;
@@ -106,8 +122,12 @@ static int turn_cycles(struct ranking *r)
         if (r->in_first[i] == r->in_first[i + 1] && state[i] == UNSEEN)
             turn_from(r, i, state, stack, next);
     for (uint32_t i = 0; i < n && rc == 0; i++)
-        if (state[i] == UNSEEN)
-            turn_from(r, i, state, stack, next);
+        r->sorted[i] = i;
+    if (rc == 0)
+        qsort_r(r->sorted, n, sizeof *r->sorted, by_box_weight, r->l->boxes);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        if (state[r->sorted[i]] == UNSEEN)
+            turn_from(r, r->sorted[i], state, stack, next);
     sd_free(state);
     sd_free(stack);
     sd_free(next);
@@ -184,6 +204,56 @@ static void pull_all(struct ranking *r)
     }
 }
 
+/* --- Wide layers */
+
+/* What is called by one function alone would stand in one row, however many they are.
+ * So a layer has a width, chosen for a picture about twice as wide as high, and who
+ * finds it full goes on to the next.  A line that passes needs less room than a box. */
+static double width_of_layers(const struct sd_layers *l)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < l->n_boxes; i++)
+        sum += l->boxes[i].width + l->boxes[i].beside + BOX_ROOM;
+    return fmax(LEAST_LAYER, sqrt(sum * ROW * 2));
+}
+
+/* Where the box goes: not above what leads to it, not into a full layer. */
+static uint32_t layer_with_room(const struct ranking *r, uint32_t box,
+                                const double *used, double width, double most)
+{
+    uint32_t layer = r->rank[box];
+
+    for (uint32_t i = r->in_first[box]; i < r->in_first[box + 1]; i++) {
+        uint32_t above = r->rank[upper(&r->l->lines[r->in[i]])] + r->length;
+
+        layer = above > layer ? above : layer;
+    }
+    while (used[layer / r->length] > 0 && used[layer / r->length] + width > most)
+        layer += r->length;
+    return layer;
+}
+
+/* There are no more layers than boxes, and each is full or begins with one that had to
+ * go there. */
+static int spread(struct ranking *r)
+{
+    double most = width_of_layers(r->l);
+    double *used = sd_zalloc((2 * r->l->n_boxes + 2) * sizeof *used);
+
+    if (!used)
+        return sd_no_memory();
+    for (size_t i = 0; i < r->l->n_boxes; i++) {
+        uint32_t box = r->sorted[i];
+        double width = r->l->boxes[box].width + r->l->boxes[box].beside + BOX_ROOM;
+
+        r->rank[box] = layer_with_room(r, box, used, width, most);
+        used[r->rank[box] / r->length] += width;
+    }
+    sd_free(used);
+    return 0;
+}
+
 /* --- All of it */
 
 static int take_memory(struct ranking *r)
@@ -219,9 +289,10 @@ static int rank(struct ranking *r)
         return rc;
     group_both(r);
     rc = sort_boxes(r);
-    if (rc == 0)
-        pull_all(r);
-    return rc;
+    if (rc < 0)
+        return rc;
+    pull_all(r);
+    return spread(r);
 }
 
 /* From 0 on: pulling may have left the first layers empty. */

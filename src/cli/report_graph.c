@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* report_graph: the call graph, in gprof2dot's words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/graph.h"
+#include "cli/load.h"
+#include "cli/report.h"
+
+/* --- What was asked for */
+
+static int read_real(const struct sd_asked *a, enum sd_report_option option,
+                     double most, double *out)
+{
+    const char *text = a->v[option].text;
+    char *end;
+    double v;
+
+    if (!text)
+        return 0;
+    v = strtod(text, &end);
+    if (end == text || *end || !(v >= 0 && v <= most))
+        return sd_fail(SD_EUSAGE, "--%s takes a number from 0 to %g, not \"%s\"",
+                       a->command->verb->options[option].name, most, text);
+    *out = v;
+    return 0;
+}
+
+static int read_words(const struct sd_asked *a, struct sd_graph_look *look)
+{
+    const char *const *typed = a->v[SD_REPORT_NODE_LABEL].words;
+
+    if (!a->v[SD_REPORT_NODE_LABEL].is_given)
+        return 0;
+    for (look->n_words = 0; *typed && look->n_words < SD_GRAPH_WORDS; typed++)
+        if (!sd_graph_word_named(*typed, &look->words[look->n_words++]))
+            return sd_fail(SD_EUSAGE,
+                           "--node-label takes self-time, self-time-percentage, "
+                           "total-time or total-time-percentage, not \"%s\"",
+                           *typed);
+    return 0;
+}
+
+static int read_order(const struct sd_asked *a, struct sd_graph_order *o)
+{
+    const struct sd_option_value *v = a->v;
+    int rc;
+
+    *o = sd_graph_order_default();
+    o->wish.root = v[SD_REPORT_ROOT].text;
+    o->wish.leaf = v[SD_REPORT_LEAF].text;
+    o->wish.has_depth = v[SD_REPORT_DEPTH].is_given;
+    o->wish.depth = v[SD_REPORT_DEPTH].number;
+    o->wish.paths = v[SD_REPORT_PATH].is_given ? v[SD_REPORT_PATH].words : NULL;
+    o->wish.is_coloured_by_self = v[SD_REPORT_BY_SELF].number != 0;
+    o->look.theme = sd_graph_theme_named(v[SD_REPORT_COLORMAP].text);
+    o->look.strips = v[SD_REPORT_STRIP].number != 0;
+    o->look.wraps = v[SD_REPORT_WRAP].number != 0;
+    o->look.is_only_slower = v[SD_REPORT_ONLY_SLOWER].number != 0;
+    o->look.is_only_faster = v[SD_REPORT_ONLY_FASTER].number != 0;
+    o->look.is_coloured_by_difference = v[SD_REPORT_BY_DIFFERENCE].number != 0;
+    o->search = v[SD_REPORT_MATCH].text;
+    rc = read_real(a, SD_REPORT_NODE_THRES, 100, &o->wish.node_percent);
+    if (rc == 0)
+        rc = read_real(a, SD_REPORT_EDGE_THRES, 100, &o->wish.edge_percent);
+    if (rc == 0)
+        rc = read_real(a, SD_REPORT_SKEW, 1000, &o->look.skew);
+    if (rc == 0)
+        rc = read_real(a, SD_REPORT_TOLERANCE, 100, &o->look.tolerance);
+    return rc < 0 ? rc : read_words(a, &o->look);
+}
+
+static int check(const struct sd_asked *a, enum sd_graph_form *form)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text;
+
+    *form = SD_GRAPH_DOT; /* for a pipe into graphviz */
+    if (to && strcmp(to, "-") != 0 &&
+        (!sd_graph_form_of(to, form) || *form == SD_GRAPH_CALLGRIND))
+        return sd_fail(SD_EUSAGE, "a call graph is an .svg or a .dot file, not %s", to);
+    if (a->v[SD_REPORT_COMPARE].number && a->n_words != 2)
+        return sd_fail(SD_EUSAGE, "--compare wants two files: sonde report --graph "
+                                  "--compare before.pstats after.pstats -o graph.svg");
+    return 0;
+}
+
+/* --- The answer */
+
+static int load(const struct sd_asked *a, int first, int n, struct sd_graph_source *s)
+{
+    struct sd_traced_wish wish = sd_tables_traced_wish(&a->tables);
+    struct sd_profile *p = NULL;
+    int rc;
+
+    if (sd_call_file_is(a->words[first]))
+        return sd_graph_source_of_files(s, a->words + first, (size_t)n);
+    rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
+    if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
+        sd_profile_qualify(p);
+    if (rc == 0)
+        rc = sd_graph_source_of_profile(s, p, &wish);
+    sd_profile_free(p);
+    return rc;
+}
+
+static int write(const struct sd_asked *a, const struct sd_graph_source *s,
+                 const struct sd_graph_source *other, const struct sd_graph_order *o,
+                 enum sd_graph_form form)
+{
+    const char *to = a->v[SD_REPORT_OUTPUT].text;
+    struct sd_export_file file;
+    int rc =
+        sd_export_open(&file, to ? to : "-",
+                       a->v[SD_REPORT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+
+    if (rc < 0)
+        return rc;
+    return sd_export_close(&file, sd_graph_put(s, other, o, form, &file.out));
+}
+
+int sd_report_graph_of(const struct sd_asked *a)
+{
+    bool is_compared = a->v[SD_REPORT_COMPARE].number != 0;
+    struct sd_graph_source sources[2];
+    struct sd_graph_order order;
+    enum sd_graph_form form;
+    int rc = check(a, &form);
+
+    sd_graph_source_init(&sources[0]);
+    sd_graph_source_init(&sources[1]);
+    if (rc == 0)
+        rc = read_order(a, &order);
+    if (rc == 0)
+        rc = load(a, 0, is_compared ? 1 : a->n_words, &sources[0]);
+    if (rc == 0 && is_compared)
+        rc = load(a, 1, 1, &sources[1]);
+    if (rc == 0)
+        rc = write(a, &sources[0], is_compared ? &sources[1] : NULL, &order, form);
+    sd_graph_source_release(&sources[0]);
+    sd_graph_source_release(&sources[1]);
+    return rc;
+}
