@@ -65,6 +65,6 @@ int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *w
  * first that were fitted), at most SD_GROWTH_PANELS.  SD_EABSENT when there is none. */
 enum { SD_GROWTH_PANELS = 12 };
 int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                       const char *match, struct sd_arena *a,
+                       const struct sd_matcher *match, struct sd_arena *a,
                        struct sd_view_growth *out);
 #endif

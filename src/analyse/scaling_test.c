@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/matcher_testing.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
 
@@ -171,9 +172,10 @@ TEST(scaling_draws_what_is_flagged_or_what_matches)
     CHECK(sd_scaling_picture(p, &wish, NULL, &a, &g) == 0 && g.n_panels == 2);
     CHECK(g.panels[0].n_points == 10 && g.panels[0].is_flagged);
     CHECK(g.panels[0].curve[g.panels[0].n_curve - 1].n > 99000);
-    CHECK(sd_scaling_picture(p, &wish, "^lin", &a, &g) == 0 && g.n_panels == 1);
-    CHECK(sd_scaling_picture(p, &wish, "nothing", &a, &g) == SD_EABSENT);
-    CHECK(sd_scaling_picture(p, &wish, "(", &a, &g) == SD_EUSAGE);
+    CHECK(sd_scaling_picture(p, &wish, SD_MATCHER("^lin"), &a, &g) == 0 &&
+          g.n_panels == 1);
+    CHECK(sd_scaling_picture(p, &wish, SD_MATCHER("nothing"), &a, &g) == SD_EABSENT);
+    CHECK(sd_scaling_picture(p, &wish, SD_MATCHER("("), &a, &g) == SD_EUSAGE);
     sd_arena_release(&a);
     sd_profile_free(p);
     sd_made_release(&made.m);

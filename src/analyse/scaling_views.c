@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* scaling_views: growth as tables and as a picture. */
 #include <math.h>
-#include <regex.h>
 #include <string.h>
 
 #include "analyse/scaling.h"
@@ -345,17 +344,19 @@ int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *w
 
 /* --- The picture */
 
-static bool is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
-                     const regex_t *match, bool has_flagged)
+/* 1, 0 or negative. */
+static int is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
+                    const struct sd_matcher *match, bool has_flagged)
 {
     const struct sd_site *s = &p->sites[f->site.at];
+    int rc;
 
     if (f->total.answer != SD_GROWTH_FITTED)
-        return false;
-    if (match)
-        return regexec(match, s->name, 0, NULL, 0) == 0 ||
-               (s->file && regexec(match, s->file, 0, NULL, 0) == 0);
-    return f->is_flagged || !has_flagged;
+        return 0;
+    if (!match)
+        return f->is_flagged || !has_flagged;
+    rc = sd_matcher_find(match, s->name);
+    return rc != 0 ? rc : sd_matcher_find(match, s->file);
 }
 
 static int put_curve(struct sd_arena *a, const struct sd_scaled *f,
@@ -404,7 +405,7 @@ static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
 }
 
 static int make_panels(const struct sd_profile *p, const struct sd_scaling *s,
-                       const regex_t *match, struct sd_arena *a,
+                       const struct sd_matcher *match, struct sd_arena *a,
                        struct sd_view_growth *out)
 {
     bool has_flagged = s->n > 0 && s->functions[0].is_flagged;
@@ -414,13 +415,16 @@ static int make_panels(const struct sd_profile *p, const struct sd_scaling *s,
     out->panels = sd_arena_alloc(a, SD_GROWTH_PANELS * sizeof *out->panels);
     if (!out->panels)
         return sd_no_memory();
-    for (size_t i = 0; i < s->n && rc == 0; i++)
-        if (!is_drawn(p, &s->functions[i], match, has_flagged))
-            continue;
-        else if (out->n_panels == SD_GROWTH_PANELS)
+    for (size_t i = 0; i < s->n && rc == 0; i++) {
+        int drawn = is_drawn(p, &s->functions[i], match, has_flagged);
+
+        if (drawn < 0)
+            return drawn;
+        if (drawn && out->n_panels == SD_GROWTH_PANELS)
             n_more++;
-        else
+        else if (drawn)
             rc = make_panel(p, &s->functions[i], a, &out->panels[out->n_panels++]);
+    }
     if (rc == 0 && n_more > 0)
         out->note = sd_arena_printf(a, "%zu more; --match chooses", n_more);
     if (rc == 0 && out->n_panels == 0)
@@ -431,25 +435,20 @@ static int make_panels(const struct sd_profile *p, const struct sd_scaling *s,
 }
 
 int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                       const char *match, struct sd_arena *a,
+                       const struct sd_matcher *match, struct sd_arena *a,
                        struct sd_view_growth *out)
 {
     struct sd_scaling s;
-    regex_t regex;
     int rc;
 
     *out = (struct sd_view_growth){
         .title = "Growth of time with the size of arguments",
         .quantity = wish->is_cpu ? "CPU time of a call" : "time of a call",
     };
-    if (match && regcomp(&regex, match, REG_EXTENDED | REG_NOSUB) != 0)
-        return sd_fail(SD_EUSAGE, "\"%s\" is no regular expression", match);
     rc = sd_scaling_make(p, wish, &s);
     if (rc == 0) {
-        rc = make_panels(p, &s, match ? &regex : NULL, a, out);
+        rc = make_panels(p, &s, match, a, out);
         sd_scaling_release(&s);
     }
-    if (match)
-        regfree(&regex);
     return rc;
 }

@@ -51,7 +51,7 @@ int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
                    const char *path, struct sd_out *out);
 /* How the time of functions grows with size; `match`: of those that match, or NULL. */
 struct sd_growth_wish {
-    const char *match;
+    const struct sd_matcher *match;
     unsigned width;
 };
 int sd_export_growth(const struct sd_profile *p, const struct sd_traced_wish *traced,
