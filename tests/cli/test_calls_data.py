@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""sonde calls: its numbers as data, and processes that outlive the program.  None of it depends on the version of Python."""
+import csv
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, contains, equal, is_alive, run_tests, sonde, wait_for, write  # noqa: E402
+
+SCRIPT = """
+def leaf(n):
+    return n + 1
+def work(n):
+    for i in range(n):
+        leaf(i)
+def recurse(n):
+    return n and recurse(n - 1)
+def main():
+    work(10)
+    work(20)
+    recurse(4)
+    print("total 10")
+main()
+"""
+
+
+def calls(folder, *words, **how):
+    """sonde calls with this interpreter: (status, out, err)."""
+    return sonde("calls", "--python", PYTHON, *words, cwd=folder, **how)
+
+
+def test_data_has_the_words_of_the_report(folder):
+    """sonde calls prints what sonde report prints of its capture, text and data alike."""
+    write(folder, "script.py", SCRIPT)
+    for options in ([], ["-s", "ncalls,name", "-n", "3"], ["--match", r"script\.py:\d+$", "--reverse", "-s", "pcalls"],
+                    ["--callers=(?i)LEAF"], ["--by", "module", "--mine"], ["--per-thread", "--strip-dirs"]):
+        out = calls(folder, "--force", "-o", "x.sonde", "--json", *options + ["script.py"])[1]
+        got = json.loads(out[out.index("{"):])
+        status, out, err = sonde("report", "x.sonde", "--json", *options, cwd=folder)
+        equal((status, got), (0, json.loads(out)), options)
+    out = calls(folder, "--force", "-o", "x.sonde", "--csv", "-s", "calls", "script.py")[1]
+    assert out.startswith("total 10\n"), out[:60]
+    equal(out[len("total 10\n"):], sonde("report", "x.sonde", "--csv", "-s", "calls", cwd=folder)[1])
+    rows = list(csv.DictReader(out.splitlines()[1:]))
+    row, = [row for row in rows if row["function"] == "recurse"]
+    equal((row["calls"], row["primitive"], row["starts"], row["line"]), ("5", "1", "5", "7"))
+    assert int(row["total"]) >= int(row["own"]) > 0 and row["file"].endswith("script.py"), row
+    equal([int(row["calls"]) for row in rows], sorted((int(row["calls"]) for row in rows), reverse=True), "sorted")
+    out = calls(folder, "-o", "x.collapsed", "--json", "script.py")[1]
+    equal(json.loads(out[out.index("{"):])["file"], None, "the capture is not kept")
+
+
+def test_what_has_no_lines_says_so(folder):
+    write(folder, "script.py", SCRIPT)
+    calls(folder, "-o", "x.sonde", "script.py")
+    for options in (["--lines"], ["--by", "line"], ["--table", "lines", "--json"]):
+        status, out, err = sonde("report", "x.sonde", *options, cwd=folder)
+        equal((status, out), (2, ""), options)
+        contains(err, "have no lines")
+        contains(err, "sonde record")
+
+
+def test_calls_are_in_csv_and_json_files(folder):
+    write(folder, "script.py", SCRIPT)
+    calls(folder, "-o", "x.sonde", "script.py")
+    for name in ("x.csv", "x.json"):
+        equal(sonde("convert", "x.sonde", name, cwd=folder)[0], 0, name)
+    with open(os.path.join(folder, "x.csv"), newline="") as f:
+        rows = [row for row in csv.DictReader(f) if row["kind"] == "calls"]
+    equal(sum(int(row["calls"]) for row in rows if row["name"] == "leaf"), 30)
+    equal(sorted(int(row["starts"]) for row in rows if row["name"] == "recurse"), [1] * 5, "a row for each depth")
+    equal({row["start_s"] for row in rows}, {""}, "no moment is theirs")
+    with open(os.path.join(folder, "x.json")) as f:
+        made = json.load(f)
+    name_of = {stack["id"]: made["sites"][stack["site"]]["name"] for stack in made["stacks"]}
+    equal(sum(call["values"]["calls"] for call in made["calls"] if name_of[call["stack"]] == "leaf"), 30)
+
+
+OUTLIVES = """
+import os, sys, time
+def leaf(n):
+    return n + 1
+def work(n):
+    for i in range(n):
+        leaf(i)
+work(10)
+if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        for fd in range(3):
+            os.dup2(os.open(os.devnull, os.O_RDWR), fd)
+        with open("daemon.tmp", "w") as f:
+            f.write(str(os.getpid()))
+        os.rename("daemon.tmp", "daemon")
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        work(50)
+        os.rename("daemon", "done")
+        os._exit(0)
+    os._exit(0)
+os.wait()
+while not os.path.exists("daemon"):
+    time.sleep(0.01)
+"""
+
+
+def test_a_process_that_outlives_the_program_is_told_of(folder):
+    write(folder, "script.py", OUTLIVES)
+    for to, kept in (("x.sonde", "x.sonde"), ("x.pstats", "x.pstats.sonde")):
+        for name in ("go", "done"):
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        status, out, err = calls(folder, "-o", to, "script.py")
+        equal(status, 0, err)
+        with open(os.path.join(folder, "daemon")) as f:
+            pid = int(f.read())
+        contains(err, "process %d still runs: what is recorded there from now on stays in %s.live" % (pid, kept))
+        contains(err, "sonde report %s reads it, too" % kept)
+        assert to == kept or "the capture is kept: %s" % kept in err, err
+        equal(os.path.exists(os.path.join(folder, to)), True, to)
+        write(folder, "go", "")
+        wait_for(lambda: os.path.exists(os.path.join(folder, "done")) and not is_alive(pid), "the daemon's end")
+        out = sonde("report", kept, "--json", "--table", "functions", cwd=folder)[1]
+        equal([row["calls"] for row in json.loads(out)["functions"] if row["function"] == "leaf"], [60], "what it called later, too")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
