@@ -164,6 +164,13 @@ static bool has_room(struct sd_cells *t)
     return s && push(&t->cells, &t->n_cells, &t->cap_cells, s);
 }
 
+static void lose(struct sd_cells *t)
+{
+    t->lost++;
+    if (t->head)
+        atomic_fetch_add(&t->head->lost, 1);
+}
+
 uint32_t sd_cells_add(struct sd_cells *t, const void *cell)
 {
     struct sd_segment *s;
@@ -171,9 +178,7 @@ uint32_t sd_cells_add(struct sd_cells *t, const void *cell)
     if (!sd_cells_is_ours(t))
         return SD_NO_CELL;
     if (!has_room(t)) {
-        t->lost++;
-        if (t->head)
-            atomic_fetch_add(&t->head->lost, 1);
+        lose(t);
         return SD_NO_CELL;
     }
     memcpy(sd_cells_at(t, t->n), cell, t->cell_bytes);
@@ -198,8 +203,10 @@ static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)
     if (!t->defs || t->defs->used + len > SD_SEGMENT - SD_SEGMENT_HEAD) {
         struct sd_segment *s = add_segment(t, SD_CHUNK_DEFS);
 
-        if (!s)
+        if (!s) {
+            lose(t); /* what it would have named */
             return NULL;
+        }
         t->defs = s;
         t->defs_epoch = (uint8_t)t->n_all; /* its seq: its place, from 1 */
     }

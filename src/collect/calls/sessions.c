@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/log.h"
 #include "collect/calls/thread_cpu.h"
 #include "collect/session.h"
 
@@ -246,6 +248,21 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     return 0;
 }
 
+/* A thread that finds no room (a full disk) is missing as a whole, so that is written
+ * down, where there is room for that. */
+static void note_missing(const struct sd_calls_session *s)
+{
+    struct sd_log *log = s->wish.in_capture ? sd_session_log() : NULL;
+    char text[128];
+
+    snprintf(text, sizeof text,
+             "calls of thread %u are not traced: no room for them on the disk or in "
+             "memory",
+             sd_thread_self()->tid);
+    if (log)
+        sd_log_note(log, SD_NOTE_REFUSAL, text);
+}
+
 /* The session's tree of this thread, made when it is wanted; NULL when it is not, or
  * cannot be. */
 static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct thread *th,
@@ -254,8 +271,8 @@ static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct threa
     struct sd_call_tree *t = tree_of(s, th);
 
     *is_new = false;
-    if (!t && s->wish.events & SD_CALLS_ALL)
-        make_tree(s, th, &t);
+    if (!t && s->wish.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
+        note_missing(s);
     if (t && !t->is_followed && s->wish.events & SD_CALLS_ALL)
         *is_new = true;
     return t && (t->is_followed || *is_new) ? t : NULL;
