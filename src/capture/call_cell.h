@@ -46,12 +46,15 @@ _Static_assert(sizeof(struct sd_call_cell) == 64, "on disk");
 /* Cell 0: what belongs to the whole tree.  Costs are of one call and return, in ticks x
  * 1024, calibrated in this process; 0 where they are not known (a user's own timer).
  * `inside` falls between the two clock reads of the call itself, and so into its own
- * ticks; `outside` into those of its caller. */
+ * ticks; `outside` into those of its caller.  They are written when the tree is made,
+ * and once more when the session ends. */
 struct sd_call_root {
-    uint32_t resyncs;  /* how often the calls known and the frames found disagreed */
-    uint32_t track;    /* the thread, among the table's definitions */
-    uint64_t folded;   /* calls that were booked on an outer call of the same function,
-                          because the tree had as many nodes as it may have */
+    uint32_t resyncs; /* how often the calls known and the frames found disagreed */
+    uint32_t track;   /* the thread, among the table's definitions */
+    uint32_t folded;  /* calls that were booked on an outer call of the same function,
+                         because the tree had as many nodes as it may have */
+    uint16_t python_plain, c_plain; /* ticks of a call of an empty function that is not
+                                       traced; 0: not known */
     uint64_t untraced; /* ticks in which the tracing was interrupted by others */
     uint64_t traced;   /* ticks that the session followed the thread, up to its last
                           stop; 0 after a death */

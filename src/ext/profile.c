@@ -152,7 +152,7 @@ static int start(struct sd_profile *p)
     int rc;
 
     p->session->wish.events = events_of(p);
-    if (sd_calls_calibrate(&p->session->wish, &p->session->costs) < 0)
+    if (sd_calls_calibrate(p->session) < 0)
         return -1;
     sd_calls_profile_is((PyObject *)p);
     rc = sd_calls_session_start(p->session);
@@ -173,6 +173,7 @@ static void stop(struct sd_profile *p)
         return;
     p->is_enabled = false;
     sd_calls_session_stop(p->session);
+    sd_calls_calibrated(p->session);
     sd_calls_listen(sd_calls_wanted());
     be_cprofile_no_more(p);
 }

@@ -127,23 +127,35 @@ static double seconds_of_tick(const struct sd_profile *p)
 
 #define MOST_BIAS 4e18 /* below 2^62 */
 
+static uint64_t scaled(uint32_t ticks, double scale)
+{
+    return (uint64_t)((double)ticks * scale);
+}
+
 /* What is subtracted: the cost of tracing, or what the user says. */
 static bool cost_of(const struct sd_profile *p, const struct sd_profile_look *look,
                     double seconds, struct sd_trace_cost *cost)
 {
     const struct sd_call_costs *known = &p->session->costs;
+    double scale = look->is_cpu ? seconds * 1e9 : 1; /* CPU time is in nanoseconds */
     uint64_t bias;
 
     if (look->has_bias) {
         double ticks = seconds > 0 ? look->bias / seconds * 1024 : 0;
 
         bias = ticks > 0 ? (uint64_t)(ticks < MOST_BIAS ? ticks : MOST_BIAS) : 0;
-        *cost = (struct sd_trace_cost){ bias, bias, bias, bias, true };
+        *cost = (struct sd_trace_cost){ bias, bias, bias, bias, 0, 0, true };
         return true;
     }
-    *cost = (struct sd_trace_cost){ known->python_inside, known->python_outside,
-                                    known->c_inside, known->c_outside, false };
-    return !p->timer && !p->is_raw && !look->is_cpu;
+    *cost = (struct sd_trace_cost){
+        .python_inside = scaled(known->python_inside, scale),
+        .python_outside = scaled(known->python_outside, scale),
+        .c_inside = scaled(known->c_inside, scale),
+        .c_outside = scaled(known->c_outside, scale),
+        .python_plain = scaled(known->python_plain, scale),
+        .c_plain = scaled(known->c_plain, scale),
+    };
+    return !p->timer && !p->is_raw;
 }
 
 static int derive(struct sd_profile *p, const struct sd_profile_look *look,

@@ -10,7 +10,11 @@
  *
  * Tracing costs twice in each call: `inside` between the two readings of the clock,
  * where it is booked on the function called, and `outside` of them, where it is booked
- * on the caller. */
+ * on the caller.  What it costs was measured at another moment than the calls were
+ * made, and a shared machine may have been slower then.  The calls themselves tell:
+ * none takes less than an empty one does, which was measured with the cost.  Where
+ * calls of a node took less than that, everything was quicker by as much, and so was
+ * the cost: less is taken off.  A function that ran is then never left with nothing. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,14 +34,16 @@ struct sd_node {
 
 struct sd_trace_cost { /* ticks x 1024 for one call */
     uint64_t python_inside, python_outside;
-    uint64_t c_inside, c_outside; /* of C functions */
-    bool may_go_below_zero;       /* the user's own bias, which nothing bounds */
+    uint64_t c_inside, c_outside;   /* of C functions */
+    uint64_t python_plain, c_plain; /* what a call of an empty function takes when it is
+                                       not traced; 0: not known */
+    bool may_go_below_zero;         /* the user's own bias, which nothing bounds */
 };
 
 /* Fills `own` of all nodes; with NULL nothing is subtracted.  No own time falls below
  * 0 unless that is asked for: a function that had not ended when its thread was killed
- * has less inclusive time than what it called, and a cost is only a mean.  *subtracted
- * is how many ticks were taken away altogether (NULL: nobody asks).  0 or SD_ENOMEM. */
+ * has less inclusive time than what it called.  *subtracted is how many ticks were
+ * taken away altogether (NULL: nobody asks).  0 or SD_ENOMEM. */
 int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
                     uint64_t *subtracted);
 #endif

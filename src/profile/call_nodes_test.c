@@ -26,7 +26,8 @@ TEST(nodes_own_what_their_children_do_not)
     CHECK(subtracted == 0);
 }
 
-/* 20 ticks inside of each call, 5 outside, which the caller of 14 calls bears. */
+/* 20 ticks inside of each call, 5 outside, which the caller of 14 calls bears; but four
+ * calls of 5 ticks together cannot have had more than a sixteenth of that. */
 TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
 {
     const struct sd_trace_cost cost = { .python_inside = 20 * 1024,
@@ -38,10 +39,10 @@ TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
 
     fill(nodes);
     CHECK(sd_nodes_settle(nodes, N, &cost, &subtracted) == 0);
-    CHECK(nodes[1].own == 395 - 2 * 20 - 14 * 5);
+    CHECK(nodes[1].own == 395 - (2 * 20 + 10 * 5 + 4 * 5 / 16));
     CHECK(nodes[2].own == 600 - 10 * 20);
     CHECK(nodes[3].own == 0);
-    CHECK(subtracted == 110 + 200 + 5);
+    CHECK(subtracted == 91 + 200 + 5);
 }
 
 /* Killed while f ran: only what it called has ended. */
@@ -81,12 +82,49 @@ TEST(nodes_may_go_below_zero_when_that_is_asked_for)
 
 TEST(nodes_of_c_functions_have_a_cost_of_their_own)
 {
-    const struct sd_trace_cost cost = { 20 * 1024, 5 * 1024, 1024, 512, false };
+    const struct sd_trace_cost cost = { .python_inside = 20 * 1024,
+                                        .python_outside = 5 * 1024,
+                                        .c_inside = 1024,
+                                        .c_outside = 512 };
     struct sd_node nodes[N];
 
     fill(nodes);
     nodes[2].is_c = true;
     CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
-    CHECK(nodes[1].own == 395 - 2 * 20 - 4 * 5 - 5);
+    CHECK(nodes[1].own == 395 - (2 * 20 + 4 * 5 / 16 + 5));
     CHECK(nodes[2].own == 600 - 10);
+}
+
+/* An empty call took 20 ticks, half of them in the function, and 30 more when traced,
+ * 20 of them in the function: 30 there and 20 in its caller. */
+static const struct sd_trace_cost whole = { .python_inside = 20 * 1024,
+                                            .python_outside = 10 * 1024,
+                                            .python_plain = 20 * 1024 };
+
+/* f, which called g 100 times. */
+static void fill_two(struct sd_node *nodes, int64_t f_own, int64_t g)
+{
+    nodes[0] = (struct sd_node){ .parent = SD_NO_NODE };
+    nodes[1] = (struct sd_node){ .parent = 0, .calls = 1, .inclusive = f_own + g };
+    nodes[2] = (struct sd_node){ .parent = 1, .calls = 100, .inclusive = g };
+}
+
+TEST(nodes_whose_calls_took_half_of_the_least_were_traced_at_half_the_cost)
+{
+    struct sd_node nodes[3];
+
+    fill_two(nodes, 3000, 100 * 30 / 2);
+    CHECK(sd_nodes_settle(nodes, 3, &whole, NULL) == 0);
+    CHECK(nodes[2].own == 1500 - 100 * 20 / 2);
+    CHECK(nodes[1].own == 3000 - 100 * 10 / 2 - 20);
+}
+
+TEST(nodes_that_called_keep_their_part_of_the_calls)
+{
+    struct sd_node nodes[3];
+
+    fill_two(nodes, 100 * 20 / 4, 100 * 30);
+    CHECK(sd_nodes_settle(nodes, 3, &whole, NULL) == 0);
+    CHECK(nodes[2].own == 100 * 10);
+    CHECK(nodes[1].own == 500 - 100 * 10 / 4 - 20);
 }

@@ -205,18 +205,22 @@ static int settle_times(struct sd_call_tables *t, const struct sd_trace_cost *co
     return rc;
 }
 
-static uint64_t scaled(const struct sd_call_tables *t, uint32_t ticks)
+static uint64_t scaled(const struct sd_call_tables *t, uint64_t ticks)
 {
-    return (uint64_t)ns_of(t, ticks);
+    return (uint64_t)ns_of(t, (int64_t)ticks);
 }
 
-/* Tracing takes the thread's CPU time too, as much as it takes of the clock. */
-static int settle_cpu_times(struct sd_call_tables *t, const struct sd_call_root *root)
+/* Tracing takes the thread's CPU time too, as much as it takes of the clock: both are
+ * read at once, and the cost was measured with both. */
+static int settle_cpu_times(struct sd_call_tables *t,
+                            const struct sd_trace_cost *in_ticks)
 {
-    struct sd_trace_cost cost = { .python_inside = scaled(t, root->python_inside),
-                                  .python_outside = scaled(t, root->python_outside),
-                                  .c_inside = scaled(t, root->c_inside),
-                                  .c_outside = scaled(t, root->c_outside) };
+    struct sd_trace_cost cost = { .python_inside = scaled(t, in_ticks->python_inside),
+                                  .python_outside = scaled(t, in_ticks->python_outside),
+                                  .c_inside = scaled(t, in_ticks->c_inside),
+                                  .c_outside = scaled(t, in_ticks->c_outside),
+                                  .python_plain = scaled(t, in_ticks->python_plain),
+                                  .c_plain = scaled(t, in_ticks->c_plain) };
     bool is_measured = false;
     int rc;
 
@@ -301,7 +305,9 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
     cost = (struct sd_trace_cost){ .python_inside = root.python_inside,
                                    .python_outside = root.python_outside,
                                    .c_inside = root.c_inside,
-                                   .c_outside = root.c_outside };
+                                   .c_outside = root.c_outside,
+                                   .python_plain = root.python_plain * UINT64_C(1024),
+                                   .c_plain = root.c_plain * UINT64_C(1024) };
     t->ns_per_tick = sd_decoder_ns_per_tick(d);
     t->to_ns = d->last_clock_ns;
     t->from_ns = d->first_clock_ns < t->to_ns ? d->first_clock_ns : t->to_ns;
@@ -315,7 +321,7 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
     if (rc == 0)
         rc = settle_times(t, &cost);
     if (rc == 0)
-        rc = settle_cpu_times(t, &root);
+        rc = settle_cpu_times(t, &cost);
     return rc < 0 ? rc : add_facts(t, d->grow, &root);
 }
 

@@ -4,14 +4,21 @@
 
 What is compared is CPU time only, so that a busy machine changes nothing; tolerance 5 % and 2 ms, the
 time that the thread works outside of the functions.
+
+Tiny calls: the cost of tracing is taken off as it is of wall time.  The truth is the CPU time of the same
+calls untraced, measured in turn with the traced ones, and of both the shortest of many counts; a process
+on a shared machine may have been slow all the while, so the middle one of three processes counts.
+Tolerance: a quarter of the truth, and less than a half of what tracing took.
 """
 import os
+import statistics
+import subprocess
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, run_tests  # noqa: E402
+from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, run_tests  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
@@ -132,5 +139,52 @@ def test_a_child_of_fork_goes_on_counting(folder):
     assert abs(found - truth) < 0.05, "forks has %.4f s in the child, and burned %.4f s" % (found, truth)
 
 
+# ---- tiny calls
+
+
+def tiny(x):
+    return x + 1
+
+
+def tiny_calls():
+    t = 0
+    for _ in range(2000):
+        t = tiny(t)
+
+
+def plain_seconds():
+    begin = time.thread_time()
+    tiny_calls()
+    return time.thread_time() - begin
+
+
+def traced_seconds(**how):
+    p = _sonde.Profile(builtins=False, cpu=True, **how)
+    p.enable()
+    tiny_calls()
+    p.disable()
+    return cpu_seconds(p)["tiny_calls"]
+
+
+def shortest():
+    """CPU seconds of the calls: untraced, traced, and traced with the cost taken off."""
+    rounds = [(plain_seconds(), traced_seconds(raw=True), traced_seconds()) for _ in range(100)]
+    return [min(column) for column in zip(*rounds)]
+
+
+def test_tiny_calls_take_the_cpu_time_that_they_take_untraced(folder):
+    found = [[float(word) for word in subprocess.check_output([PYTHON, os.path.abspath(__file__), "shortest"], timeout=LIMIT_S).split()]
+             for _ in range(3)]
+    words = "; ".join("truth %.1f us, as measured %.1f us, corrected %.1f us" % tuple(1e6 * s for s in three) for three in found)
+    off = statistics.median(said / truth - 1 for truth, _, said in found)
+    was_off = statistics.median(raw / truth - 1 for truth, raw, _ in found)
+    assert was_off > 0, "tracing costs nothing? " + words
+    assert abs(off) < 0.25, words
+    assert abs(off) < was_off / 2 + 0.05, "half of it is still there: " + words
+
+
 if __name__ == "__main__":
-    run_tests(globals())
+    if sys.argv[1:] == ["shortest"]:
+        print(*shortest())
+    else:
+        run_tests(globals())

@@ -6,27 +6,49 @@
 #include <string.h>
 
 #include "collect/calls/names.h"
+#include "collect/calls/speed.h"
 #include "cpython/compat_eval.h"
 
 enum {
-    N_CALLS = 200,        /* of a loop: small integers are not made anew */
-    N_ROUNDS = 3,         /* of loops, of which the shortest count: a bout is 0.3 ms */
-    FIRST_BOUTS = 8,      /* at the first session of a kind ... */
-    LATER_SESSIONS = 100, /* ... and one at each of some more */
+    N_CALLS = 200,   /* of a loop: small integers are not made anew */
+    N_ROUNDS = 3,    /* of loops, of which the shortest count: a bout is 0.3 ms */
+    FIRST_BOUTS = 6, /* at the first session of a kind; later one at a time */
+    MOST_BOUTS = 24, /* at the first session, and that are kept */
+    GOOD_BOUTS = 4, /* that fell into a quick moment; more are done until so many did */
+    SOON_BITS =
+        24, /* ticks from one bout to the next (5 ms): 2 to this, and then ... */
+    RARE_BITS = 31,  /* ... to this (0.7 s) */
+    SHORT_BITS = 26, /* of a session that is short (20 ms) ... */
+    SPAN_BITS = 30,  /* ... and of which the shortest loop is remembered (0.3 s) */
+    N_COSTS = 6,
 };
 
-struct shortest { /* ticks of loops of N_CALLS */
+/* Of loops of N_CALLS: ticks. */
+struct shortest {
     uint64_t python, c, none;
     uint64_t python_window, c_window; /* as the tree has it, where there is one */
 };
 
-/* By what makes a difference: C functions heard or not, CPU time or not.  The shortest
- * loops of all bouts; 0 sessions: none. */
-static struct {
-    unsigned n_sessions;
-    struct shortest plain, traced;
-    struct sd_call_costs costs;
+/* What a bout found, each of one call and in units of the loop of speed.h. */
+struct bout {
+    double costs[N_COSTS];
+    double slowest; /* ticks of that, before or after */
+    bool is_steady; /* before and after it took about the same */
+};
+
+/* By what makes a difference: C functions heard or not, CPU time or not. */
+static struct known {
+    struct bout bouts[MOST_BOUTS]; /* the oldest is overwritten */
+    unsigned n;                    /* that there were */
+    uint64_t last;                 /* ticks: when */
 } known[4];
+
+/* The loop of speed.h, in ticks; 0: it was never read. */
+static struct {
+    double quickest;     /* of all */
+    double recent, last; /* of this span of time, and the one before */
+    uint64_t span;       /* number of this one */
+} speed;
 
 /* --- What is run ------------------------------------------------------------------ */
 
@@ -145,19 +167,16 @@ static int rounds(const struct job *j, const struct sd_calls_session *s,
 
 /* --- What they say ---------------------------------------------------------------- */
 
-/* Of one call, in ticks x 1024. */
-static uint32_t per_call(int64_t ticks)
-{
-    return ticks < 0 ? 0 : (uint32_t)(ticks * 1024 / N_CALLS);
-}
+enum { INSIDE, OUTSIDE, PLAIN, OF_C }; /* in a bout's costs; those of C are behind */
 
-/* All four are of N_CALLS calls; the loop itself is in neither.  On 3.11 a profile
+/* All three are of N_CALLS calls; the loop itself is in none.  On 3.11 a profile
  * function slows every instruction, so each loop has its own to be taken off. */
-static void split(uint64_t plain, uint64_t traced, uint64_t window, uint32_t *inside,
-                  uint32_t *outside)
+static void split(uint64_t plain, uint64_t traced, uint64_t window, double loop,
+                  double *costs)
 {
-    int64_t all = (int64_t)traced - (int64_t)plain;
-    int64_t in = (int64_t)window - (int64_t)plain / 2;
+    double unit = N_CALLS * loop;
+    double all = (double)traced - (double)plain;
+    double in = (double)window - (double)plain / 2;
 
     if (all < 0)
         all = 0;
@@ -165,8 +184,9 @@ static void split(uint64_t plain, uint64_t traced, uint64_t window, uint32_t *in
         in = 0;
     if (in > all)
         in = all;
-    *inside = per_call(in);
-    *outside = per_call(all - in);
+    costs[INSIDE] = in / unit;
+    costs[OUTSIDE] = (all - in) / unit;
+    costs[PLAIN] = (double)plain / unit;
 }
 
 static uint64_t without(uint64_t loop, uint64_t none)
@@ -175,14 +195,115 @@ static uint64_t without(uint64_t loop, uint64_t none)
 }
 
 static void tell(const struct shortest *plain, const struct shortest *traced,
-                 bool hears_c, struct sd_call_costs *out)
+                 bool hears_c, struct bout *out)
 {
-    memset(out, 0, sizeof *out);
+    memset(out->costs, 0, sizeof out->costs);
     split(without(plain->python, plain->none), without(traced->python, traced->none),
-          traced->python_window, &out->python_inside, &out->python_outside);
+          traced->python_window, out->slowest, out->costs);
     if (hears_c)
         split(without(plain->c, plain->none), without(traced->c, traced->none),
-              traced->c_window, &out->c_inside, &out->c_outside);
+              traced->c_window, out->slowest, out->costs + OF_C);
+}
+
+/* In a quick moment nobody else has a part of the core. */
+static bool is_quick(double loop) { return loop < 1.05 * speed.quickest; }
+
+enum goodness { ANY, STEADY, QUICK };
+
+static enum goodness goodness(const struct bout *b)
+{
+    if (!b->is_steady)
+        return ANY;
+    return is_quick(b->slowest) ? QUICK : STEADY;
+}
+
+static unsigned n_kept(const struct known *k)
+{
+    return k->n < MOST_BOUTS ? k->n : MOST_BOUTS;
+}
+
+/* Copies what bouts that are good enough found of one cost. */
+static unsigned gather(const struct known *k, int cost, enum goodness least,
+                       double *out)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_kept(k); i++)
+        if (goodness(&k->bouts[i]) >= least)
+            out[n++] = k->bouts[i].costs[cost];
+    return n;
+}
+
+static void sort(double *x, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        for (unsigned k = i; k > 0 && x[k] < x[k - 1]; k--) {
+            double swapped = x[k];
+
+            x[k] = x[k - 1];
+            x[k - 1] = swapped;
+        }
+}
+
+/* The middle one of quick moments: some were interrupted.  Where there was none others
+ * had a part of the core, and a low one is nearer to the truth. */
+static double found_of(const struct known *k, int cost)
+{
+    double found[MOST_BOUTS];
+    unsigned n = gather(k, cost, QUICK, found), at = n / 2;
+
+    if (n == 0)
+        at = (n = gather(k, cost, STEADY, found)) / 4;
+    if (n == 0)
+        at = (n = gather(k, cost, ANY, found)) / 4;
+    sort(found, n);
+    return n ? found[at] : 0;
+}
+
+/* In ticks x 1024, when the loop of speed.h takes so many. */
+static void costs_at(const struct known *k, double loop, struct sd_call_costs *out)
+{
+    uint32_t of[N_COSTS];
+
+    for (int i = 0; i < N_COSTS; i++)
+        of[i] = (uint32_t)(found_of(k, i) * loop * 1024);
+    *out = (struct sd_call_costs){ .python_inside = of[INSIDE],
+                                   .python_outside = of[OUTSIDE],
+                                   .python_plain = of[PLAIN],
+                                   .c_inside = of[OF_C + INSIDE],
+                                   .c_outside = of[OF_C + OUTSIDE],
+                                   .c_plain = of[OF_C + PLAIN] };
+}
+
+/* --- The speed -------------------------------------------------------------------- */
+
+static double shorter(double a, double b) { return a > 0 && a < b ? a : b; }
+
+/* Nobody halves a core more than once: what is slower was interrupted. */
+static double read_loop(void)
+{
+    double loop = (double)sd_speed_loop();
+    uint64_t span = sd_tsc() >> SPAN_BITS;
+
+    speed.quickest = shorter(speed.quickest, loop);
+    if (span != speed.span) {
+        speed.last = span == speed.span + 1 ? speed.recent : 0;
+        speed.recent = 0;
+        speed.span = span;
+    }
+    speed.recent = shorter(speed.recent, loop);
+    return loop < 2 * speed.quickest ? loop : 2 * speed.quickest;
+}
+
+/* The mean of a session, whose reading at the beginning and now these were.  In a short
+ * one they may both have been slow and the session not: the shortest reading of the
+ * last moments is taken then, because too little taken off is better than too much, and
+ * who compares short runs looks at the quickest. */
+static double between(double before, double now, uint64_t ticks)
+{
+    if (ticks >> SHORT_BITS)
+        return (before + now) / 2;
+    return shorter(speed.last, shorter(speed.recent, now));
 }
 
 /* --- Bouts ------------------------------------------------------------------------ */
@@ -201,10 +322,42 @@ static int traced_rounds(const struct job *j, struct sd_calls_session *s,
     return rc;
 }
 
-/* Both kinds of loops in turn: a processor that is shared goes at half its speed now
- * and at full speed then, and a difference of the two speeds is no cost. */
-static int bouts(int n, const struct sd_calls_wish *wish, struct shortest *plain,
-                 struct shortest *traced)
+/* Both kinds of loops, and that of the speed, in one breath. */
+static int one_bout(const struct job *j, struct sd_calls_session *s, struct bout *out)
+{
+    struct shortest plain, traced;
+    double before = read_loop(), after;
+    int rc;
+
+    memset(&plain, 0xff, sizeof plain);
+    memset(&traced, 0xff, sizeof traced);
+    rc = rounds(j, NULL, &plain);
+    if (rc == 0)
+        rc = traced_rounds(j, s, &traced);
+    after = read_loop();
+    out->slowest = before > after ? before : after;
+    out->is_steady = before < 1.1 * after && after < 1.1 * before;
+    tell(&plain, &traced, s->wish.events & SD_CALLS_C, out);
+    return rc;
+}
+
+static unsigned n_good(const struct known *k)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < n_kept(k); i++)
+        n += goodness(&k->bouts[i]) == QUICK;
+    return n;
+}
+
+static bool has_enough(const struct known *k, unsigned n, bool is_first)
+{
+    if (!is_first)
+        return n >= 1;
+    return n >= MOST_BOUTS || (n >= FIRST_BOUTS && n_good(k) >= GOOD_BOUTS);
+}
+
+static int bouts(const struct sd_calls_wish *wish, struct known *k)
 {
     struct sd_calls_names names = { 0 };
     struct sd_calls_wish mine = {
@@ -214,14 +367,15 @@ static int bouts(int n, const struct sd_calls_wish *wish, struct shortest *plain
     };
     struct sd_calls_session *s = NULL;
     struct job j = { 0 };
+    bool is_first = k->n == 0;
     int rc = sd_calls_session_new(&mine, &s);
 
     if (rc == 0)
         rc = prepare(&j);
-    for (int i = 0; i < n && rc == 0; i++) {
-        rc = rounds(&j, NULL, plain);
+    for (unsigned i = 0; rc == 0 && !has_enough(k, i, is_first); i++) {
+        rc = one_bout(&j, s, &k->bouts[k->n % MOST_BOUTS]);
         if (rc == 0)
-            rc = traced_rounds(&j, s, traced);
+            k->n++;
     }
     release(&j);
     sd_calls_session_free(s);
@@ -229,32 +383,69 @@ static int bouts(int n, const struct sd_calls_wish *wish, struct shortest *plain
     return rc;
 }
 
-static void calibrate(unsigned kind, const struct sd_calls_wish *wish)
+static struct known *known_of(const struct sd_calls_wish *wish)
 {
-    struct sd_tracing_paused paused = sd_tracing_pause();
-    bool is_first = known[kind].n_sessions++ == 0;
-
-    if (is_first) {
-        memset(&known[kind].plain, 0xff, sizeof known[kind].plain);
-        memset(&known[kind].traced, 0xff, sizeof known[kind].traced);
-    }
-    if (bouts(is_first ? FIRST_BOUTS : 1, wish, &known[kind].plain,
-              &known[kind].traced) == 0)
-        tell(&known[kind].plain, &known[kind].traced, wish->events & SD_CALLS_C,
-             &known[kind].costs);
-    sd_tracing_go_on(paused);
+    return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u)];
 }
 
-int sd_calls_calibrate(const struct sd_calls_wish *wish, struct sd_call_costs *out)
+static bool is_due(const struct known *k, uint64_t now)
 {
-    unsigned kind = (wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u);
+    int bits = n_good(k) < GOOD_BOUTS ? SOON_BITS : RARE_BITS;
 
-    memset(out, 0, sizeof *out);
-    if (wish->timer || sd_ticks_kind() != SD_CLOCK_TSC)
+    return k->n == 0 || (now - k->last) >> bits;
+}
+
+/* Another session would count our loops among its calls. */
+static void calibrate(struct known *k, const struct sd_calls_wish *wish)
+{
+    struct sd_tracing_paused paused;
+
+    if (sd_calls_wanted() != 0 || !is_due(k, sd_tsc()))
+        return;
+    paused = sd_tracing_pause();
+    bouts(wish, k);
+    sd_tracing_go_on(paused);
+    k->last = sd_tsc();
+}
+
+static bool has_cost(const struct sd_calls_session *s)
+{
+    return !s->wish.timer && s->clock == SD_CLOCK_TSC;
+}
+
+static void set_costs(struct sd_calls_session *s, double loop)
+{
+    struct sd_call_costs costs;
+
+    costs_at(known_of(&s->wish), loop, &costs);
+    sd_calls_session_set_costs(s, &costs);
+}
+
+int sd_calls_calibrate(struct sd_calls_session *s)
+{
+    struct sd_calls_pace *p = &s->pace;
+
+    if (!has_cost(s))
         return 0;
-    /* Another session would count our loops among its calls. */
-    if (sd_calls_wanted() == 0 && known[kind].n_sessions <= LATER_SESSIONS)
-        calibrate(kind, wish);
-    *out = known[kind].costs;
+    calibrate(known_of(&s->wish), &s->wish);
+    p->loop = read_loop();
+    p->since = sd_tsc();
+    set_costs(s, p->weight > 0 ? p->sum / p->weight : p->loop);
     return PyErr_Occurred() ? -1 : 0;
+}
+
+void sd_calls_calibrated(struct sd_calls_session *s)
+{
+    struct sd_calls_pace *p = &s->pace;
+    uint64_t ticks = sd_tsc() - p->since;
+    double loop;
+
+    if (!has_cost(s) || p->since == 0)
+        return;
+    loop = read_loop();
+    p->sum += (double)ticks * between(p->loop, loop, ticks);
+    p->weight += (double)ticks;
+    p->since += ticks;
+    p->loop = loop;
+    set_costs(s, p->sum / p->weight);
 }

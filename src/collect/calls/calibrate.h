@@ -6,24 +6,36 @@
  * A function that is called a thousand times looks slower than it is by a thousand
  * times what following a call takes, and its callers with it.  Reports take that off
  * again, and so have to know it.  It depends on the machine, the interpreter and the
- * front, so it is measured in each process: small loops of calls are run with and
- * without tracing, in turn, and the shortest of each count, in which nothing else had
- * the processor: too much is then never taken off.
+ * front, so it is measured in each process, in bouts: small loops of calls are run with
+ * and without tracing, one after the other, and of each the shortest counts, in which
+ * nothing else had the processor.
+ *
+ * On a shared machine everything may go at half the speed in that moment, and not in
+ * the next.  So what a bout finds is told in units of another loop (speed.h) that is
+ * timed in the same breath; the middle one of the bouts counts; and that loop is timed
+ * again when a session begins and ends, which tells how many ticks it was just then.
+ * What is still wrong is seen where it matters most, in calls that took less than they
+ * can (profile/call_nodes.h).
  *
  * Part of the cost falls between the two readings of the clock (inside: into the time
  * of the function itself), the rest into that of its caller (outside).  The sum is
  * measured; where they part is a convention: of the time that a call takes without
  * tracing half is counted as the function's own, half as its caller's.
  *
- * It takes 2 ms or so at the first session that hears such events, and 0.3 ms at each
- * of the next 100, which may find a better moment. */
+ * It takes 2 ms or so at the first session that hears such events and 0.3 ms at later
+ * ones, at most three times a second; the loop of the speed some 5 us, at most 200
+ * times a second. */
 #include "collect/calls/sessions.h"
 
-/* Costs of what a session with this wish hears; 0 where they cannot be known (a user's
- * own timer, another session in the way and nothing measured before).
+/* Sets the costs of a session that is about to start, by what is known at this moment;
+ * 0 where they cannot be known (a user's own timer, another session in the way and
+ * nothing measured before).
  *
- * With the interpreter's lock held, before the session starts; call sd_calls_listen
- * after.  Code of ours runs here, and so a signal handler of the program may: when it
- * raises, the exception is left standing and -1 returned. */
-int sd_calls_calibrate(const struct sd_calls_wish *wish, struct sd_call_costs *out);
+ * With the interpreter's lock held; call sd_calls_listen after.  Code of ours runs
+ * here, and so a signal handler of the program may: when it raises, the exception is
+ * left standing and -1 returned. */
+int sd_calls_calibrate(struct sd_calls_session *s);
+/* It has stopped: sets them once more, by how fast the machine was meanwhile.  Needs no
+ * Python. */
+void sd_calls_calibrated(struct sd_calls_session *s);
 #endif

@@ -86,6 +86,7 @@ static void at_exit(void)
         return;
     sd_calls_tell_missing();
     sd_calls_session_stop(captured.session);
+    sd_calls_calibrated(captured.session);
 }
 
 static void note(enum sd_note_kind kind, const char *format, const char *what)
@@ -101,7 +102,7 @@ static void note(enum sd_note_kind kind, const char *format, const char *what)
 /* A Ctrl-C that comes just now is the program's, once it has begun. */
 static void calibrate(struct sd_calls_session *s)
 {
-    if (sd_calls_calibrate(&s->wish, &s->costs) == 0)
+    if (sd_calls_calibrate(s) == 0)
         return;
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         PyErr_SetInterrupt();
@@ -166,6 +167,7 @@ void sd_calls_stop_captured(void)
         return;
     captured.session = NULL;
     sd_calls_session_stop(s);
+    sd_calls_calibrated(s);
     sd_calls_listen(sd_calls_wanted());
     sd_calls_session_free(s);
 }

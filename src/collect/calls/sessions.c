@@ -188,15 +188,27 @@ static struct sd_call_tree *tree_of(const struct sd_calls_session *s,
     return NULL;
 }
 
+static uint16_t whole_ticks(uint32_t x1024)
+{
+    return x1024 / 1024 < UINT16_MAX ? (uint16_t)(x1024 / 1024) : UINT16_MAX;
+}
+
+static void put_costs(struct sd_call_root *root, const struct sd_call_costs *c)
+{
+    root->python_inside = c->python_inside;
+    root->python_outside = c->python_outside;
+    root->python_plain = whole_ticks(c->python_plain);
+    root->c_inside = c->c_inside;
+    root->c_outside = c->c_outside;
+    root->c_plain = whole_ticks(c->c_plain);
+}
+
 static void fill_root(struct sd_call_tree *t, const struct sd_calls_session *s)
 {
     struct sd_call_root *root = sd_call_tree_root(t);
 
     root->track = sd_session_define_in_table(t->table, NULL, 0);
-    root->python_inside = s->costs.python_inside;
-    root->python_outside = s->costs.python_outside;
-    root->c_inside = s->costs.c_inside;
-    root->c_outside = s->costs.c_outside;
+    put_costs(root, &s->costs);
 }
 
 /* A user's clock is Python code, whose own calls are not followed. */
@@ -551,6 +563,16 @@ void sd_calls_session_stop(struct sd_calls_session *s)
     pthread_mutex_unlock(&calls.lock);
     for (size_t i = 0; s->wish.timer && i < s->n_trees; i++)
         sd_call_tree_end(s->trees[i]);
+}
+
+void sd_calls_session_set_costs(struct sd_calls_session *s,
+                                const struct sd_call_costs *costs)
+{
+    pthread_mutex_lock(&calls.lock);
+    s->costs = *costs;
+    for (size_t i = 0; i < s->n_trees; i++)
+        put_costs(sd_call_tree_root(s->trees[i]), costs);
+    pthread_mutex_unlock(&calls.lock);
 }
 
 static void drop_trees(struct sd_calls_session *s)

@@ -32,6 +32,14 @@ struct sd_calls_wish {
     bool (*begins)(const void *what);
 };
 
+/* How fast the machine went while the session was active: what the loop of speed.h took
+ * when it was read last, and the mean, weighted by time. */
+struct sd_calls_pace {
+    uint64_t since; /* ticks of that reading */
+    double loop;    /* ticks */
+    double sum, weight;
+};
+
 struct sd_calls_session {
     struct sd_calls_wish wish; /* `events` may change while it is not active */
     bool is_active;
@@ -39,7 +47,8 @@ struct sd_calls_session {
     enum sd_clock_kind clock;
     struct sd_call_tree **trees; /* owned; of threads that ended, too */
     size_t n_trees, cap_trees;
-    struct sd_call_costs costs;    /* for trees to come; set by who calibrated */
+    struct sd_call_costs costs;    /* of its trees, and those to come */
+    struct sd_calls_pace pace;     /* of who calibrates */
     struct sd_calls_session *next; /* among the active ones */
 };
 
@@ -50,6 +59,9 @@ int sd_calls_session_new(const struct sd_calls_wish *wish,
 int sd_calls_session_start(struct sd_calls_session *s);
 /* Ends what is open in all its trees, and follows no more. */
 void sd_calls_session_stop(struct sd_calls_session *s);
+/* What tracing it costs is this, by what is known now. */
+void sd_calls_session_set_costs(struct sd_calls_session *s,
+                                const struct sd_call_costs *costs);
 /* Forgets all that was counted, and what is open. */
 int sd_calls_session_clear(struct sd_calls_session *s);
 void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */

@@ -12,7 +12,9 @@
  * changed, the kernel is asked once.
  *
  * The kernel is asked every 2^25 ticks (some 10 ms) too, so that an inexact rate of the
- * TSC never adds up.  The answers never go back.
+ * TSC never adds up.  The answers never go back: where the TSC has led, because the
+ * host of a virtual machine took the CPU or an interrupt did, they go on more slowly
+ * until the kernel's have come as far.
  *
  * Where perf events are forbidden (a container's filter, perf_event_paranoid 3) or the
  * TSC is not steady, every read asks the kernel; sd_thread_cpu_is_cheap tells which.

@@ -186,6 +186,13 @@ static struct sd_call_entry *outer_of(struct sd_call_tree *t, uint64_t key)
     return NULL;
 }
 
+static void count_folded(struct sd_call_tree *t)
+{
+    struct sd_call_root *root = sd_call_tree_root(t);
+
+    root->folded += root->folded < UINT32_MAX;
+}
+
 /* Puts a call without a cell of its own on the stack, which has room for it. */
 static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_t frame)
 {
@@ -196,7 +203,7 @@ static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_
     if (outer) {
         e->cell = outer->cell;
         e->cell->calls++;
-        sd_call_tree_root(t)->folded++;
+        count_folded(t);
     } else if ((other = find(t, t->top->cell, OTHER_KEY, NULL))) {
         e->cell = other;
         e->frame = frame;

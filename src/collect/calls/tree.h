@@ -167,6 +167,7 @@ static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
 struct sd_call_costs {
     uint32_t python_inside, python_outside;
     uint32_t c_inside, c_outside;
+    uint32_t python_plain, c_plain; /* ticks x 1024 of an empty call, untraced */
 };
 
 struct sd_call_tree_how {
