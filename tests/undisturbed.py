@@ -7,7 +7,11 @@ Two speeds are compared, each the best of several short windows, because a busy 
 window slower and never faster: work per second of the clock, and work per second of the program's
 own CPU time.  And every thread's state is read meanwhile: a thread that somebody stops or traces
 is in state T or t, or has a tracer.
+
+A stop of some microseconds is easily missed by looking.  So sonde is also run where the kernel ends
+it at once should it ask for ptrace or send a signal: whoever samples on there stops nobody.
 """
+import ctypes
 import glob
 import os
 import signal
@@ -16,9 +20,13 @@ import subprocess
 import tempfile
 import time
 
-from helpers import SONDE, between, clean_env, wait_for
+from helpers import SONDE, between, clean_env, equal, need, wait_for
 
 WINDOW_S = 0.4
+# System calls of x86-64: ptrace, and all that send signals but kill, which with signal 0 is a question.
+FORBIDDEN = {"ptrace": 101, "rt_sigqueueinfo": 129, "tkill": 200, "tgkill": 234, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424}
+KILL = 62
+LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Counted:
@@ -97,13 +105,36 @@ class States:
                 self.bad.append("%s has a tracer" % path)
 
 
+def filter_program():
+    """A seccomp filter: the system calls above end the process with SIGSYS, the others are as ever."""
+    load, equals, give = 0x20, 0x15, 0x06       # of classic BPF: ld word, jump if equal, return
+    ending, allowing = 0x80000000, 0x7fff0000   # SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_ALLOW
+    left = len(FORBIDDEN)
+    steps = [(load, 0, 0, 0)]                   # the number of the call
+    for n, number in enumerate(FORBIDDEN.values()):
+        steps.append((equals, left - n + 3, 0, number))
+    steps += [(equals, 0, 2, KILL), (load, 0, 0, 24), (equals, 0, 1, 0), (give, 0, 0, allowing), (give, 0, 0, ending)]
+    return b"".join(struct.pack("=HBBI", *step) for step in steps), len(steps)
+
+
+def forbid_stopping():
+    """For preexec_fn: from here on the process ends when it tries to stop another."""
+    code, n = filter_program()
+    kept = ctypes.create_string_buffer(code)
+    program = struct.pack("=H6xQ", n, ctypes.addressof(kept))
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    LIBC.prctl(no_new_privileges, 1, 0, 0, 0)
+    if LIBC.prctl(seccomp, by_filter, program, 0, 0) != 0:
+        os._exit(97)
+
+
 class Sampled:
     """with Sampled(pid, folder): while sonde records it, 200 times a second."""
 
-    def __init__(self, pid, folder, *options):
+    def __init__(self, pid, folder, *options, **how):
         self.said = tempfile.TemporaryFile()
         command = [SONDE, "record", "--force", "-r", "200", "-o", os.path.join(folder, "x.sonde"), "--pid", str(pid)]
-        self.process = subprocess.Popen(command + list(options), stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said, env=clean_env())
+        self.process = subprocess.Popen(command + list(options), stdin=subprocess.DEVNULL, stdout=self.said, stderr=self.said, env=clean_env(), **how)
 
     def __enter__(self):
         time.sleep(0.3)
@@ -151,6 +182,17 @@ def measure(program, folder, n_rounds, aim):
         if turn >= 2 and max(speeds.slower()) <= aim:
             break
     return speeds, states, said
+
+
+def check_cannot_stop(program, folder):
+    """It is sampled all the same by a sonde that must not stop it, and by no sonde that wants to."""
+    paused = Sampled(program.pid, folder, "--consistency", "pause", "-d", "60", preexec_fn=forbid_stopping)
+    status = paused.process.wait()
+    need(status != 97, "the kernel has no seccomp filters")
+    equal(status, -signal.SIGSYS, "status of a sonde that stops threads (%s)" % paused.text())
+    usual = Sampled(program.pid, folder, "-d", "2", preexec_fn=forbid_stopping)
+    equal(usual.process.wait(), 0, "status of sonde (%s)" % usual.text())
+    between(int(usual.text().split(" samples")[0].split()[-1].replace(",", "")), 20, 10**6, "samples")
 
 
 def check(speeds, states, said, n_threads, aim, tolerance):

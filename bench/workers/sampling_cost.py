@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """What one sample costs a sampler that samples as fast as it can, and how many it takes in a second.
 
-    sampling_cost.py ROUNDS
+    sampling_cost.py ROUNDS [PYTHON]
 
 Each round a short and a long watch of the same process; the difference of the two is without what
 starting and ending cost.  Stacks of 10 and of 50 functions, and of 10 with 32 waiting threads
-beside them, where a round is one look at all 33.
+beside them, where a round is one look at all 33.  With another Python: targets of that one, and the
+samplers that know it.
 """
 import sys
 import tempfile
@@ -46,8 +47,17 @@ def measure(samplers, n_rounds, folder):
     return rows
 
 
-def main():
+def chosen(python):
     samplers = [s for s in present() if s.name != "pyspynb"]
+    if python:
+        samplers = [s for s in samplers if s.python == [sys.executable]]
+        for s in samplers:
+            s.python = [python]
+    return samplers
+
+
+def main():
+    samplers = chosen(sys.argv[2] if len(sys.argv) > 2 else None)
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
         tell(measure(samplers, int(sys.argv[1]), folder), versions(samplers))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A target on a CPU of its own, and a sampler that watches it for a while.
 
-The target is pinned to the last CPU.  A sampler goes where it likes, as it would for a user; ours
+The target is pinned to the last CPU, unless it wants all.  A sampler goes where it likes, as it would for a user; ours
 follows its target.  Where the most that it can do is measured (`away=True`), it has the first CPU.
 """
 import collections
@@ -27,10 +27,11 @@ def pin(cpu):
 class Target:
     """with Target(python, "chain.py", 20, 10) as t: t.pid runs, its first line has been read."""
 
-    def __init__(self, command, script, *words):
+    def __init__(self, command, script, *words, cpu=CPUS[-1], **env):
         path = script if os.path.isabs(script) else os.path.join(TARGETS, script)
         self.process = subprocess.Popen(command + [path] + [str(w) for w in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, preexec_fn=pin(CPUS[-1]), start_new_session=True)
+                                        stderr=subprocess.DEVNULL, preexec_fn=None if cpu is None else pin(cpu), env=dict(os.environ, **env),
+                                        start_new_session=True)
         self.process.stdout.readline()
         self.pid = self.process.pid
 

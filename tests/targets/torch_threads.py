@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A small model that is trained by torch with many native threads.
 
-    torch_threads.py N COUNTER      counts its steps in COUNTER (tests/undisturbed.py)
+    torch_threads.py N COUNTER      says "ready", and counts its steps in COUNTER (tests/undisturbed.py)
 """
 import mmap
 import struct
@@ -26,6 +26,7 @@ def main():
     inputs, wanted = torch.randn(512, 256), torch.randn(512, 64)
     with open(sys.argv[2], "r+b") as f:
         counter = mmap.mmap(f.fileno(), 8)
+    print("ready", flush=True)
     done = 0
     while True:
         step(model, optimizer, inputs, wanted)

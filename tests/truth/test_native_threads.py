@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from helpers import PYTHON, TARGETS, Capture, compile_c, equal, run_tests
-from undisturbed import Counted, check, measure
+from undisturbed import Counted, check, check_cannot_stop, measure
 
 N = 160
 AIM = 0.02
@@ -24,7 +24,8 @@ def test_160_native_threads_are_neither_stopped_nor_slowed(folder):
     with Counted([PYTHON, os.path.join(TARGETS, "native_threads.py"), library, str(N)], folder) as program:
         equal(len(program.threads()), N + 1, "threads")
         found = measure(program, folder, 8, AIM)
-    check(*found, N, AIM, TOLERANCE)
+        check(*found, N, AIM, TOLERANCE)
+        check_cannot_stop(program, folder)
     functions = {row["function"] for row in Capture(os.path.join(folder, "x.sonde")).report["functions"]}
     assert {"step", "main"} & functions, sorted(functions)
 

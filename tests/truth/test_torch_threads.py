@@ -3,7 +3,8 @@
 """A torch program with many native threads is sampled 200 times a second without being stopped or slowed down.
 
 Needs torch in one of the environments of the tests; CI has it for one version.  Aim and tolerance
-as in test_native_threads.py.
+as in test_native_threads.py, the tolerance wider: 32 threads that share two CPUs do not get the same
+of them in every window.  `make bench` measures the slow-down itself.
 """
 import glob
 import os
@@ -11,11 +12,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from helpers import PYTHON, SONDE, TARGETS, Capture, between, need, run_tests
-from undisturbed import Counted, check, measure
+from undisturbed import Counted, check, check_cannot_stop, measure
 
 N = 32
 AIM = 0.02
-TOLERANCE = 0.05
+TOLERANCE = 0.08
 
 
 def python_with_torch():
@@ -35,7 +36,8 @@ def test_a_torch_program_is_neither_stopped_nor_slowed(folder):
     with Counted([python, os.path.join(TARGETS, "torch_threads.py"), str(N)], folder, OMP_WAIT_POLICY="PASSIVE") as program:
         between(len(program.threads()), N, 1000, "threads")
         found = measure(program, folder, 8, AIM)
-    check(*found, N, AIM, TOLERANCE)
+        check(*found, N, AIM, TOLERANCE)
+        check_cannot_stop(program, folder)
     functions = {row["function"] for row in Capture(os.path.join(folder, "x.sonde")).report["functions"]}
     assert {"step", "main"} & functions, sorted(functions)
 
