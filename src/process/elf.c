@@ -59,8 +59,8 @@ void sd_elf_close(struct sd_elf *e)
     *e = (struct sd_elf){ 0 };
 }
 
-static bool is_mapped_one(const struct sd_elf *e, const struct sd_remote *r,
-                          const struct sd_mapping *m)
+bool sd_elf_is_mapped(const struct sd_elf *e, const struct sd_remote *r,
+                      const struct sd_mapping *m)
 {
     uint8_t there[N_COMPARED];
     size_t n = sizeof there;
@@ -88,7 +88,7 @@ int sd_elf_open(struct sd_elf *e, const struct sd_remote *r, const struct sd_map
     for (i = 0; i < 3; i++) {
         int rc = sd_elf_open_path(e, paths[i]);
 
-        if (rc == 0 && is_mapped_one(e, r, m))
+        if (rc == 0 && sd_elf_is_mapped(e, r, m))
             return 0;
         if (rc == SD_EFORMAT)
             best = rc;

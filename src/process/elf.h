@@ -37,6 +37,9 @@ int sd_elf_open(struct sd_elf *e, const struct sd_remote *r,
                 const struct sd_mapping *m);
 int sd_elf_open_path(struct sd_elf *e, const char *path);
 void sd_elf_close(struct sd_elf *e);
+/* Whether this file, already open, is the one whose first mapping is `m`. */
+bool sd_elf_is_mapped(const struct sd_elf *e, const struct sd_remote *r,
+                      const struct sd_mapping *m);
 
 /* What to add to the file's addresses, when the byte at m->offset is mapped at
  * m->start; false when the file loads nothing there. */

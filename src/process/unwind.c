@@ -29,7 +29,7 @@ static bool read_from_file(struct sd_unwinder *u, uint64_t at, Dwarf_Word *to)
 {
     const struct sd_unwind_module *m = sd_unwind_module_at(u, at);
     const uint8_t *p =
-        m && m->elf.file.p ? sd_elf_bytes(&m->elf, at - m->bias, sizeof *to) : NULL;
+        m && m->file ? sd_elf_bytes(&m->file->elf, at - m->bias, sizeof *to) : NULL;
 
     if (p)
         memcpy(to, p, sizeof *to);
@@ -60,10 +60,11 @@ static bool set_registers(Dwfl_Thread *thread, void *of)
     const uint64_t *r = u->copy->registers;
 
     if (!u->copy->has_only_sp)
-        return u->dw.dwfl_thread_state_registers(thread, 0, SD_UNWIND_REGISTERS, r);
-    return u->dw.dwfl_thread_state_registers(thread, SD_UNWIND_SP, 1,
-                                             r + SD_UNWIND_SP) &&
-           u->dw.dwfl_thread_state_registers(thread, SD_UNWIND_PC, 1, r + SD_UNWIND_PC);
+        return u->dw->dwfl_thread_state_registers(thread, 0, SD_UNWIND_REGISTERS, r);
+    return u->dw->dwfl_thread_state_registers(thread, SD_UNWIND_SP, 1,
+                                              r + SD_UNWIND_SP) &&
+           u->dw->dwfl_thread_state_registers(thread, SD_UNWIND_PC, 1,
+                                              r + SD_UNWIND_PC);
 }
 
 /* --- The walk */
@@ -90,9 +91,9 @@ static int take_frame(Dwfl_Frame *state, void *of)
     Dwarf_Word sp = 0;
     bool is_exact;
 
-    if (!u->dw.dwfl_frame_pc(state, &pc, &is_exact))
+    if (!u->dw->dwfl_frame_pc(state, &pc, &is_exact))
         return DWARF_CB_ABORT;
-    if (!u->dw.frame_register || u->dw.frame_register(state, SD_UNWIND_SP, &sp) != 0)
+    if (!u->dw->frame_register || u->dw->frame_register(state, SD_UNWIND_SP, &sp) != 0)
         sp = 0;
     s = sd_unwind_symbol(u, is_exact ? pc : pc - 1);
     u->is_stopped =
@@ -108,7 +109,7 @@ static enum sd_unwind_end walk(struct sd_unwinder *u, const struct sd_stack_copy
     u->n_frames = 0;
     u->top = copy->registers[SD_UNWIND_SP];
     u->ran_out = u->is_stopped = u->has_unknown_place = false;
-    rc = u->dw.dwfl_getthread_frames(u->dwfl, u->remote->pid, take_frame, u);
+    rc = u->dw->dwfl_getthread_frames(u->dwfl, u->remote->pid, take_frame, u);
     u->copy = NULL;
     if (rc == 0 && !u->is_stopped && u->n_frames && !u->ran_out)
         return SD_UNWIND_DONE;
@@ -153,26 +154,19 @@ int sd_unwind_check(void)
 }
 
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    struct sd_unwind_lines *lines, sd_symbol_judge judge)
+                    struct sd_unwind_files *files)
 {
     struct sd_unwinder *u = sd_zalloc(sizeof *u);
-    int rc;
 
     *out = NULL;
     if (!u)
         return sd_no_memory();
-    rc = sd_dw_open(&u->dw);
-    if (rc < 0) {
-        sd_free(u);
-        return rc;
-    }
     u->remote = r;
-    u->lines = lines;
-    u->judge = judge;
-    u->texts.arena = &u->arena;
+    u->files = files;
+    u->dw = &files->dw;
     u->callbacks =
         (Dwfl_Callbacks){ .find_elf = sd_unwind_find_elf,
-                          .find_debuginfo = u->dw.dwfl_build_id_find_debuginfo };
+                          .find_debuginfo = u->dw->dwfl_build_id_find_debuginfo };
     u->thread_callbacks =
         (Dwfl_Thread_Callbacks){ .next_thread = next_thread,
                                  .get_thread = get_thread,
@@ -190,11 +184,7 @@ void sd_unwinder_free(struct sd_unwinder *u)
     sd_free(u->modules);
     sd_maps_release(&u->maps);
     sd_table_release(&u->by_pc);
-    sd_table_release(&u->by_function);
-    sd_intern_release(&u->texts);
-    sd_arena_release(&u->arena);
     sd_free(u->frames);
-    sd_dw_close(&u->dw);
     sd_free(u);
 }
 
@@ -207,9 +197,9 @@ int sd_unwind_check(void)
 }
 
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    struct sd_unwind_lines *lines, sd_symbol_judge judge)
+                    struct sd_unwind_files *files)
 {
-    (void)r, (void)lines, (void)judge;
+    (void)r, (void)files;
     *out = NULL;
     return sd_unwind_check();
 }

@@ -15,9 +15,10 @@
  * and a guess would show functions that were never called.  The caller says so in the
  * stack.
  *
- * Files are opened the way the process sees them (elf.h); symbols of a file are sorted
- * once; what an instruction belongs to is worked out once and remembered.  Debug files
- * are found by build id below /usr/lib/debug; nothing is asked of a network.
+ * Files are opened the way the process sees them (elf.h), each when the first address
+ * in it is met; symbols of a file are sorted once; what an instruction belongs to is
+ * worked out once and remembered, for all processes that have mapped the file.  Debug
+ * files are found by build id below /usr/lib/debug; nothing is asked of a network.
  *
  * An unwinder is of one process and one thread of ours. */
 #include <stdbool.h>
@@ -43,7 +44,7 @@ struct sd_stack_copy {
     bool is_cut; /* there was more of the stack than was copied */
 };
 
-/* What one instruction belongs to.  Borrowed, good until the unwinder is freed. */
+/* What one instruction belongs to.  Borrowed, good until the files are freed. */
 struct sd_symbol {
     const char *name;   /* of the function, as its programmer wrote it where that can be
                            told: without parameters.  "libx.so+0x1230" without a symbol */
@@ -52,7 +53,7 @@ struct sd_symbol {
     uint64_t offset;    /* of the function in the module */
     uint32_t line;      /* in `file`; 0: not known */
     uint32_t first_line;
-    uint32_t function; /* a number that no other function of this unwinder has; not 0 */
+    uint32_t function; /* a number that no other function of these files has; not 0 */
     unsigned role;     /* what the judge said of the name */
     bool is_nameless;  /* it has no symbol */
     bool can_go_on;    /* there is an unwind table for it */
@@ -76,18 +77,18 @@ enum sd_unwind_end {
 
 struct sd_unwinder;
 
-/* Source files and lines, read once for the unwinders of several processes. */
-struct sd_unwind_lines;
-int sd_unwind_lines_new(struct sd_unwind_lines **out); /* SD_ELACKS, SD_ENOMEM */
-void sd_unwind_lines_free(struct sd_unwind_lines *l);  /* free(NULL) is fine */
+/* What stands in files, read once for the unwinders of several processes.  judge may be
+ * NULL.  SD_ELACKS, SD_ENOMEM. */
+struct sd_unwind_files;
+int sd_unwind_files_new(struct sd_unwind_files **out, sd_symbol_judge judge);
+void sd_unwind_files_free(struct sd_unwind_files *files); /* free(NULL) is fine */
 
 /* Whether native stacks can be unwound here at all: SD_ELACKS with a sentence. */
 int sd_unwind_check(void);
 
-/* On success *out is the caller's; `r` must live longer, and `lines`, which may be
- * NULL: then there are none. */
+/* On success *out is the caller's; `r` and `files` must live longer. */
 int sd_unwinder_new(struct sd_unwinder **out, const struct sd_remote *r,
-                    struct sd_unwind_lines *lines, sd_symbol_judge judge);
+                    struct sd_unwind_files *files);
 void sd_unwinder_free(struct sd_unwinder *u); /* free(NULL) is fine */
 
 /* The functions of a copy, innermost first, in *frames: borrowed until the next call.

@@ -55,18 +55,68 @@ static bool next_group(const struct sd_maps *maps, size_t *at, struct group *g)
     return g->first && g->has_code;
 }
 
+/* --- The file of a module, when the first address in it is met */
+
+static int read_image(struct sd_unwind_module *m, const struct sd_remote *r)
+{
+    m->n_image = m->end - m->start;
+    m->image = m->n_image <= N_IMAGE_MAX ? sd_alloc(m->n_image) : NULL;
+    if (m->image && sd_remote_read(r, m->start, m->image, m->n_image) == 0) {
+        m->bias = m->start;
+        return 0;
+    }
+    sd_free(m->image);
+    m->image = NULL;
+    return SD_EABSENT;
+}
+
+static void reach(struct sd_unwind_module *m)
+{
+    struct sd_unwinder *u = m->of;
+
+    if (m->is_reached)
+        return;
+    m->is_reached = true;
+    if (is_of_memory(&m->first)) {
+        read_image(m, u->remote);
+        return;
+    }
+    m->file = sd_unwind_file_of(u->files, u->remote, &m->first, m->end);
+    if (m->file && !sd_elf_bias(&m->file->elf, &m->first, &m->bias))
+        m->file = NULL;
+}
+
+/* elfutils places a file by its first segment; where that is not what the process did
+ * (a file mapped in part) nothing it says would be right. */
+static void check(struct sd_unwind_module *m)
+{
+    GElf_Addr bias;
+
+    if (m->is_checked)
+        return;
+    m->is_checked = true;
+    reach(m);
+    if (m->dwfl && (!m->of->dw->dwfl_module_getelf(m->dwfl, &bias) ||
+                    (!m->image && bias != m->bias)))
+        m->dwfl = NULL;
+}
+
 /* --- elfutils asks for a file */
 
 int sd_unwind_find_elf(Dwfl_Module *mod, void **userdata, const char *name,
                        Dwarf_Addr base, char **file_name, Elf **elf)
 {
     struct sd_unwind_module *m = *userdata;
+    const struct sd_map *file;
 
     (void)mod, (void)name, (void)base, (void)file_name;
+    if (m)
+        reach(m);
+    file = m && m->file ? &m->file->elf.file : NULL;
     if (m && m->image)
-        *elf = m->of->dw.elf_memory(m->image, m->n_image);
-    else if (m) /* it is only read, whatever the type says */
-        *elf = m->of->dw.elf_memory((char *)(uintptr_t)m->elf.file.p, m->elf.file.n);
+        *elf = m->of->dw->elf_memory(m->image, m->n_image);
+    else if (file) /* it is only read, whatever the type says */
+        *elf = m->of->dw->elf_memory((char *)(uintptr_t)file->p, file->n);
     return -1;
 }
 
@@ -74,8 +124,8 @@ int sd_unwind_find_elf(Dwfl_Module *mod, void **userdata, const char *name,
 
 static void free_module(struct sd_unwind_module *m)
 {
-    sd_unwind_names_release(m);
-    sd_elf_close(&m->elf);
+    sd_unwind_names_release(&m->names);
+    sd_unwind_symbols_release(&m->symbols);
     sd_free(m->image);
     sd_free(m);
 }
@@ -85,13 +135,12 @@ void sd_unwind_forget(struct sd_unwinder *u)
     size_t i;
 
     if (u->dwfl)
-        u->dw.dwfl_end(u->dwfl);
+        u->dw->dwfl_end(u->dwfl);
     u->dwfl = NULL;
     for (i = 0; i < u->n_modules; i++)
         free_module(u->modules[i]);
     u->n_modules = 0;
     sd_table_clear(&u->by_pc);
-    sd_table_clear(&u->by_function);
 }
 
 /* By its start; where it would stand when it is not there. */
@@ -116,45 +165,17 @@ struct sd_unwind_module *sd_unwind_module_at(struct sd_unwinder *u, uint64_t add
 
     if (at == 0 || address >= u->modules[at - 1]->end)
         return NULL;
+    check(u->modules[at - 1]);
     return u->modules[at - 1];
-}
-
-static int read_image(struct sd_unwind_module *m, const struct sd_remote *r)
-{
-    m->n_image = m->end - m->start;
-    m->image = m->n_image <= N_IMAGE_MAX ? sd_alloc(m->n_image) : NULL;
-    if (!m->image || sd_remote_read(r, m->start, m->image, m->n_image) < 0)
-        return SD_EABSENT;
-    m->bias = m->start;
-    return 0;
-}
-
-static int read_file(struct sd_unwind_module *m, const struct sd_remote *r,
-                     const struct sd_mapping *first)
-{
-    int rc = sd_elf_open(&m->elf, r, first);
-
-    return rc == 0 && !sd_elf_bias(&m->elf, first, &m->bias) ? SD_EFORMAT : rc;
-}
-
-/* elfutils places a file by its first segment; where that is not what the process did
- * (a file mapped in part) nothing it says would be right. */
-static bool is_placed_right(struct sd_unwinder *u, const struct sd_unwind_module *m)
-{
-    GElf_Addr bias;
-
-    if (!u->dw.dwfl_module_getelf(m->dwfl, &bias))
-        return false;
-    return m->image || bias == m->bias;
 }
 
 static void report(struct sd_unwinder *u, struct sd_unwind_module *m)
 {
     void **userdata;
 
-    m->dwfl = u->dw.dwfl_report_module(u->dwfl, m->path, m->start, m->end);
+    m->dwfl = u->dw->dwfl_report_module(u->dwfl, m->path, m->start, m->end);
     if (m->dwfl &&
-        u->dw.dwfl_module_info(m->dwfl, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+        u->dw->dwfl_module_info(m->dwfl, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
         *userdata = m;
 }
 
@@ -162,30 +183,25 @@ static int add_module(struct sd_unwinder *u, const struct group *g)
 {
     struct sd_unwind_module **items, *m;
     size_t at = place_of(u, g->first->start);
-    uint32_t path;
-    int rc;
 
     items = sd_grow_array(u->modules, &u->cap_modules, u->n_modules + 1, sizeof *items);
     if (!items)
         return SD_ENOMEM;
     u->modules = items;
-    if (sd_intern(&u->texts, g->first->path, strlen(g->first->path), &path) < 0)
-        return SD_ENOMEM;
     m = sd_zalloc(sizeof *m);
     if (!m)
         return SD_ENOMEM;
+    m->path = sd_unwind_text(u->files, g->first->path, strlen(g->first->path));
+    if (!m->path) {
+        sd_free(m);
+        return SD_ENOMEM;
+    }
     m->of = u;
     m->start = g->first->start;
     m->end = g->end;
-    m->dev = g->first->dev;
-    m->inode = g->first->inode;
-    m->path = u->texts.items[path].p;
     m->first = *g->first;
     m->first.path = m->path;
-    rc = is_of_memory(g->first) ? read_image(m, u->remote)
-                                : read_file(m, u->remote, g->first);
-    if (rc == 0)
-        report(u, m);
+    report(u, m);
     memmove(items + at + 1, items + at, (u->n_modules - at) * sizeof *items);
     items[at] = m;
     u->n_modules++;
@@ -200,7 +216,8 @@ static const struct sd_unwind_module *known(const struct sd_unwinder *u,
 
     if (!m || m->start != g->first->start)
         return NULL;
-    return m->end == g->end && m->inode == g->first->inode && m->dev == g->first->dev
+    return m->end == g->end && m->first.inode == g->first->inode &&
+                   m->first.dev == g->first->dev
                ? m
                : NULL;
 }
@@ -218,7 +235,7 @@ static bool are_all_there(const struct sd_unwinder *u)
 
 static int begin(struct sd_unwinder *u)
 {
-    u->dwfl = u->dw.dwfl_begin(&u->callbacks);
+    u->dwfl = u->dw->dwfl_begin(&u->callbacks);
     return u->dwfl ? 0 : SD_ENOMEM;
 }
 
@@ -229,25 +246,14 @@ static int add_new(struct sd_unwinder *u, bool *has_new)
     int rc = 0;
 
     *has_new = false;
-    u->dw.dwfl_report_begin_add(u->dwfl);
+    u->dw->dwfl_report_begin_add(u->dwfl);
     while (rc == 0 && u->n_modules < N_MODULES_MAX && next_group(&u->maps, &at, &g))
         if (!known(u, &g)) {
             rc = add_module(u, &g);
             *has_new = true;
         }
-    u->dw.dwfl_report_end(u->dwfl, NULL, NULL);
+    u->dw->dwfl_report_end(u->dwfl, NULL, NULL);
     return rc;
-}
-
-/* What was said of an address while its file was not known is not true any more. */
-static void check_new(struct sd_unwinder *u)
-{
-    size_t i;
-
-    sd_table_clear(&u->by_pc);
-    for (i = 0; i < u->n_modules; i++)
-        if (u->modules[i]->dwfl && !is_placed_right(u, u->modules[i]))
-            u->modules[i]->dwfl = NULL;
 }
 
 int sd_unwind_look(struct sd_unwinder *u, uint64_t now_ns, bool must)
@@ -269,11 +275,12 @@ int sd_unwind_look(struct sd_unwinder *u, uint64_t now_ns, bool must)
         rc = begin(u);
     if (rc == 0)
         rc = add_new(u, &has_new);
-    if (rc == 0 && has_new)
-        check_new(u);
+    if (rc == 0 &&
+        has_new) /* what was said of an address while its file was not known */
+        sd_table_clear(&u->by_pc);
     if (rc == 0 && is_first &&
-        !u->dw.dwfl_attach_state(u->dwfl, NULL, u->remote->pid, &u->thread_callbacks,
-                                 u))
+        !u->dw->dwfl_attach_state(u->dwfl, NULL, u->remote->pid, &u->thread_callbacks,
+                                  u))
         rc = SD_EFORMAT;
     if (rc < 0)
         sd_unwind_forget(u);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an instruction belongs to: function, file, line. */
+/* What an instruction belongs to: function, file, line.  Addresses are as the file
+ * counts, unless they are called pc. */
 #include "process/unwind_parts.h"
 
 #ifdef HAVE_DW
@@ -39,14 +40,12 @@ static int by_start(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static bool take_name(const struct sd_unwind_module *m, const char *name,
-                      const GElf_Sym *sym, GElf_Addr address,
+static bool take_name(const char *name, const GElf_Sym *sym, uint64_t address,
                       struct sd_unwind_name *out)
 {
     unsigned type = GELF_ST_TYPE(sym->st_info);
 
-    if (!name || !*name || sym->st_shndx == SHN_UNDEF || address < m->start ||
-        address >= m->end ||
+    if (!name || !*name || sym->st_shndx == SHN_UNDEF ||
         (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
         return false;
     *out = (struct sd_unwind_name){ address, address + sym->st_size, name,
@@ -54,49 +53,70 @@ static bool take_name(const struct sd_unwind_module *m, const char *name,
     return true;
 }
 
-static void read_names(struct sd_unwind_module *m)
+/* bias: of the place where elfutils believes the file to be. */
+static void read_names(struct sd_unwind_names *to, const struct sd_dw *dw,
+                       Dwfl_Module *from, uint64_t bias)
 {
-    const struct sd_dw *dw = &m->of->dw;
-    int n = dw->dwfl_module_getsymtab(m->dwfl), i;
+    int n = from ? dw->dwfl_module_getsymtab(from) : 0, i;
+    Dwarf_Addr start = 0, end = 0;
+    GElf_Addr address = 0;
     GElf_Sym sym;
-    GElf_Addr address;
 
-    m->has_names = true;
+    to->is_read = true;
     if (n <= 0 || n > N_NAMES_MAX)
         return;
-    m->names = sd_alloc((size_t)n * sizeof *m->names);
-    for (i = 1; m->names && i < n; i++) {
+    dw->dwfl_module_info(from, NULL, &start, &end, NULL, NULL, NULL, NULL);
+    to->items = sd_alloc((size_t)n * sizeof *to->items);
+    for (i = 1; to->items && i < n; i++) {
         const char *name =
-            dw->dwfl_module_getsym_info(m->dwfl, i, &sym, &address, NULL, NULL, NULL);
+            dw->dwfl_module_getsym_info(from, i, &sym, &address, NULL, NULL, NULL);
 
-        m->n_names += take_name(m, name, &sym, address, &m->names[m->n_names]);
+        to->n += address >= start && address < end &&
+                 take_name(name, &sym, address - bias, &to->items[to->n]);
     }
-    if (m->n_names)
-        qsort(m->names, m->n_names, sizeof *m->names, by_start);
+    if (to->n)
+        qsort(to->items, to->n, sizeof *to->items, by_start);
 }
 
-void sd_unwind_names_release(struct sd_unwind_module *m)
+void sd_unwind_names_release(struct sd_unwind_names *names)
 {
-    sd_free(m->names);
-    m->names = NULL;
-    m->n_names = 0;
-    m->has_names = false;
+    sd_free(names->items);
+    *names = (struct sd_unwind_names){ 0 };
 }
 
-/* The last symbol that begins at or before the address, or n_names. */
-static size_t last_before(const struct sd_unwind_module *m, uint64_t address)
+void sd_unwind_symbols_release(struct sd_unwind_symbols *symbols)
 {
-    size_t low = 0, high = m->n_names;
+    sd_table_release(&symbols->by_address);
+    sd_table_release(&symbols->by_function);
+}
+
+/* Those of its file, or of what is in memory alone. */
+static const struct sd_unwind_names *names_of(struct sd_unwind_module *m)
+{
+    struct sd_unwind_names *names = m->file ? &m->file->names : &m->names;
+    const struct sd_dw *dw = m->of->dw;
+
+    if (!names->is_read && m->file)
+        read_names(names, dw, m->file->dwfl, m->file->bias);
+    else if (!names->is_read)
+        read_names(names, dw, m->dwfl, m->bias);
+    return names;
+}
+
+/* The last symbol that begins at or before the address, or n. */
+static size_t last_before(const struct sd_unwind_names *names, uint64_t address)
+{
+    size_t low = 0, high = names->n;
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (m->names[mid].start <= address)
+        if (names->items[mid].start <= address)
             low = mid + 1;
         else
             high = mid;
     }
-    return low ? low - 1 : m->n_names;
+    return low ? low - 1 : names->n;
 }
 
 /* --- Functions without a symbol: the unwind tables tell where they begin */
@@ -106,12 +126,12 @@ static size_t last_before(const struct sd_unwind_module *m, uint64_t address)
 static const uint8_t *starts_table(const struct sd_unwind_module *m,
                                    struct sd_elf_place *section, uint32_t *n)
 {
+    const struct sd_elf *elf = m->file ? &m->file->elf : NULL;
     const uint8_t *p;
 
-    if (!m->elf.file.p || !sd_elf_section(&m->elf, ".eh_frame_hdr", section) ||
-        section->size < 12)
+    if (!elf || !sd_elf_section(elf, ".eh_frame_hdr", section) || section->size < 12)
         return NULL;
-    p = sd_elf_bytes(&m->elf, section->address, section->size);
+    p = sd_elf_bytes(elf, section->address, section->size);
     if (!p || p[0] != 1 || p[2] != 0x03 || p[3] != 0x3b)
         return NULL;
     memcpy(n, p + 8, sizeof *n);
@@ -127,7 +147,7 @@ static uint64_t start_of(const struct sd_elf_place *section, const uint8_t *tabl
     return section->address + (uint64_t)(int64_t)at;
 }
 
-/* As the file counts; the address itself where nothing tells. */
+/* The address itself where nothing tells. */
 static uint64_t function_start(const struct sd_unwind_module *m, uint64_t address)
 {
     struct sd_elf_place section;
@@ -155,20 +175,18 @@ static bool covers(const struct sd_unwind_module *m, const struct sd_unwind_name
 {
     if (x->end > x->start)
         return address < x->end;
-    return m->bias + function_start(m, address - m->bias) <= x->start;
+    return function_start(m, address) <= x->start;
 }
 
 static const struct sd_unwind_name *name_at(struct sd_unwind_module *m,
                                             uint64_t address)
 {
+    const struct sd_unwind_names *names = names_of(m);
     const struct sd_unwind_name *best = NULL;
-    size_t at, n;
+    size_t at = last_before(names, address), n;
 
-    if (!m->has_names)
-        read_names(m);
-    at = last_before(m, address);
-    for (n = 0; at < m->n_names && n < N_BACK; n++, at--) {
-        const struct sd_unwind_name *x = &m->names[at];
+    for (n = 0; at < names->n && n < N_BACK; n++, at--) {
+        const struct sd_unwind_name *x = &names->items[at];
 
         if (best && x->start != best->start)
             break;
@@ -227,13 +245,9 @@ static size_t without_hash(const char *s, size_t n)
     return n;
 }
 
-static const char *text_of(struct sd_unwinder *u, const char *s, size_t n)
+static const char *text_of(struct sd_unwind_files *files, const char *s, size_t n)
 {
-    uint32_t id;
-
-    if (n > N_NAME_MAX)
-        n = N_NAME_MAX;
-    return sd_intern(&u->texts, s, n, &id) < 0 ? NULL : u->texts.items[id].p;
+    return sd_unwind_text(files, s, n < N_NAME_MAX ? n : N_NAME_MAX);
 }
 
 /* "f.cold", "f.part.0" are pieces of f that the compiler has made, "f@GLIBC_2.2.5" a
@@ -254,24 +268,24 @@ static size_t without_pieces(const char *s)
     return n;
 }
 
-static const char *readable(struct sd_unwinder *u, const char *symbol)
+static const char *readable(struct sd_unwind_files *files, const char *symbol)
 {
     const char *name;
     char *found = NULL;
     size_t n, all, start;
     int status = -1;
 
-    if (u->dw.demangle && strncmp(symbol, "_Z", 2) == 0)
-        found = u->dw.demangle(symbol, NULL, NULL, &status);
+    if (files->dw.demangle && strncmp(symbol, "_Z", 2) == 0)
+        found = files->dw.demangle(symbol, NULL, NULL, &status);
     if (!found || status != 0) {
-        u->dw.drop(found);
-        return text_of(u, symbol, without_pieces(symbol));
+        files->dw.drop(found);
+        return text_of(files, symbol, without_pieces(symbol));
     }
     all = strlen(found);
     n = without_parameters(found, all);
     start = n < all ? name_start(found, n) : 0;
-    name = text_of(u, found + start, without_hash(found, n) - start);
-    u->dw.drop(found);
+    name = text_of(files, found + start, without_hash(found, n) - start);
+    files->dw.drop(found);
     return name;
 }
 
@@ -284,65 +298,65 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool has_table(const struct sd_unwind_module *m, uint64_t address)
+static bool has_table(const struct sd_unwind_module *m, uint64_t pc)
 {
-    const struct sd_dw *dw = &m->of->dw;
+    const struct sd_dw *dw = m->of->dw;
     Dwarf_Addr bias = 0;
     Dwarf_Frame *frame = NULL;
     Dwarf_CFI *cfi = dw->dwfl_module_eh_cfi(m->dwfl, &bias);
-    bool is_found = cfi && dw->dwarf_cfi_addrframe(cfi, address - bias, &frame) == 0;
+    bool is_found = cfi && dw->dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0;
 
     if (!is_found) {
         cfi = dw->dwfl_module_dwarf_cfi(m->dwfl, &bias);
-        is_found = cfi && dw->dwarf_cfi_addrframe(cfi, address - bias, &frame) == 0;
+        is_found = cfi && dw->dwarf_cfi_addrframe(cfi, pc - bias, &frame) == 0;
     }
     dw->drop(frame);
     return is_found;
 }
 
-static struct sd_symbol *new_function(struct sd_unwinder *u, struct sd_unwind_module *m,
+static struct sd_symbol *new_function(struct sd_unwind_module *m,
                                       const struct sd_unwind_name *name, uint64_t start)
 {
-    struct sd_symbol *s = sd_arena_alloc(&u->arena, sizeof *s);
-    const char *file;
+    struct sd_unwind_files *files = m->of->files;
+    struct sd_symbol *s = sd_arena_alloc(&files->arena, sizeof *s);
+    const char *file = NULL;
     char text[N_NAME_MAX];
     int n;
 
     if (!s)
         return NULL;
     s->module = m->path;
-    s->offset = start - m->bias;
+    s->offset = start;
     if (name) {
-        s->name = readable(u, name->name);
+        s->name = readable(files, name->name);
     } else {
         n = snprintf(text, sizeof text, "%.200s+0x%llx", base_name(m->path),
                      (unsigned long long)s->offset);
-        s->name = text_of(u, text, (size_t)n);
+        s->name = text_of(files, text, (size_t)n);
         s->is_nameless = true;
     }
-    file =
-        m->dwfl && name ? sd_unwind_lines_at(u->lines, m, start, &s->first_line) : NULL;
-    s->file = file ? text_of(u, file, strlen(file)) : m->path;
+    if (m->dwfl && m->file && name)
+        file = sd_unwind_file_line(m->file, start, &s->first_line);
+    s->file = file ? text_of(files, file, strlen(file)) : m->path;
     if (!s->name || !s->file)
         return NULL;
-    s->function = ++u->n_functions;
-    s->role = u->judge ? u->judge(s->name) : 0;
+    s->function = ++files->n_functions;
+    s->role = files->judge ? files->judge(s->name) : 0;
     return s;
 }
 
-static struct sd_symbol *function_at(struct sd_unwinder *u, struct sd_unwind_module *m,
-                                     uint64_t address)
+static struct sd_symbol *function_at(struct sd_unwind_module *m,
+                                     struct sd_table *by_start, uint64_t address)
 {
     const struct sd_unwind_name *name = m->dwfl ? name_at(m, address) : NULL;
-    uint64_t start =
-        name ? name->start : m->bias + function_start(m, address - m->bias);
+    uint64_t start = name ? name->start : function_start(m, address);
     struct sd_symbol *s;
     uint64_t found;
 
-    if (sd_table_get(&u->by_function, start, &found))
+    if (sd_table_get(by_start, start, &found))
         return (struct sd_symbol *)(uintptr_t)found;
-    s = new_function(u, m, name, start);
-    if (s && sd_table_put(&u->by_function, start, (uint64_t)(uintptr_t)s) < 0)
+    s = new_function(m, name, start);
+    if (s && sd_table_put(by_start, start, (uint64_t)(uintptr_t)s) < 0)
         return NULL;
     return s;
 }
@@ -353,43 +367,51 @@ static uint32_t line_at(const struct sd_unwind_module *m, const struct sd_symbol
 {
     uint32_t line;
     const char *file =
-        s->first_line ? sd_unwind_lines_at(m->of->lines, m, address, &line) : NULL;
+        s->first_line && m->file ? sd_unwind_file_line(m->file, address, &line) : NULL;
 
     return file && strncmp(file, s->file, N_NAME_MAX) == 0 ? line : 0;
 }
 
-static const struct sd_symbol *make(struct sd_unwinder *u, uint64_t address)
+/* Told once for all processes that have the file where elfutils believes it to be. */
+static const struct sd_symbol *symbol_in(struct sd_unwind_module *m, uint64_t pc)
+{
+    struct sd_unwind_symbols *known =
+        m->file && m->dwfl ? &m->file->symbols : &m->symbols;
+    uint64_t address = pc - m->bias, found;
+    const struct sd_symbol *function;
+    struct sd_symbol *s;
+
+    if (sd_table_get(&known->by_address, address, &found))
+        return (const struct sd_symbol *)(uintptr_t)found;
+    function = function_at(m, &known->by_function, address);
+    s = function ? sd_arena_copy(&m->of->files->arena, function, sizeof *s) : NULL;
+    if (!s)
+        return NULL;
+    s->line = m->dwfl ? line_at(m, s, address) : 0;
+    s->can_go_on = m->dwfl && has_table(m, pc);
+    if (sd_table_put(&known->by_address, address, (uint64_t)(uintptr_t)s) < 0)
+        return NULL;
+    return s;
+}
+
+const struct sd_symbol *sd_unwind_symbol(struct sd_unwinder *u, uint64_t pc)
 {
     static const struct sd_symbol nowhere = {
         .name = "[unknown code]", .module = "", .file = "", .function = UINT32_MAX
     };
-    struct sd_unwind_module *m = sd_unwind_module_at(u, address);
-    const struct sd_symbol *function;
-    struct sd_symbol *s;
+    struct sd_unwind_module *m;
+    const struct sd_symbol *s;
+    uint64_t found;
 
+    if (sd_table_get(&u->by_pc, pc, &found))
+        return (const struct sd_symbol *)(uintptr_t)found;
+    m = sd_unwind_module_at(u, pc);
     if (!m) {
         u->has_unknown_place = true;
         return &nowhere;
     }
-    function = function_at(u, m, address);
-    s = function ? sd_arena_copy(&u->arena, function, sizeof *s) : NULL;
-    if (!s)
-        return NULL;
-    s->line = m->dwfl ? line_at(m, s, address) : 0;
-    s->can_go_on = m->dwfl && has_table(m, address);
-    return s;
-}
-
-const struct sd_symbol *sd_unwind_symbol(struct sd_unwinder *u, uint64_t address)
-{
-    const struct sd_symbol *s;
-    uint64_t found;
-
-    if (sd_table_get(&u->by_pc, address, &found))
-        return (const struct sd_symbol *)(uintptr_t)found;
-    s = make(u, address);
-    if (s && s->function != UINT32_MAX &&
-        sd_table_put(&u->by_pc, address, (uint64_t)(uintptr_t)s) < 0)
+    s = symbol_in(m, pc);
+    if (s && sd_table_put(&u->by_pc, pc, (uint64_t)(uintptr_t)s) < 0)
         return NULL;
     return s;
 }

@@ -73,7 +73,8 @@ static pid_t start(int n)
 
 struct looked { /* at a child */
     struct sd_remote remote;
-    struct sd_unwind_lines *lines;
+    struct sd_unwind_files *files;
+    bool owns_files;
     struct sd_unwinder *unwinder;
     struct sd_stack_copy copy;
     uint8_t *bytes;
@@ -101,7 +102,9 @@ static void copy_registers(struct sd_stack_copy *c, pid_t pid)
     c->registers[SD_UNWIND_PC] = u.rip;
 }
 
-static void look(struct looked *l, pid_t pid, size_t n_bytes)
+/* files: of another look, or NULL. */
+static void look_with(struct looked *l, pid_t pid, size_t n_bytes,
+                      struct sd_unwind_files *files)
 {
     struct iovec to, from;
     uint64_t top;
@@ -109,8 +112,10 @@ static void look(struct looked *l, pid_t pid, size_t n_bytes)
 
     *l = (struct looked){ .remote = SD_REMOTE_NONE };
     CHECK(sd_remote_open(&l->remote, pid) == 0);
-    CHECK(sd_unwind_lines_new(&l->lines) == 0);
-    CHECK(sd_unwinder_new(&l->unwinder, &l->remote, l->lines, NULL) == 0);
+    l->files = files;
+    l->owns_files = !files;
+    CHECK(files || sd_unwind_files_new(&l->files, NULL) == 0);
+    CHECK(sd_unwinder_new(&l->unwinder, &l->remote, l->files) == 0);
     copy_registers(&l->copy, pid);
     l->bytes = sd_alloc(n_bytes);
     l->copy.from = l->copy.registers[SD_UNWIND_SP] - 128;
@@ -126,12 +131,18 @@ static void look(struct looked *l, pid_t pid, size_t n_bytes)
         sd_unwinder_run(l->unwinder, &l->copy, sd_clock_ns(), &l->frames, &l->n, &top);
 }
 
+static void look(struct looked *l, pid_t pid, size_t n_bytes)
+{
+    look_with(l, pid, n_bytes, NULL);
+}
+
 static void finish(struct looked *l, pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     sd_unwinder_free(l->unwinder);
-    sd_unwind_lines_free(l->lines);
+    if (l->owns_files)
+        sd_unwind_files_free(l->files);
     sd_remote_close(&l->remote);
     sd_free(l->bytes);
 }
@@ -181,6 +192,22 @@ TEST(unwind_tells_the_calls_of_a_stopped_process)
     finish(&l, pid);
 }
 
+/* Symbols are told once: the second process has those of the first, and keeps them. */
+TEST(unwind_reads_a_file_once_for_several_processes)
+{
+    pid_t pid = start(3), other = start(7);
+    const struct sd_symbol *deep;
+    struct looked a, b;
+
+    look(&a, pid, 256 << 10);
+    deep = frame(&a, 1);
+    look_with(&b, other, 256 << 10, a.files);
+    CHECK(b.end == SD_UNWIND_DONE && frame(&b, 1) == deep && is(&b, 9, "unwound_root"));
+    finish(&b, other);
+    CHECK(strcmp(deep->name, "unwound_deep") == 0 && frame(&a, 1) == deep);
+    finish(&a, pid);
+}
+
 TEST(unwind_asks_for_more_of_a_deep_stack)
 {
     pid_t pid = start(200);
@@ -224,16 +251,16 @@ TEST(unwind_without_memory_ends_and_leaks_nothing)
 
     look(&l, pid, 256 << 10);
     for (k = 1; k <= n_asked; k += 1 + k / 4) { /* each run reads our symbols anew */
-        struct sd_unwind_lines *lines = NULL;
+        struct sd_unwind_files *files = NULL;
         struct sd_unwinder *u = NULL;
 
         sd_mem_fail_at(k, true);
-        sd_unwind_lines_new(&lines);
-        if (sd_unwinder_new(&u, &l.remote, lines, NULL) == 0)
+        if (sd_unwind_files_new(&files, NULL) == 0 &&
+            sd_unwinder_new(&u, &l.remote, files) == 0)
             sd_unwinder_run(u, &l.copy, sd_clock_ns(), &l.frames, &l.n, &top);
         n_asked = sd_mem_fail_at(0, false);
         sd_unwinder_free(u);
-        sd_unwind_lines_free(lines);
+        sd_unwind_files_free(files);
     }
     finish(&l, pid);
 }

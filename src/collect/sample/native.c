@@ -162,7 +162,7 @@ bool sd_native_copy_waiting(struct sd_native *n, struct sd_native_stack *s,
 static bool has_unwinder(struct sd_native *n, const struct sd_remote *r)
 {
     if (!n->unwinder && !n->cannot)
-        n->cannot = sd_unwinder_new(&n->unwinder, r, n->lines, sd_native_judge) < 0;
+        n->cannot = sd_unwinder_new(&n->unwinder, r, n->files) < 0;
     return !n->cannot;
 }
 

@@ -51,7 +51,7 @@ struct sd_native {                /* of one process; all zero is a fresh one */
     uint8_t *copy;                /* owned */
     size_t cap;
     struct sd_stack_copy of;       /* what is in it */
-    struct sd_unwind_lines *lines; /* borrowed; or NULL */
+    struct sd_unwind_files *files; /* borrowed; shared by all processes */
     bool cannot;                   /* there is no unwinder: every stack is marked */
 };
 void sd_native_release(struct sd_native *n);

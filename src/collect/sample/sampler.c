@@ -18,7 +18,7 @@ struct sd_sampler {
     struct sd_tree tree; /* each member's of_user is a struct sd_target */
     struct sd_follow follow;
     struct sd_sample_counts counts;
-    struct sd_unwind_lines *lines; /* owned; options.native, else NULL */
+    struct sd_unwind_files *files; /* owned; options.native, else NULL */
     uint64_t next_look_ns, next_name_ns;
     size_t next_named;                /* member of the tree, counted on and on */
     size_t n_left;                    /* processes, of the last round */
@@ -35,7 +35,7 @@ static struct sd_round round_of(struct sd_sampler *s,
                               .listener = listener,
                               .now_ns = sd_clock_ns(),
                               .n_looks = s->n_left == 1 ? s->options.n_looks : 1,
-                              .lines = s->lines,
+                              .files = s->files,
                               .to = s->to,
                               .from = s->from };
 }
@@ -69,7 +69,7 @@ int sd_sampler_open(struct sd_sampler **out, pid_t root,
         return sd_no_memory();
     s->options = *options;
     sd_follow_init(&s->follow);
-    rc = options->native ? sd_unwind_lines_new(&s->lines) : 0;
+    rc = options->native ? sd_unwind_files_new(&s->files, sd_native_judge) : 0;
     if (rc == 0)
         rc = sd_tree_init(&s->tree, root);
     if (rc == 0 && (flags & SD_SAMPLER_NEEDS_PYTHON))
@@ -90,7 +90,7 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
         return;
     for (i = 0; i < s->tree.n; i++)
         sd_target_free(s->tree.members[i].of_user, listener);
-    sd_unwind_lines_free(s->lines);
+    sd_unwind_files_free(s->files);
     sd_follow_end(&s->follow);
     sd_tree_release(&s->tree);
     sd_free(s);

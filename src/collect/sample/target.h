@@ -105,7 +105,7 @@ struct sd_round {
     uint64_t now_ns;
     uint32_t n_looks;              /* that may be taken where there is one thread */
     struct iovec *to, *from;       /* SD_REMOTE_RANGES each */
-    struct sd_unwind_lines *lines; /* options.native */
+    struct sd_unwind_files *files; /* options.native */
 };
 
 struct sd_target *sd_target_new(pid_t pid, size_t member); /* NULL: no memory */

@@ -59,7 +59,7 @@ enum sd_shot_result sd_target_take_native(struct sd_target *t,
     unsigned i, n_calls = 0;
     bool is_done = false;
 
-    t->native.lines = round->lines;
+    t->native.files = round->files;
     x->shot.n_torn = 0;
     for (i = 1; i <= N_TAKES && !is_done; i++) {
         x->shot.n_calls = 0;
