@@ -22,10 +22,11 @@
 
 enum {
     EVENT_STOP = 128, /* PTRACE_EVENT_STOP, as it stands in si_code */
-    N_LOOKS = 10,     /* in a row, for one that runs on another CPU */
+    N_LOOKS = 4,      /* without a nap, for one that runs on another CPU */
+    BETWEEN_NS = 4000,
+    N_NAPS_BLIND = 8, /* naps between two questions whether it has ended */
     NAP_NS = 20000,
-    N_NAPS = 1000, /* of this length */
-    NAP_MOST_NS = 1000000,
+    NAP_MOST_NS = 400000,
 };
 
 enum stop { STOPPED, TOO_LATE, ENDED };
@@ -33,15 +34,20 @@ enum stop { STOPPED, TOO_LATE, ENDED };
 /* Whether it is stopped now, and by which signal on its way, if any.  Its stop is not
  * waited for by waitid: that would be seen by, or taken from, whoever else in this
  * process waits for its children. */
-static bool is_stopped(pid_t tid, int *signal)
+static bool is_stopped(struct sd_pause *p, pid_t tid)
 {
     siginfo_t info;
 
-    *signal = 0;
-    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) < 0)
-        return errno == EINVAL; /* stopped by job control */
+    if (p->is_stopped)
+        return true;
+    p->signal = 0;
+    if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) < 0) {
+        p->is_stopped = errno == EINVAL; /* by job control */
+        return p->is_stopped;
+    }
     if (info.si_code >> 8 != EVENT_STOP)
-        *signal = info.si_signo;
+        p->signal = info.si_signo;
+    p->is_stopped = true;
     return true;
 }
 
@@ -84,60 +90,79 @@ static bool has_ended(pid_t tid)
     return true;
 }
 
-/* A thread that runs on our own CPU stops as soon as it gets it: so we sleep, and long
- * enough for that.  Looking again and again, or giving up the CPU for a moment, takes
- * it away from the thread: it then took milliseconds on a busy machine. */
-static enum stop stops_within(pid_t tid, uint64_t ns, int *signal)
+static void linger(uint64_t ns)
+{
+    uint64_t until = sd_clock_ns() + ns;
+
+    while (sd_clock_ns() < until)
+        __builtin_ia32_pause();
+}
+
+/* A thread that runs on another CPU stops within some ten microseconds, in which we
+ * linger: a nap costs more than that.  One that runs on our own CPU stops as soon as it
+ * gets it: so then we sleep, and long enough for that.  Looking again and again, or
+ * giving up the CPU for a moment, takes it away from the thread: it then took
+ * milliseconds on a busy machine.  Naps grow with the time that it has had to wait for
+ * a CPU anyway. */
+static enum stop stops_within(struct sd_pause *p, pid_t tid, uint64_t ns)
 {
     struct timespec nap = { 0, NAP_NS };
-    uint64_t until = sd_clock_ns() + ns;
+    uint64_t until = 0;
     unsigned n;
 
-    for (n = 0; !is_stopped(tid, signal); n++) {
-        if (errno != ESRCH || sd_clock_ns() > until)
+    for (n = 0; !is_stopped(p, tid); n++) {
+        if (errno != ESRCH || (until && sd_clock_ns() > until))
             return TOO_LATE;
-        if (n < N_LOOKS)
+        if (n < N_LOOKS) {
+            linger(n ? BETWEEN_NS : 0);
             continue;
-        if (has_ended(tid))
+        }
+        if (n % N_NAPS_BLIND == N_LOOKS && has_ended(tid))
             return ENDED;
+        if (!until)
+            until = sd_clock_ns() + ns;
         nanosleep(&nap, NULL);
-        if (n > N_NAPS && nap.tv_nsec < NAP_MOST_NS)
-            nap.tv_nsec *= 2;
+        if (nap.tv_nsec < NAP_MOST_NS)
+            nap.tv_nsec += nap.tv_nsec / 2;
     }
     return STOPPED;
 }
 
-static void let_go(struct sd_pause *p, pid_t tid, int signal)
+static void seize_ended(struct sd_pause *p) { *p = (struct sd_pause){ 0 }; }
+
+/* False when it was killed meanwhile: then its end must be waited for. */
+static bool let_go(struct sd_pause *p, pid_t tid)
 {
-    p->is_seized = false;
-    ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signal);
+    if (ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)p->signal) < 0 &&
+        errno == ESRCH) {
+        p->is_stopped = false;
+        return false;
+    }
+    seize_ended(p);
+    return true;
 }
 
 bool sd_pause_try_end(struct sd_pause *p, pid_t tid)
 {
-    int signal;
-
-    if (p->is_seized && is_stopped(tid, &signal))
-        let_go(p, tid, signal);
+    if (p->is_seized && is_stopped(p, tid))
+        let_go(p, tid);
     if (p->is_seized && has_ended(tid))
-        p->is_seized = false;
+        seize_ended(p);
     return !p->is_seized;
 }
 
 int sd_pause_begin(struct sd_pause *p, pid_t tid)
 {
-    int signal;
-
     if (!sd_pause_try_end(p, tid))
         return SD_ETORN; /* it has still not stopped for the last time we asked */
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
         return errno == ESRCH ? SD_EGONE : SD_EACCESS;
     p->is_seized = true;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
-        p->is_seized = false; /* it has ended: there is nobody to let go */
+        seize_ended(p); /* it has ended: there is nobody to let go */
         return SD_EGONE;
     }
-    switch (stops_within(tid, STOPS_IN_NS, &signal)) {
+    switch (stops_within(p, tid, STOPS_IN_NS)) {
     case STOPPED:
         return 0;
     case TOO_LATE:
@@ -145,25 +170,22 @@ int sd_pause_begin(struct sd_pause *p, pid_t tid)
     case ENDED:
         break;
     }
-    p->is_seized = false;
+    seize_ended(p);
     return SD_EGONE;
 }
 
 bool sd_pause_end(struct sd_pause *p, pid_t tid)
 {
-    int signal;
-
-    if (!p->is_seized)
+    if (!p->is_seized || (p->is_stopped && let_go(p, tid)))
         return true;
-    switch (stops_within(tid, LET_GO_IN_NS, &signal)) {
+    switch (stops_within(p, tid, LET_GO_IN_NS)) {
     case STOPPED:
-        let_go(p, tid, signal);
-        break;
+        return let_go(p, tid);
     case TOO_LATE:
         return false;
     case ENDED:
-        p->is_seized = false;
         break;
     }
+    seize_ended(p);
     return true;
 }

@@ -18,6 +18,8 @@
 
 struct sd_pause { /* of one thread; all zero is a fresh one */
     bool is_seized;
+    bool is_stopped; /* seen to be; then it stays so until it is let go, or killed */
+    int signal;      /* that it was about to get; or 0 */
 };
 
 /* 0: it stands still until sd_pause_end.  Without a sentence: SD_ETORN when it does not

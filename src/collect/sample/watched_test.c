@@ -255,6 +255,22 @@ TEST(pause_ends_when_the_one_who_paused_is_killed)
     end(pid);
 }
 
+TEST(pause_of_a_process_that_is_killed_meanwhile_ends)
+{
+    pid_t pid = start(true);
+    struct sd_pause p = { 0 };
+    int status;
+
+    wait_for_turns();
+    while (sd_pause_begin(&p, pid) < 0)
+        ;
+    kill(pid, SIGKILL);
+    while (!sd_pause_end(&p, pid))
+        ;
+    CHECK(!p.is_seized);
+    CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+}
+
 TEST(pause_of_nobody_is_gone)
 {
     pid_t pid = start(false);
