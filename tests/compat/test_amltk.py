@@ -103,13 +103,13 @@ def test_timer(folder):
         assert isinstance(t, Timer) and t.kind is kind and t.start_time >= 0
         interval = t.stop()
         assert isinstance(interval, Timer.Interval) and interval.start == t.start_time
-        assert interval.kind is kind and interval.unit is Timer.Unit.SECONDS and 0 <= interval.duration < 1
+        assert interval.kind is kind and interval.unit is Timer.Unit.SECONDS and 0 <= interval.duration < 10
         assert Timer.start(str(kind)).kind is kind
     with Timer.time("wall") as inside:
         time.sleep(0.02)
-    between(inside.duration, 0.02, 0.2, "duration")
+    between(inside.duration, 0.02, 10, "duration")          # 20 would be milliseconds
     before = time.time()
-    between(Timer.start().start_time, before, before + 1, "start, in seconds since the epoch")
+    between(Timer.start().start_time, before, before + 60, "start, in seconds since the epoch")
     equal(str(raises(ValueError, Timer.start, "sundial")), "Unknown timer type: sundial", "error")
     raises(ValueError, Timer(1.0, "sundial").stop)
     equal(repr(Timer(1.5, Timer.Kind.WALL)), "Timer(start_time=1.5, kind=wall)", "repr")
@@ -205,7 +205,7 @@ def test_beside_amltk(folder):
         for key in ("memory:unit", "time:kind", "time:unit"):
             equal((str(mine[name][key]), repr(mine[name][key])), (str(facts[key]), repr(facts[key])), key)
         between(mine[name]["memory:start_rss"], facts["memory:start_rss"] * 0.8, facts["memory:start_rss"] * 1.2, "rss")
-    between(mine["outer"]["time:duration"], 0.02, 0.2, "duration")
+    between(mine["outer"]["time:duration"], 0.02, 10, "duration")
     na, theirs_na = Profile.na().to_dict(), peer.Profile.na().to_dict()
     equal([(k, str(na[k])) for k in theirs_na], [(k, str(v)) for k, v in theirs_na.items()], "na")
 

@@ -50,8 +50,8 @@ def test_wall_time_of_a_sleep(folder):
     with p("sleep"):
         time.sleep(0.1)
     t = p["sleep"].time
-    between(t.duration, 0.1, 0.3, "duration")
-    between(t.start, before - 0.01, before + 0.1, "start, in seconds since the epoch")
+    between(t.duration, 0.1, 10, "duration")
+    between(t.start, before - 0.01, before + 10, "start, in seconds since the epoch")
     assert abs(t.end - t.start - t.duration) < 1e-6
 
 
