@@ -8,12 +8,12 @@
 #include "base/mem.h"
 
 enum {
-    POINTS_MAX = 256, /* more are put together with their neighbours */
-    ROUNDS = 5,       /* of losing weight */
-    OFFSETS = 14,     /* tried before the best is made finer */
-    FINER = 14,       /* steps that make it finer */
-    GROWN_MIN = 3,    /* sizes beyond the offset, to be called fast */
-    PARAMETERS = 3,   /* c, b, k */
+    POINTS_MAX = 96, /* more are put together with their neighbours */
+    ROUNDS = 5,      /* of losing weight */
+    OFFSETS = 14,    /* tried before the best is made finer */
+    FINER = 14,      /* steps that make it finer */
+    GROWN_MIN = 3,   /* sizes beyond the offset, to be called fast */
+    PARAMETERS = 3,  /* c, b, k */
 };
 #define RANGE_MIN 4.0      /* largest size by smallest */
 #define STEEP 16.0         /* time that grows so much is worth a look in any range */
@@ -46,7 +46,7 @@ struct fitter {
 
 /* The best curve of one f. */
 struct tried {
-    double squares, factor, offset; /* the latter two as logarithms */
+    double squares, factor, offset, lower; /* the latter three as logarithms */
 };
 
 /* --- Points */
@@ -143,7 +143,7 @@ static struct tried with_offset(const struct fitter *t, double offset)
         squares += s->weight * (1 - share) * (away - mean) * (away - mean);
         mean += share * (away - mean);
     }
-    return (struct tried){ squares, mean, offset + mean };
+    return (struct tried){ squares, mean, offset + mean, -INFINITY };
 }
 
 static void keep_better(struct tried *best, struct tried one)
@@ -231,6 +231,79 @@ static struct tried try_curve(const struct fitter *t, enum sd_growth_class f, do
     return try_offsets(t, f != SD_GROWTH_CONSTANT && (f != SD_GROWTH_POWER || k > 0));
 }
 
+/* --- Two terms of a class */
+
+/* What a loop inside of a loop costs by itself. */
+static enum sd_growth_class lower_of(enum sd_growth_class f)
+{
+    switch (f) {
+    case SD_GROWTH_N_LOG_N:
+    case SD_GROWTH_N_ROOT:
+    case SD_GROWTH_N2:
+        return SD_GROWTH_N;
+    case SD_GROWTH_N3:
+        return SD_GROWTH_N2;
+    case SD_GROWTH_N4:
+        return SD_GROWTH_N3;
+    case SD_GROWTH_CONSTANT:
+    case SD_GROWTH_LOG:
+    case SD_GROWTH_ROOT:
+    case SD_GROWTH_N:
+    case SD_GROWTH_EXPONENTIAL:
+    case SD_GROWTH_POWER:
+        break;
+    }
+    return SD_GROWTH_CLASSES; /* none */
+}
+
+/* `lower`: of the lower term, in units of the factor. */
+static struct tried with_lower(const struct fitter *t, enum sd_growth_class f,
+                               double lower)
+{
+    struct tried one;
+
+    for (size_t i = 0; i < t->n; i++)
+        t->f[i] = log_sum(log_of(f, 0, t->samples[i].n),
+                          lower + log_of(lower_of(f), 0, t->samples[i].n));
+    one = try_offsets(t, true);
+    one.lower = one.factor + lower;
+    return one;
+}
+
+/* Begins with a twentieth of the first term at the largest size. */
+static struct tried try_lower(const struct fitter *t, enum sd_growth_class f)
+{
+    double n = t->samples[t->n - 1].n;
+    double at = log_of(f, 0, n) - log_of(lower_of(f), 0, n) - 3, step = 1.5;
+    struct tried best = with_lower(t, f, at);
+
+    for (int i = 0; i < FINER; i++) {
+        struct tried below = with_lower(t, f, at - step);
+        struct tried above = with_lower(t, f, at + step);
+
+        if (below.squares < best.squares && below.squares <= above.squares) {
+            best = below;
+            at -= step;
+        } else if (above.squares < best.squares) {
+            best = above;
+            at += step;
+        }
+        step *= 0.7;
+    }
+    return best;
+}
+
+/* The second term must be worth it. */
+static struct tried try_class(const struct fitter *t, enum sd_growth_class f)
+{
+    struct tried plain = try_curve(t, f, 0), both;
+
+    if (lower_of(f) == SD_GROWTH_CLASSES)
+        return plain;
+    both = try_lower(t, f);
+    return both.squares + CHOSEN_BY * t->scale < plain.squares ? both : plain;
+}
+
 /* --- The exponent */
 
 /* The best of f's with a parameter, from `from` to `to`. */
@@ -265,9 +338,18 @@ static double best_parameter(const struct fitter *t, enum sd_growth_class f,
     return at;
 }
 
+static double log_at(const struct sd_growth_curve *c, double n)
+{
+    double sum = log_sum(c->log_offset, c->log_factor + log_of(c->f, c->k, n));
+
+    return c->log_lower == -INFINITY
+               ? sum
+               : log_sum(sum, c->log_lower + log_of(lower_of(c->f), 0, n));
+}
+
 static double away_from(const struct sample *s, const struct sd_growth_curve *c)
 {
-    return s->y - log_sum(c->log_offset, c->log_factor + log_of(c->f, c->k, s->n));
+    return s->y - log_at(c, s->n);
 }
 
 static int by_value(const void *a, const void *b)
@@ -297,7 +379,7 @@ static void lose_weight(struct fitter *t, const struct sd_growth_curve *c)
 
 static struct sd_growth_curve fit_power(struct fitter *t, struct tried *best)
 {
-    struct sd_growth_curve c = { .f = SD_GROWTH_POWER };
+    struct sd_growth_curve c = { .f = SD_GROWTH_POWER, .log_lower = -INFINITY };
 
     for (int round = 0; round < ROUNDS; round++) {
         double from = round == 0 ? K_MIN : fmax(K_MIN, c.k - 2 * K_STEP);
@@ -389,7 +471,7 @@ static void find_exponent(struct fitter *t, struct sd_growth *g, struct tried *b
 static struct sd_growth_curve curve_of(enum sd_growth_class f, double k,
                                        struct tried one)
 {
-    return (struct sd_growth_curve){ f, k, one.factor, one.offset };
+    return (struct sd_growth_curve){ f, k, one.factor, one.offset, one.lower };
 }
 
 /* b·r^n: the exponent of a power that stands for it would only tell where it was
@@ -409,13 +491,17 @@ static bool try_exponential(struct fitter *t, struct sd_growth *g, double power_
     return true;
 }
 
-/* With an offset above everything any class is constant: one that has not begun to
- * grow at the largest size is no explanation. */
+/* With an offset above everything any class is constant, and with a large lower term it
+ * is that one: what has not taken over at the largest size is no explanation. */
 static bool is_seen(const struct fitter *t, enum sd_growth_class f, struct tried one)
 {
-    double largest = one.factor + log_of(f, 0, t->samples[t->n - 1].n);
+    double n = t->samples[t->n - 1].n, others = one.offset;
 
-    return f == SD_GROWTH_CONSTANT || one.offset < largest;
+    if (f == SD_GROWTH_CONSTANT)
+        return true;
+    if (one.lower != -INFINITY)
+        others = log_sum(others, one.lower + log_of(lower_of(f), 0, n));
+    return others < one.factor + log_of(f, 0, n);
 }
 
 /* Is its slope in this range about one of those that the exponent may have? */
@@ -435,8 +521,9 @@ static void find_classes(struct fitter *t, struct sd_growth *g, double power_squ
     if (try_exponential(t, g, power_squares))
         return;
     for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
-        tried[f] = try_curve(t, f, 0);
-        best = fmin(best, tried[f].squares);
+        tried[f] = try_class(t, f);
+        if (is_seen(t, f, tried[f]))
+            best = fmin(best, tried[f].squares);
     }
     for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++)
         if (is_seen(t, f, tried[f]) &&
@@ -513,7 +600,7 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
 
 double sd_growth_at(const struct sd_growth_curve *c, double n)
 {
-    return exp(log_sum(c->log_offset, c->log_factor + log_of(c->f, c->k, n)));
+    return exp(log_at(c, n));
 }
 
 enum sd_growth_class sd_growth_only(const struct sd_growth *g)
@@ -532,6 +619,8 @@ bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
            !(g->classes & slow) && g->n_sizes > SD_GROWTH_SIZES_MIN &&
            g->n_grown >= GROWN_MIN;
 }
+
+bool sd_growth_is_vague(const struct sd_growth *g) { return g->high - g->low > 2; }
 
 /* --- Words */
 
@@ -562,6 +651,8 @@ void sd_growth_words(struct sd_buf *to, const struct sd_growth *g)
     case SD_GROWTH_FITTED:
         if (g->classes)
             put_classes(to, g);
+        else if (sd_growth_is_vague(g))
+            sd_buf_text(to, "undecided");
         else
             sd_buf_printf(to, "about n^%.1f", g->exponent);
         return;

@@ -19,7 +19,8 @@
  *
  * A class (n, n log n, n², ...) is possible when its own best curve fits almost as well
  * (within 99 %), or misses the points by 10 % more than the best, which is what caches
- * do to an honest n.  What the data do not decide has several classes.
+ * do to an honest n; and its first term is most of the time at the largest size.  What
+ * the data do not decide has several classes.
  *
  * Nothing here is random: the same points give the same answer. */
 #include <stdbool.h>
@@ -49,11 +50,12 @@ enum sd_growth_class {
     SD_GROWTH_POWER = SD_GROWTH_CLASSES, /* n^k: of curves */
 };
 
-/* time = offset + factor · f(n), f a class or a power. */
+/* time = offset + factor · f(n), f a class or a power; loops within loops have a lower
+ * term besides, n of n log n and n², n² of n³. */
 struct sd_growth_curve {
     enum sd_growth_class f;
     double k; /* of a power; of the exponential the logarithm of its base */
-    double log_factor, log_offset; /* natural, of ns; -INFINITY: no offset */
+    double log_factor, log_offset, log_lower; /* natural, of ns; -INFINITY: none */
 };
 
 enum sd_growth_answer {
@@ -88,6 +90,8 @@ enum sd_growth_class sd_growth_only(const struct sd_growth *g);
  * n log n would do, and three sizes or more show it.  `degree` 2: n is the product of
  * two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
+/* The interval is so wide that no forecast is worth its name. */
+bool sd_growth_is_vague(const struct sd_growth *g);
 /* "n²", "n to n log n", "about n^1.3", "exponential: ×1.62 with each 1", or why
  * there is none: "3 sizes are too few". */
 void sd_growth_words(struct sd_buf *to, const struct sd_growth *g);

@@ -119,6 +119,25 @@ TEST(growth_sees_through_what_every_call_costs)
     CHECK(!sd_growth_is_fast(&g, 1));
 }
 
+static double loops(double n) { return 200 + 80 * n + 60 * n * n + 8 * n * n * n; }
+static double two_loops(double n) { return 200 + 150 * n + 8 * n * n; }
+
+TEST(growth_of_loops_within_loops_is_named_by_the_innermost)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 12, 1, 150, loops, 0, 0.05);
+    g = fit(&m);
+    CHECK(says(&g, "n³"));
+    CHECK(near(g.exponent, 3, 0.35)); /* of these sizes: lower terms are in them */
+    CHECK(near(sd_growth_at(&g.curve, 1500) / loops(1500), 1, 0.15));
+    make(&m, 12, 1, 1000, two_loops, 0, 0.05);
+    g = fit(&m);
+    CHECK(says(&g, "n²") && sd_growth_is_fast(&g, 1));
+    CHECK(near(sd_growth_at(&g.curve, 10000) / two_loops(10000), 1, 0.15));
+}
+
 TEST(growth_is_not_led_astray_by_slow_calls)
 {
     struct made m;

@@ -34,12 +34,27 @@ static const char *range_of(struct sd_arena *a, const struct sd_growth *g)
                             : sd_arena_printf(a, "%s to %s", from, to);
 }
 
+/* Nothing is "-0.00". */
+static const char *interval_of(struct sd_arena *a, const struct sd_growth *g)
+{
+    return sd_arena_printf(a, "%.2f to %.2f", round(g->low * 100) / 100 + 0.0,
+                           round(g->high * 100) / 100 + 0.0);
+}
+
 static const char *where_of(struct sd_arena *a, const struct sd_site *s)
 {
     const char *file = s->file ? sd_site_short_file(s) : "";
 
     return s->line ? sd_arena_printf(a, "%s:%u", file, s->line)
                    : sd_arena_string(a, file, strlen(file));
+}
+
+/* "" unless it is flagged. */
+static const char *flag_of(const struct sd_scaled *f)
+{
+    if (!f->is_flagged)
+        return "";
+    return f->degree > 1 ? "faster than linear when both grow" : "faster than linear";
 }
 
 /* --- The table of functions */
@@ -164,9 +179,11 @@ static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_sca
     *sd_view_cell(t, row, S_MISFIT) = exponent(g->misfit);
     *sd_view_cell(t, row, S_OFFSET) = ns(exp(g->curve.log_offset));
     *sd_view_cell(t, row, S_LARGEST) = ns(f->at_largest_ns);
-    *sd_view_cell(t, row, S_TEN) = ns(f->at_ten_ns);
-    *sd_view_cell(t, row, S_SHARE_THEN) =
-        sd_cell_real(SD_CELL_PERCENT, 100 * f->share_then);
+    if (!sd_growth_is_vague(g)) {
+        *sd_view_cell(t, row, S_TEN) = ns(f->at_ten_ns);
+        *sd_view_cell(t, row, S_SHARE_THEN) =
+            sd_cell_real(SD_CELL_PERCENT, 100 * f->share_then);
+    }
     if (f->own.answer != SD_GROWTH_FITTED)
         return;
     *sd_view_cell(t, row, S_OWN_EXPONENT) = exponent(f->own.exponent);
@@ -181,14 +198,9 @@ static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
     int rc;
 
     put_numbers(t, row, f);
-    rc = put_text(
-        t, row, S_INTERVAL,
-        sd_arena_printf(&v->arena, "%.2f to %.2f", f->total.low, f->total.high));
+    rc = put_text(t, row, S_INTERVAL, interval_of(&v->arena, &f->total));
     if (rc == 0)
-        rc = put_text(t, row, S_FLAG,
-                      !f->is_flagged  ? ""
-                      : f->degree > 1 ? "faster than linear when both grow"
-                                      : "faster than linear");
+        rc = put_text(t, row, S_FLAG, flag_of(f));
     if (rc == 0)
         rc = put_text(t, row, S_THROUGH,
                       sd_arena_string(&v->arena, through, strlen(through)));
@@ -387,17 +399,19 @@ static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
 {
     const struct sd_site *s = &p->sites[f->site.at];
     const char *where = where_of(a, s), *words = words_of(a, &f->total);
+    const char *interval = interval_of(a, &f->total);
 
-    if (!where || !words)
+    if (!where || !words || !interval)
         return sd_no_memory();
     *out = (struct sd_growth_panel){
         .title = sd_arena_printf(a, "%s  %s", s->name, where),
-        .subtitle = sd_arena_printf(a, "%s; exponent %.2f (%.2f to %.2f)%s", words,
-                                    f->total.exponent, f->total.low, f->total.high,
-                                    f->is_flagged ? "; faster than linear" : ""),
+        .subtitle =
+            sd_arena_printf(a, "%s; exponent %.2f (%s)%s%s", words, f->total.exponent,
+                            interval, f->is_flagged ? "; " : "", flag_of(f)),
         .argument = sd_arena_string(a, f->argument, strlen(f->argument)),
         .is_flagged = f->is_flagged,
         .measured_to = f->total.to,
+        .linear_slope = 1.0 / f->degree,
     };
     if (!out->title || !out->subtitle || !out->argument)
         return sd_no_memory();
@@ -442,7 +456,8 @@ int sd_scaling_picture(const struct sd_profile *p, const struct sd_traced_wish *
     int rc;
 
     *out = (struct sd_view_growth){
-        .title = "Growth of time with the size of arguments",
+        .title = wish->is_cpu ? "Growth of CPU time with the size of arguments"
+                              : "Growth of time with the size of arguments",
         .quantity = wish->is_cpu ? "CPU time of a call" : "time of a call",
     };
     rc = sd_scaling_make(p, wish, &s);

@@ -134,7 +134,8 @@ struct sd_growth_panel {
     size_t n_points;
     struct sd_growth_mark *curve; /* by size; goes on beyond what was measured */
     size_t n_curve;
-    double measured_to; /* size */
+    double measured_to;  /* size */
+    double linear_slope; /* 1; of a product of two sizes 0.5 */
 };
 struct sd_view_growth {
     const char *title, *subtitle;

@@ -74,7 +74,7 @@ static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
 static int put_growth(const struct sd_asked *a, const struct sd_profile *p,
                       const char *to, struct sd_out *out)
 {
-    const struct sd_traced_wish wish = sd_tables_traced_wish(&a->tables);
+    const struct sd_traced_wish wish = sd_tables_scaling_wish(p, &a->tables);
     const struct sd_growth_wish growth = { a->tables.rows, a->plot.width };
 
     return sd_export_growth(p, &wish, &growth, to, out);

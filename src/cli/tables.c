@@ -32,6 +32,18 @@ struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish)
                                     .is_cpu = wish->is_cpu };
 }
 
+struct sd_traced_wish sd_tables_scaling_wish(const struct sd_profile *p,
+                                             const struct sd_tables_wish *wish)
+{
+    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+    const char *metric = wish->samples.metric ? wish->samples.metric : "cpu_time";
+
+    if (strcmp(metric, "cpu_time") == 0 &&
+        sd_totals_metric(p, &p->calls, metric) != UINT32_MAX)
+        traced.is_cpu = true;
+    return traced;
+}
+
 /* A table of traced calls, once, or once for each thread. */
 static int make_traced(const struct sd_profile *p, const struct sd_tables_wish *wish,
                        sd_traced_table *make, struct sd_view *v)
@@ -122,7 +134,7 @@ static int make_imports(const struct sd_profile *p, const struct sd_tables_wish 
 static int make_scaling(const struct sd_profile *p, const struct sd_tables_wish *wish,
                         struct sd_view *v)
 {
-    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+    struct sd_traced_wish traced = sd_tables_scaling_wish(p, wish);
 
     return sd_scaling_table(p, &traced, v);
 }
@@ -130,7 +142,7 @@ static int make_scaling(const struct sd_profile *p, const struct sd_tables_wish 
 static int make_scaling_points(const struct sd_profile *p,
                                const struct sd_tables_wish *wish, struct sd_view *v)
 {
-    struct sd_traced_wish traced = sd_tables_traced_wish(wish);
+    struct sd_traced_wish traced = sd_tables_scaling_wish(p, wish);
 
     return sd_scaling_points(p, &traced, v);
 }

@@ -45,6 +45,11 @@ bool sd_tables_are_both(const struct sd_profile *p, const struct sd_tables_wish 
 bool sd_tables_has(const struct sd_profile *p, const struct sd_tables_wish *wish,
                    const char *name);
 struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish);
+/* For growth: of CPU time where it was measured, unless the metric is "time".  What
+ * takes longer is interrupted more often, and so would grow by itself on a busy
+ * machine. */
+struct sd_traced_wish sd_tables_scaling_wish(const struct sd_profile *p,
+                                             const struct sd_tables_wish *wish);
 
 /* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,
  * less those without rows.  Of samples and traced calls both, the latter's have the

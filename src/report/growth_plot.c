@@ -3,8 +3,8 @@
  *
  * Both axes are logarithmic, so a power is a straight line and its exponent the slope.
  * Dots are what was measured; the curve through them is whole as far as it was
- * measured and dashed beyond.  A thin line of slope 1 through the largest size shows
- * what linear would be. */
+ * measured and dashed beyond.  A thin line through the largest size shows what linear
+ * would be. */
 #include <math.h>
 #include <stdio.h>
 
@@ -123,7 +123,7 @@ static void draw_x_axis(const struct panel *p)
     struct sd_font f = font(11, grey, SD_ANCHOR_MIDDLE);
     struct sd_font name = font(12, ink, SD_ANCHOR_MIDDLE);
     double low = p->area.y + p->area.h;
-    int step = step_of(p->x0, p->x1, p->area.w, 62);
+    int step = step_of(p->x0, p->x1, p->area.w, 84);
     char text[SD_TEXT_MAX];
 
     for (int at = (int)ceil(p->x0); at <= p->x1; at += step) {
@@ -159,13 +159,13 @@ static void draw_y_axis(const struct panel *p, const char *quantity)
 
 /* --- What was measured, and the curve */
 
-/* Slope 1 through the curve at the largest size that was measured. */
+/* What linear would be, through the curve at the largest size that was measured. */
 static void draw_linear(const struct panel *p, const struct sd_growth_mark *at)
 {
-    double from = pow(10, p->x0), to = pow(10, p->x1);
+    double from = pow(10, p->x0), to = pow(10, p->x1), k = p->of->linear_slope;
 
-    sd_canvas_dashed(p->canvas, x_of(p, from), y_of(p, at->ns * from / at->n),
-                     x_of(p, to), y_of(p, at->ns * to / at->n), 1,
+    sd_canvas_dashed(p->canvas, x_of(p, from), y_of(p, at->ns * pow(from / at->n, k)),
+                     x_of(p, to), y_of(p, at->ns * pow(to / at->n, k)), 1,
                      SD_RGBA(0x6f7780, 0.7));
 }
 

@@ -21,7 +21,8 @@ static struct sd_view_growth make_view(struct sd_growth_mark marks[16])
                                           .n_points = 10,
                                           .curve = marks,
                                           .n_curve = 16,
-                                          .measured_to = marks[9].n };
+                                          .measured_to = marks[9].n,
+                                          .linear_slope = 1 };
     panels[1] = panels[0];
     panels[1].n_points = panels[1].n_curve = 1;
     return (struct sd_view_growth){
