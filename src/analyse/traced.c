@@ -279,6 +279,7 @@ void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_ra
                  "calls booked on " OTHER ", not on their function: the tree "
                  "was full (--nodes of sonde calls makes room)");
     remark_count(to, fact(p, "calls.damaged"), "damaged cells");
+    remark_count(to, p->n_timeline_lost, "calls missing from the timeline");
     if (p->window.is_set)
         sd_buf_printf(to,
                       "%scalls are of the whole run: a window of time does not "

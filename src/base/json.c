@@ -48,6 +48,8 @@ static void begin_value(struct sd_json *j)
     j->after_key = false;
 }
 
+void sd_json_item(struct sd_json *j) { begin_value(j); }
+
 static void put_value(struct sd_json *j, const char *text)
 {
     begin_value(j);

@@ -35,6 +35,9 @@ void sd_json_real(struct sd_json *j, double v); /* not finite: null */
 void sd_json_bool(struct sd_json *j, bool v);
 void sd_json_null(struct sd_json *j);
 
+/* The next item of an array, or value of a key: its text is written by the caller. */
+void sd_json_item(struct sd_json *j);
+
 /* A member of an object: its key and its value. */
 void sd_json_key_string(struct sd_json *j, const char *key, const char *s);
 void sd_json_key_uint(struct sd_json *j, const char *key, uint64_t v);

@@ -312,6 +312,38 @@ bool sd_cells_put_clock(struct sd_cells *t, enum sd_clock_kind kind, uint64_t ti
     return true;
 }
 
+uint64_t sd_cells_stream(const struct sd_cells *t)
+{
+    return t->head ? sd_stream_of(&t->pool->who, t->head->number, SD_CELLS_SLOT) : 0;
+}
+
+/* A mark is a segment, and how far in it. */
+const void *sd_cells_definitions(const struct sd_cells *t, uint64_t *mark, size_t most,
+                                 size_t *n)
+{
+    size_t segment = (size_t)(*mark >> 32);
+    uint32_t at = (uint32_t)*mark;
+
+    *n = 0;
+    for (; segment < t->n_all; segment++, at = 0) {
+        const struct sd_segment *s = t->all[segment];
+        const uint8_t *p = (const uint8_t *)s + SD_SEGMENT_HEAD;
+
+        if (s->type != SD_CHUNK_DEFS || at >= s->used)
+            continue;
+        while (at + *n < s->used) {
+            size_t len = ((const struct sd_record *)(const void *)(p + at + *n))->len;
+
+            if (*n > 0 && *n + len > most)
+                break;
+            *n += len;
+        }
+        *mark = (uint64_t)segment << 32 | (at + (uint32_t)*n);
+        return p + at;
+    }
+    return NULL;
+}
+
 /* --- The end */
 
 /* Where nothing is shared the table is written once, at its end. */
@@ -320,8 +352,7 @@ static void spill_all(struct sd_cells *t)
     struct sd_chunk_head head = { .magic = SD_CHUNK_MAGIC,
                                   .flags = SD_CHUNK_RAW,
                                   .salt = t->pool->salt,
-                                  .stream = sd_stream_of(&t->pool->who, t->head->number,
-                                                         SD_CELLS_SLOT) };
+                                  .stream = sd_cells_stream(t) };
 
     for (size_t i = 0; i < t->n_all; i++) {
         const uint8_t *p = (const uint8_t *)t->all[i];

@@ -81,6 +81,13 @@ uint32_t sd_cells_define_track(struct sd_cells *t, enum sd_track_kind kind,
 bool sd_cells_put_clock(struct sd_cells *t, enum sd_clock_kind kind, uint64_t ticks,
                         uint64_t mono_ns);
 
+/* The table's stream in the capture; 0 on anonymous memory. */
+uint64_t sd_cells_stream(const struct sd_cells *t);
+/* Definitions made since *mark, which is 0 at first: whole records, as many as `most`
+ * bytes hold and one at least; *mark moves behind them.  NULL: there are none. */
+const void *sd_cells_definitions(const struct sd_cells *t, uint64_t *mark, size_t most,
+                                 size_t *n);
+
 /* Says that it will not change any more and unmaps it; before the writer is left. */
 void sd_cells_free(struct sd_cells *t);
 

@@ -37,6 +37,10 @@ static uint64_t claimed_bytes(const struct sd_record *r)
     case SD_REC_NOTE:
         return offsetof(struct sd_rec_note, text) +
                (uint64_t)((const struct sd_rec_note *)p)->n;
+    case SD_REC_CALLS_FROM:
+        return offsetof(struct sd_rec_calls_from, open) +
+               sizeof(struct sd_open_call) *
+                   (uint64_t)((const struct sd_rec_calls_from *)p)->n;
     }
     return 0;
 }
@@ -44,6 +48,25 @@ static uint64_t claimed_bytes(const struct sd_record *r)
 bool sd_record_is_sound(const struct sd_record *r)
 {
     return r->len >= fixed_bytes(r->type) && r->len >= claimed_bytes(r);
+}
+
+uint32_t sd_calls_n(const struct sd_rec_calls *r)
+{
+    uint32_t most = (uint32_t)(r->head.len - sizeof *r) / 8, n = most;
+
+    if (n > 0 && r->events[n - 1]) /* full, as nearly all are */
+        return n;
+    for (n = 0; n < most && r->events[n];)
+        n++;
+    return n;
+}
+
+/* Most events are a record each. */
+static uint32_t events_in(const struct sd_record *r)
+{
+    if (r->type != SD_REC_CALLS)
+        return r->type >= SD_REC_FIRST_EVENT;
+    return sd_record_is_sound(r) ? sd_calls_n((const void *)r) : 0;
 }
 
 uint32_t sd_records_walk(const uint8_t *p, uint32_t n, int epoch, uint32_t *n_events)
@@ -58,7 +81,7 @@ uint32_t sd_records_walk(const uint8_t *p, uint32_t n, int epoch, uint32_t *n_ev
             break;
         if (epoch >= 0 && r->epoch != epoch)
             break;
-        *n_events += r->type >= SD_REC_FIRST_EVENT;
+        *n_events += events_in(r);
         at += r->len;
     }
     return at;

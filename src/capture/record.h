@@ -85,7 +85,9 @@ enum { SD_DIMS_MAX = 32 };
 enum sd_span_flags {
     SD_SPAN_RAISED = 1, /* left by an exception */
     SD_SPAN_UNFINISHED =
-        2, /* never closed: ends where its stream ends (set by readers) */
+        2,               /* never closed: ends where its stream ends (set by readers) */
+    SD_SPAN_PAUSED = 4,  /* of a call: another part of it follows, and */
+    SD_SPAN_RESUMED = 8, /* one was before this (set by readers) */
 };
 
 enum sd_sample_flags {
@@ -243,6 +245,67 @@ struct sd_rec_sample {
     uint64_t time;
     int64_t values[]; /* one per metric of the shape */
 };
+
+/* --- Calls over time.  They use the ids of a table of traced calls (call_cell.h),
+ * which hold for all of its stream: whatever they name is copied into the log before.
+ */
+
+struct sd_rec_names {
+    struct sd_record head;
+    uint32_t pad;
+    uint64_t table;    /* its stream */
+    uint8_t records[]; /* whole ones, one after the other */
+};
+
+struct sd_open_call {
+    uint64_t ticks; /* when it began */
+    uint32_t site;
+    uint32_t pad;
+};
+
+/* At the beginning of each chunk and behind everything that was dropped: from here on
+ * the calls can be understood, whatever was before. */
+struct sd_rec_calls_from {
+    struct sd_record head;
+    uint32_t track; /* the thread, in the table's ids */
+    uint64_t table;
+    uint64_t number;         /* events of the table before this */
+    uint64_t ticks, mono_ns; /* one moment on both clocks; not always a new one */
+    uint32_t clock;          /* enum sd_clock_kind */
+    uint32_t depth;          /* calls that are open */
+    uint32_t n;              /* of them that follow, the innermost, from outside in */
+    uint32_t pad;
+    struct sd_open_call open[];
+};
+
+/* Filled in place: words that are 0 have not been written yet, and end it. */
+struct sd_rec_calls {
+    struct sd_record head;
+    uint32_t pad;
+    uint64_t table;
+    uint64_t base;   /* ticks */
+    uint64_t number; /* of the first event */
+    uint64_t events[];
+};
+
+/* A word: ticks since `base` (32 bits), one of these (3 bits), the site (29 bits) of
+ * the first two.  The others are of the innermost call. */
+enum sd_call_event {
+    SD_CALL_BEGINS,
+    SD_CALL_GOES_ON, /* what paused is open again: another part of the same call */
+    SD_CALL_ENDS,
+    SD_CALL_PAUSES,    /* its stack waits, another runs: greenlets */
+    SD_CALL_NEVER_WAS, /* told of, and refused before its first step */
+};
+enum { SD_CALL_EVENT_BITS = 3, SD_CALL_SITE_MAX = (1 << 29) - 1 };
+
+static inline uint32_t sd_call_what(enum sd_call_event event, uint32_t site)
+{
+    return (uint32_t)event | site << SD_CALL_EVENT_BITS;
+}
+
+/* Words of a sound record that have been written. */
+uint32_t sd_calls_n(const struct sd_rec_calls *r);
 
 static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }
 

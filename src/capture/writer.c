@@ -134,10 +134,13 @@ static bool may_write(const struct sd_log *l)
     return atomic_load_explicit(l->owner, memory_order_relaxed) != 0;
 }
 
-static struct sd_log *take_log(struct sd_writer *w)
+struct sd_log *sd_writer_take_log(struct sd_writer *w)
 {
     struct sd_log *l = NULL;
     struct sd_pool *p;
+
+    if (!atomic_load(w->is_here))
+        return NULL;
 
     /* Under the lock the pool cannot be left, and with a log taken it is not freed. */
     pthread_mutex_lock(&w->lock);
@@ -147,11 +150,23 @@ static struct sd_log *take_log(struct sd_writer *w)
     else if (w->parents)
         atomic_fetch_add(&w->parents->lost, 1);
     pthread_mutex_unlock(&w->lock);
-    if (!l)
-        return NULL;
-    l->writer = w;
-    if (pthread_setspecific(w->key, l) != 0) {
-        sd_pool_give_back(p, l);
+    if (l)
+        l->writer = w;
+    return l;
+}
+
+void sd_writer_give_log(struct sd_writer *w, struct sd_log *l)
+{
+    if (l && atomic_load(w->is_here))
+        sd_pool_give_back(l->pool, l);
+}
+
+static struct sd_log *take_log(struct sd_writer *w)
+{
+    struct sd_log *l = sd_writer_take_log(w);
+
+    if (l && pthread_setspecific(w->key, l) != 0) {
+        sd_writer_give_log(w, l);
         return NULL;
     }
     return l;

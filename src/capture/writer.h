@@ -21,6 +21,12 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out);
  * fork, until sd_writer_after_fork). */
 struct sd_log *sd_writer_log(struct sd_writer *w);
 
+/* A log besides that of the thread, for who has it for himself and says when he is done
+ * with it; NULL as above.  In the child of a fork it is the parent's and must not be
+ * touched; giving it back is nothing there. */
+struct sd_log *sd_writer_take_log(struct sd_writer *w);
+void sd_writer_give_log(struct sd_writer *w, struct sd_log *l); /* NULL is fine */
+
 /* In the child of a fork, before anything else there uses the writer: leaves the
  * parent's file alone.  The child's own is made at its first event, since most children
  * only exec. */

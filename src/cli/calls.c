@@ -309,12 +309,16 @@ const struct sd_verb sd_verb_calls = {
         "The capture holds the whole tree of calls: `sonde report --tree`, --flame, "
         "--imports and --callers show it, also as speedscope, pprof, collapsed stacks. "
         "-o FILE writes a pstats file instead, which Python's pstats, snakeviz and "
-        "gprof2dot read.",
+        "gprof2dot read.\n\n"
+        "With --timeline it also holds when each call began and ended, in all threads; "
+        "-o trace.json, or `sonde convert x.sonde x.trace.json` later, makes what "
+        "Perfetto and chrome://tracing show.",
     .examples = "sonde calls myscript.py\n"
                 "sonde calls -s time -n 10 myscript.py    # own time, ten functions\n"
                 "sonde calls -o profile.txt myscript.py    # a pstats file\n"
                 "sonde calls --builtins -m pytest tests    # C functions too\n"
-                "sonde calls --mine --callers=load train.py\n",
+                "sonde calls --mine --callers=load train.py\n"
+                "sonde calls --timeline -o trace.json train.py    # for Perfetto\n",
     .options = options,
     .takes_program = true,
     .collector = &sd_about_calls,

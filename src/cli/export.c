@@ -186,6 +186,7 @@ struct wish {
     bool is_flame, is_pstats, is_graph;
     enum sd_graph_form graph;
     const struct sd_format *format; /* or NULL: by `output` */
+    bool is_by_suffix;              /* that is all that is known of the format */
     const struct sd_output *output;
     const struct sd_stack_style *style; /* or NULL */
 };
@@ -199,6 +200,7 @@ static int read_wish(const char *capture, const char *to, const char *word,
         return rc;
     out->output = sd_output_for(to);
     out->format = word ? format_called(word) : sd_format_for(to);
+    out->is_by_suffix = !word;
     out->is_flame = word && is_flame(word);
     out->is_pstats =
         word ? is_pstats(word) : out->output && out->output->what == SD_OUTPUT_PSTATS;
@@ -301,6 +303,15 @@ static int write_as(const struct sd_profile *p, const char *capture,
     return sd_export_plot(p, &plot, to, out);
 }
 
+/* "trace.json" of a capture with a timeline is what every other tracer means by it; the
+ * format `json` is still had by its name. */
+static void prefer_trace(struct wish *wish, const struct sd_profile *p)
+{
+    if (wish->is_by_suffix && p->n_timeline_calls &&
+        wish->format == sd_format_named("json"))
+        wish->format = sd_format_named("chrometrace");
+}
+
 int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create)
 {
@@ -315,6 +326,7 @@ int sd_export(const char *capture, const char *to, const char *format,
         return rc;
     if (style && style->is_qualified)
         sd_profile_qualify(p);
+    prefer_trace(&wish, p);
     rc = sd_export_open(&file, to, create);
     if (rc == 0)
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));

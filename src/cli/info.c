@@ -162,6 +162,17 @@ static void put_calls(struct sd_buf *to, const struct sd_profile *p)
     sd_buf_release(&remarks);
 }
 
+/* "44,463 calls; 12 more were lost" */
+static void put_timeline(struct sd_buf *to, const struct sd_profile *p)
+{
+    char calls[SD_TEXT_MAX], lost[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "%s calls", sd_text_count(calls, (int64_t)p->n_timeline_calls));
+    if (p->n_timeline_lost)
+        sd_buf_printf(to, "; %s more were lost",
+                      sd_text_count(lost, (int64_t)p->n_timeline_lost));
+}
+
 static void put_captures(struct sd_buf *to, const struct sd_profile *p)
 {
     sd_buf_printf(to, "%u captures; what follows is of the first or of all",
@@ -190,6 +201,8 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
     PUT_MADE(out, "events", put_counts, &p->health);
     if (p->calls.n > 0)
         PUT_MADE(out, "calls", put_calls, p);
+    if (p->n_timeline_calls > 0)
+        PUT_MADE(out, "timeline", put_timeline, p);
     PUT_MADE(out, "size", put_size, &p->health);
     put_processes(out, p);
     for (size_t i = 0; i < p->n_notes; i++)
@@ -277,6 +290,10 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
         sd_json_uint(&j, f.cpu_ns);
     else
         sd_json_null(&j);
+    if (p->n_timeline_calls) {
+        sd_json_key_uint(&j, "timeline_calls", p->n_timeline_calls);
+        sd_json_key_uint(&j, "timeline_lost", p->n_timeline_lost);
+    }
     sd_json_key(&j, "meta");
     sd_json_object(&j);
     for (size_t i = 0; i < p->n_metas; i++) {

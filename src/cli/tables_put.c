@@ -52,6 +52,10 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
     sd_json_uint(j, f.n_spans);
     sd_json_key(j, "samples");
     sd_json_uint(j, f.n_samples);
+    if (p->n_timeline_calls) {
+        sd_json_key_uint(j, "timeline_calls", p->n_timeline_calls);
+        sd_json_key_uint(j, "timeline_lost", p->n_timeline_lost);
+    }
     sd_json_end(j);
 }
 

@@ -9,8 +9,11 @@
  * on the same track the two would not nest.  Each has an id of its own, so that
  * sections which overlap stay apart.  Readings are counters (C).
  *
- * Frames come out thread after thread and hold 32 bytes a record meanwhile; sections
- * and readings are streamed. */
+ * A capture with a timeline of calls has something better than samples: every call is a
+ * complete event (X), and samples, which would not nest with them, are left out.
+ *
+ * Frames come out thread after thread and hold 32 bytes a record meanwhile; calls,
+ * sections and readings are streamed. */
 #include <string.h>
 
 #include "base/json.h"
@@ -18,6 +21,7 @@
 #include "formats/format.h"
 #include "formats/frames.h"
 #include "formats/sampled.h"
+#include "formats/trace_calls.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -32,6 +36,7 @@ struct writer {
     uint32_t *path; /* owned; frames of the stack at hand, from the newest out */
     size_t cap_path;
     uint64_t n_sections; /* ids given so far */
+    struct sd_trace_calls calls;
 };
 
 /* --- Parts of an event */
@@ -223,9 +228,13 @@ static int put_others(struct writer *w, const char *path,
     struct sd_event e;
     int rc = sd_events_open(w->p, path, filter, &events);
 
+    if (rc == 0 && w->p->n_timeline_calls)
+        sd_events_want_calls(events);
     while (rc == 0 && w->j.out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
         rc = 0;
-        if (e.kind == SD_EVENT_SPAN)
+        if (e.kind == SD_EVENT_CALL)
+            sd_trace_calls_put(&w->calls, &w->j, &e);
+        else if (e.kind == SD_EVENT_SPAN)
             put_section(w, &e);
         else if (e.kind == SD_EVENT_POINT)
             put_reading(w, &e);
@@ -306,13 +315,16 @@ static int write_stacks(const struct sd_profile *p, const char *path,
     in_full.has_full_files = true; /* as py-spy does here */
     rc = sd_frames_make(p, &in_full, &w.frames);
     if (rc == 0)
-        rc = sd_sampled_collect(p, path, filter, style, &w.sampled);
+        rc = p->n_timeline_calls
+                 ? sd_trace_calls_init(&w.calls, p)
+                 : sd_sampled_collect(p, path, filter, style, &w.sampled);
     if (rc == 0) {
         sd_json_init(&w.j, out, false);
         rc = put_all(&w, path, filter);
     }
     sd_frames_release(&w.frames);
     sd_sampled_release(&w.sampled);
+    sd_trace_calls_release(&w.calls);
     sd_free(w.open);
     sd_free(w.path);
     return rc;
@@ -321,9 +333,9 @@ static int write_stacks(const struct sd_profile *p, const char *path,
 const struct sd_format sd_format_chrometrace = {
     .name = "chrometrace",
     .suffix = ".trace.json",
-    .summary = "frames, sections and readings over time, for Perfetto and "
+    .summary = "calls or frames, sections and readings over time, for Perfetto and "
                "chrome://tracing",
     .loses = "how many samples stand behind a frame, CPU time of samples, idle samples "
-             "unless asked for",
+             "unless asked for; all samples where calls have a timeline",
     .write_stacks = write_stacks,
 };

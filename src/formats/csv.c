@@ -86,7 +86,10 @@ static const char *kind_of(const struct sd_event *e)
     case SD_EVENT_SAMPLE:
         return e->flags & SD_SAMPLE_IDLE ? "idle" : "sample";
     case SD_EVENT_CALLS:
+    case SD_EVENT_CALLS_RUN:
         return "calls";
+    case SD_EVENT_CALL:
+        return "call";
     }
     return "";
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/clocks.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 static int line_for(struct sd_clocks *c, uint64_t stream, struct sd_clock_line **line)
@@ -42,19 +44,28 @@ int sd_clocks_add(struct sd_clocks *c, uint64_t stream, uint64_t ticks,
     struct sd_clock_pair *pairs;
     struct sd_clock_line *line;
     int rc = line_for(c, stream, &line);
+    size_t at;
 
     if (rc < 0)
         return rc;
-    if (line->n > 0 && (ticks <= line->pairs[line->n - 1].ticks ||
-                        mono_ns <= line->pairs[line->n - 1].mono_ns))
+    for (at = line->n; at > 0 && line->pairs[at - 1].ticks > ticks;)
+        at--;
+    if (at > 0 &&
+        (line->pairs[at - 1].ticks == ticks || line->pairs[at - 1].mono_ns >= mono_ns))
         return 0;
-    if (line->n == SD_CLOCK_PAIRS)
+    if (at < line->n && line->pairs[at].mono_ns <= mono_ns)
+        return 0;
+    if (line->n == SD_CLOCK_PAIRS) {
         thin(line);
+        return sd_clocks_add(c, stream, ticks, mono_ns);
+    }
     pairs = sd_grow_array(line->pairs, &line->cap, line->n + 1, sizeof *pairs);
     if (!pairs)
         return sd_no_memory();
     line->pairs = pairs;
-    line->pairs[line->n++] = (struct sd_clock_pair){ ticks, mono_ns };
+    memmove(pairs + at + 1, pairs + at, (line->n - at) * sizeof *pairs);
+    pairs[at] = (struct sd_clock_pair){ ticks, mono_ns };
+    line->n++;
     return 0;
 }
 
@@ -79,6 +90,24 @@ static size_t segment(const struct sd_clock_line *line, uint64_t ticks)
             high = mid;
     }
     return low;
+}
+
+void sd_clock_line_around(const struct sd_clock_line *line, uint64_t ticks,
+                          const struct sd_clock_pair **before,
+                          const struct sd_clock_pair **behind)
+{
+    size_t low = 0, high = line->n; /* the first that lies behind */
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (line->pairs[mid].ticks <= ticks)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *before = low > 0 ? &line->pairs[low - 1] : NULL;
+    *behind = low < line->n ? &line->pairs[low] : NULL;
 }
 
 uint64_t sd_clock_line_ns(const struct sd_clock_line *line, uint64_t ticks)

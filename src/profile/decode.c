@@ -29,6 +29,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
     sd_reader_rewind(d->reader);
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
+    sd_call_spans_release(&d->spans);
     d->has_chunk = d->is_draining = false;
     d->n_streams = d->n_chunks = 0;
     d->left_at = 0;
@@ -41,6 +42,7 @@ void sd_decoder_release(struct sd_decoder *d)
     sd_clocks_release(&d->clocks);
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
+    sd_call_spans_release(&d->spans);
     *d = (struct sd_decoder){ 0 };
 }
 
@@ -73,6 +75,8 @@ static int collect_pairs(struct sd_decoder *d, const struct sd_chunk_view *view)
 
         if (rec->type == SD_REC_CLOCK && c->kind != SD_CLOCK_MONOTONIC)
             rc = sd_clocks_add(&d->clocks, view->stream, c->ticks, c->mono_ns);
+        else if (rec->type == SD_REC_NAMES || rec->type == SD_REC_CALLS_FROM)
+            rc = sd_call_spans_pairs(d, rec);
     }
     return rc;
 }
@@ -567,7 +571,22 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
     return is_known(e);
 }
 
-/* 1: *e is filled; 0: it was no event. */
+static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
+{
+    const void *r = rec;
+    int rc;
+
+    if (d->spans.wish == SD_SPANS_NONE)
+        return 0;
+    rc = rec->type == SD_REC_NAMES        ? sd_call_spans_names(d, r)
+         : rec->type == SD_REC_CALLS_FROM ? sd_call_spans_from(d, r)
+                                          : sd_call_spans_run(d, r);
+    if (rc == 1)
+        d->at -= rec->len; /* it comes again, when what is open has been handed out */
+    return rc < 0 ? rc : 0;
+}
+
+/* 1: *e is filled; 0: it was no event, or one of a timeline, which has it now. */
 static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_event *e)
 {
     const void *r = rec;
@@ -604,9 +623,44 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
     case SD_REC_EXIT:
         take_exit(d, r);
         return 0;
+    case SD_REC_NAMES:
+    case SD_REC_CALLS_FROM:
+    case SD_REC_CALLS:
+        return take_timeline(d, rec);
     default:
         return 0; /* of a later version: skipped, as the format promises */
     }
+}
+
+/* --- Timelines */
+
+int sd_decoder_take_name(struct sd_decoder *d, const struct sd_record *r,
+                         struct sd_local **names, size_t *n)
+{
+    struct sd_decoder inside = *d;
+    struct sd_event none;
+    int rc;
+
+    inside.locals = *names;
+    inside.n_locals = *n;
+    inside.chunk_no = 1;
+    rc = take(&inside, r, &none);
+    return rc;
+}
+
+int sd_decoder_lost_site(struct sd_decoder *d, uint32_t *site)
+{
+    return lost_site(d, site);
+}
+
+int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track)
+{
+    return lost_track(d, track);
+}
+
+int sd_decoder_need_clocks(struct sd_decoder *d)
+{
+    return d->has_clocks ? 0 : collect_clocks(d);
 }
 
 /* --- Tables of cells */
@@ -684,6 +738,7 @@ static int end_stream(struct sd_decoder *d)
     d->stream_ends = ends;
     ends[d->n_streams++] = d->stream_last_ns;
     rc = sd_opens_next_stream(&d->opens);
+    sd_call_spans_leave(&d->spans);
     return rc < 0 || !d->wants_calls ? rc : sd_call_tables_settle(&d->calls, d);
 }
 
@@ -739,6 +794,12 @@ static int next_unfinished(struct sd_decoder *d, struct sd_event *e)
     return 1;
 }
 
+/* Has a timeline something to hand out? */
+static bool is_pending(const struct sd_call_spans *s)
+{
+    return s->at != s->end || s->is_closing;
+}
+
 int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
 {
     const struct sd_record *rec;
@@ -747,6 +808,9 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
     for (;;) {
         if (sd_call_tables_next(&d->calls, e))
             return 1;
+        rc = sd_call_spans_next(d, e);
+        if (rc != 0)
+            return rc;
         if (d->is_draining)
             return next_unfinished(d, e);
         rc = begin_chunk(d);
@@ -754,6 +818,8 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
             return rc;
         while (d->has_chunk && (rec = sd_chunk_next(&d->view, &d->at))) {
             rc = take(d, rec, e);
+            if (rc == 0 && is_pending(&d->spans))
+                rc = sd_call_spans_next(d, e);
             if (rc != 0)
                 return rc;
         }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "capture/reader.h"
+#include "profile/call_spans.h"
 #include "profile/call_tables.h"
 #include "profile/clocks.h"
 #include "profile/events.h"
@@ -57,6 +58,7 @@ struct sd_decoder {
     bool wants_calls;            /* hands out traced calls too; with `grow` only */
     struct sd_call_tables calls; /* the table at hand */
     uint64_t defs_bytes;         /* of its definitions so far */
+    struct sd_call_spans spans;  /* the timeline at hand */
     uint64_t first_clock_ns, last_clock_ns; /* moments that its clock records tell */
 };
 
@@ -69,6 +71,13 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e);
 /* What an id of the present table means; what dangles is "[lost name]". */
 int sd_decoder_site(struct sd_decoder *d, uint32_t id, sd_site_id *site);
 int sd_decoder_track(struct sd_decoder *d, uint32_t id, uint32_t *track);
+/* What a timeline needs: its definitions, into a table of its own; what stands for a
+ * lost one; and the pairs of all clocks of the capture. */
+int sd_decoder_take_name(struct sd_decoder *d, const struct sd_record *r,
+                         struct sd_local **names, size_t *n);
+int sd_decoder_lost_site(struct sd_decoder *d, uint32_t *site);
+int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track);
+int sd_decoder_need_clocks(struct sd_decoder *d);
 /* How long a tick of the present stream is. */
 double sd_decoder_ns_per_tick(const struct sd_decoder *d);
 /* Starts again from the first chunk. */

@@ -18,6 +18,7 @@ struct sd_events {
     struct sd_decoder decoder;
     struct sd_screen screen;
     uint64_t later_ns; /* from the zero of this capture to the profile's */
+    bool wants_calls;
 };
 
 static int note_sections(struct sd_events *e)
@@ -90,6 +91,7 @@ static int open_capture(struct sd_events *e, uint64_t at)
     e->decoder.host = host;
     if (rc == 0 && e->screen.has_section)
         rc = note_sections(e);
+    e->decoder.spans.wish = e->wants_calls ? SD_SPANS_EACH : SD_SPANS_NONE;
     return rc;
 }
 
@@ -125,6 +127,12 @@ int sd_events_open(const struct sd_profile *p, const char *path,
     }
     *out = e;
     return 0;
+}
+
+void sd_events_want_calls(struct sd_events *e)
+{
+    e->wants_calls = true;
+    e->decoder.spans.wish = SD_SPANS_EACH;
 }
 
 static int next_of_capture(struct sd_events *e, struct sd_event *out)

@@ -11,14 +11,18 @@ enum sd_event_kind {
     SD_EVENT_SAMPLE,
     SD_EVENT_CALLS, /* all calls of a stack on a track, while it was traced.  Only a
                        profile that is loaded gets them */
+    SD_EVENT_CALL,  /* one call, from its beginning to its end; who wants them says so.
+                       Inner ones before outer ones */
+    SD_EVENT_CALLS_RUN, /* many of those: `flags` of them began.  Only while loading */
 };
 
 struct sd_event { /* borrowed until the next */
     enum sd_event_kind kind;
     sd_track_id track;
-    sd_site_id site;         /* of a span */
+    sd_site_id site;         /* of a span or call */
     sd_stack_id stack;       /* of a sample or calls, or SD_NO_STACK */
-    uint64_t from_ns, to_ns; /* from the capture's zero; only a span's differ */
+    uint64_t from_ns, to_ns; /* from the capture's zero; only a span's and call's
+                                differ */
     uint32_t flags;          /* enum sd_span_flags or sd_sample_flags */
     const sd_metric_id *metrics;
     const int64_t *values;
@@ -34,6 +38,8 @@ struct sd_events;
 /* `p` must have been loaded from this path; it and `filter` are borrowed while open. */
 int sd_events_open(const struct sd_profile *p, const char *path,
                    const struct sd_filter *filter, struct sd_events **out);
+/* From the next event on: calls over time, too (SD_EVENT_CALL). */
+void sd_events_want_calls(struct sd_events *e);
 int sd_events_next(struct sd_events *e,
                    struct sd_event *out); /* 1, 0 at the end, < 0 */
 void sd_events_free(struct sd_events *e);

@@ -162,6 +162,11 @@ static int add_event(struct loader *l, const struct sd_event *e)
         return add_sample(l, e);
     case SD_EVENT_CALLS:
         return add_calls(l, e);
+    case SD_EVENT_CALLS_RUN:
+        l->p->n_timeline_calls += e->flags;
+        return 0;
+    case SD_EVENT_CALL:
+        return 0; /* counted by their runs while loading */
     }
     return 0;
 }
@@ -201,6 +206,7 @@ static int add_events(struct loader *l)
 
     l->p->window = sd_screen_window(&l->screen);
     l->decoder.wants_calls = true;
+    l->decoder.spans.wish = SD_SPANS_COUNTED;
     while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
         l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
         rc = sd_screen_passes(&l->screen, l->p, &e);
@@ -260,6 +266,23 @@ static int say_missing(struct loader *l, const struct sd_reader *r)
     return rc < 0 ? rc : complain(p, sd_reader_complaint(r), text);
 }
 
+/* The trees have counted every call.  Where they are lost, too, what is missing between
+ * the events says it: a call is two of them. */
+static uint64_t timeline_lost(const struct loader *l)
+{
+    const struct sd_profile *p = l->p;
+    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
+    uint64_t counted = 0, missing = l->decoder.spans.n_missing / 2;
+
+    if (p->n_timeline_calls == 0 || p->is_part)
+        return 0;
+    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
+        counted += (uint64_t)p->calls.values[at][i];
+    if (counted > p->n_timeline_calls)
+        return counted - p->n_timeline_calls;
+    return counted ? 0 : missing;
+}
+
 static int finish(struct loader *l, struct sd_reader *r)
 {
     struct sd_profile *p = l->p;
@@ -275,6 +298,7 @@ static int finish(struct loader *l, struct sd_reader *r)
     for (size_t i = 0; i < p->n_series; i++)
         sd_series_settle(&p->series[i]);
     sd_profile_settle(p);
+    p->n_timeline_lost = timeline_lost(l);
     return rc;
 }
 

@@ -202,9 +202,12 @@ struct sd_profile {
     uint64_t run_end_ns;   /* last event of all */
     struct sd_window window;
     uint64_t n_span_events, n_point_events,
-        n_sample_events; /* that passed the filter */
-    uint32_t n_captures; /* that it was made of */
-    bool is_part;        /* a filter was given: not all of the file */
+        n_sample_events;       /* that passed the filter */
+    uint64_t n_timeline_calls; /* of which it is known when they were, and ... */
+    uint64_t n_timeline_lost;  /* ... of which it should be: dropped while recording, or
+                                  in a chunk that is lost */
+    uint32_t n_captures;       /* that it was made of */
+    bool is_part;              /* a filter was given: not all of the file */
     struct sd_health health;
     const char *complaint;          /* what is missing, or NULL */
     struct sd_profile_index *index; /* define.h */

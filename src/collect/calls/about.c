@@ -41,6 +41,13 @@ static const struct sd_option options[] = {
                              .argument = "N",
                              .meaning = "paths that are kept apart in each thread; "
                                         "beyond them recursion is folded" },
+    [SD_CALLS_OPT_TIMELINE] = { .name = "timeline",
+                                .kind = SD_FLAG,
+                                .fallback = "0",
+                                .meaning =
+                                    "record when each call began and ended, too, for "
+                                    "Perfetto (convert x.sonde x.trace.json); 16 bytes "
+                                    "a call" },
     { .name = NULL },
 };
 

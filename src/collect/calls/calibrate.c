@@ -36,12 +36,13 @@ struct bout {
     bool is_steady; /* before and after it took about the same */
 };
 
-/* By what makes a difference: C functions heard or not, CPU time or not. */
+/* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
+ * not. */
 static struct known {
     struct bout bouts[MOST_BOUTS]; /* the oldest is overwritten */
     unsigned n;                    /* that there were */
     uint64_t last;                 /* ticks: when */
-} known[4];
+} known[8];
 
 /* The loop of speed.h, in ticks; 0: it was never read. */
 static struct {
@@ -363,6 +364,8 @@ static int bouts(const struct sd_calls_wish *wish, struct known *k)
     struct sd_calls_wish mine = {
         .events = wish->events & ~(unsigned)(SD_CALLS_BOUNDED | SD_CALLS_ALL),
         .has_cpu = wish->has_cpu,
+        .has_timeline = wish->has_timeline,
+        .is_trial = true,
         .names = { sd_calls_define, &names },
     };
     struct sd_calls_session *s = NULL;
@@ -385,7 +388,8 @@ static int bouts(const struct sd_calls_wish *wish, struct known *k)
 
 static struct known *known_of(const struct sd_calls_wish *wish)
 {
-    return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u)];
+    return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u) |
+                  (wish->has_timeline ? 4u : 0u)];
 }
 
 static bool is_due(const struct known *k, uint64_t now)

@@ -116,6 +116,7 @@ static int start(const struct sd_option_value *v)
                   (v[SD_CALLS_OPT_THREADS].number ? SD_CALLS_ALL : 0) |
                   (v[SD_CALLS_OPT_BOUNDED].number ? SD_CALLS_BOUNDED : 0),
         .has_cpu = v[SD_CALLS_OPT_CPU].number,
+        .has_timeline = v[SD_CALLS_OPT_TIMELINE].number,
         .in_capture = true,
         .n_max = (uint32_t)v[SD_CALLS_OPT_NODES].number,
         .begins = is_starting() ? is_program : NULL,

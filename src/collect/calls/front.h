@@ -76,8 +76,8 @@ static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t fram
     if (__builtin_expect(e == NULL, 0))
         return;
     e->start = sd_tsc();
-    if (__builtin_expect(t->cpu != NULL, 0))
-        sd_call_tree_start_cpu(t, e);
+    if (__builtin_expect(t->extra, 0))
+        sd_call_tree_started(t, e);
 }
 
 /* hot: a generator or coroutine goes on. */
@@ -98,8 +98,8 @@ static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t fra
     if (__builtin_expect(t->waiting.n != 0, 0))
         sd_call_tree_resumed(t, e, sd_tsc());
     e->start = sd_tsc();
-    if (__builtin_expect(t->cpu != NULL, 0))
-        sd_call_tree_start_cpu(t, e);
+    if (__builtin_expect(t->extra, 0))
+        sd_call_tree_started(t, e);
 }
 
 /* hot: it returned, raised or, being a generator, yielded, when the clock was `now`:

@@ -246,15 +246,37 @@ leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position, int rais
     return result;
 }
 
-/* hot: every step of a generator, and every call when CPU time is asked for; nothing
- * else is unusual. */
+/* hot: a plain call with a timeline and nothing else extra. */
+__attribute__((noinline)) static PyObject *
+hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+{
+    struct sd_call_entry *e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f),
+                                               (uintptr_t)f, sd_live_below(ts));
+    PyObject *result;
+
+    if (__builtin_expect(!e, 0))
+        return hook_with_care(ts, f, raises);
+    e->start = sd_tsc();
+    sd_call_tree_log_start(t, e);
+    result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
+    if (__builtin_expect(!result || *home.slot != hook, 0))
+        return leave_with_care(result, f, sd_live_start(f), 0);
+    sd_calls_leave((uintptr_t)f);
+    return result;
+}
+
+/* hot: every step of a generator, and every call when something extra is asked for;
+ * nothing else is unusual. */
 __attribute__((noinline)) static PyObject *
 hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
-    uintptr_t position = sd_live_position(f);
+    uintptr_t position;
     struct sd_call_entry *e;
     PyObject *result;
 
+    if (t->extra == SD_EXTRA_TIMELINE && sd_live_is_plain(f))
+        return hook_logged(ts, f, raises, t);
+    position = sd_live_position(f);
     if (sd_live_makes_generator(f))
         return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (can_wait(f))
@@ -265,8 +287,8 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
         return hook_with_care(ts, f, raises);
     e->cell->resumes += sd_live_is_generators(f) && !sd_live_begins(f);
     e->start = sd_tsc();
-    if (t->cpu)
-        sd_call_tree_start_cpu(t, e);
+    if (t->extra)
+        sd_call_tree_started(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, position, raises);
@@ -288,7 +310,7 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
     if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
-    if (__builtin_expect(!sd_live_is_plain(f) || t->cpu, 0))
+    if (__builtin_expect(!sd_live_is_plain(f) || t->extra, 0))
         return hook_step(ts, f, raises, t);
     e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
                          sd_live_below(ts));

@@ -56,19 +56,22 @@ static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code
  * more registers than the call that finds the frame leaves to it. */
 #define RARE __attribute__((noinline, cold)) static PyObject *
 
-/* The clock is read; the thread's CPU time where that is asked for, too. */
-__attribute__((noinline)) static PyObject *start_cpu(struct sd_call_tree *t,
-                                                     struct sd_call_entry *e)
+/* The clock is read; what else is asked for comes behind it. */
+__attribute__((noinline)) static PyObject *start_more(struct sd_call_tree *t,
+                                                      struct sd_call_entry *e)
 {
-    sd_call_tree_start_cpu(t, e);
+    if (__builtin_expect(t->extra == SD_EXTRA_TIMELINE, 1))
+        sd_call_tree_log_start(t, e);
+    else
+        sd_call_tree_started(t, e);
     return Py_None;
 }
 
 static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
 {
     e->start = sd_tsc();
-    if (__builtin_expect(t->cpu != NULL, 0))
-        return start_cpu(t, e);
+    if (__builtin_expect(t->extra, 0))
+        return start_more(t, e);
     return Py_None; /* immortal where there is monitoring */
 }
 

@@ -99,6 +99,8 @@ static void after_fork_in_parent(void) { pthread_mutex_unlock(&calls.lock); }
 static void leave_behind(struct sd_call_tree *t)
 {
     t->cpu = NULL;
+    t->extra = 0; /* nor is its timeline ended here */
+    sd_timeline_after_fork(&t->timeline);
     if (!t->timer)
         sd_call_tree_end(t);
 }
@@ -107,10 +109,12 @@ static void leave_behind(struct sd_call_tree *t)
 static void go_on_in_child(struct sd_calls_session *s)
 {
     for (size_t i = 0; i < s->n_trees; i++)
-        if (here && s->trees[i]->thread == here->number)
+        if (here && s->trees[i]->thread == here->number) {
             sd_call_tree_cpu_begins_anew(s->trees[i], calls.cpu_at_fork);
-        else
+            sd_timeline_after_fork(&s->trees[i]->timeline);
+        } else {
             leave_behind(s->trees[i]);
+        }
 }
 
 /* Only this thread is here.  Tables of a capture are the parent's: nothing may be
@@ -235,7 +239,9 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
                                     .n_max = s->wish.n_max,
                                     .clock = s->clock,
                                     .first = calls.first,
-                                    .sees_c = s->wish.events & SD_CALLS_C };
+                                    .sees_c = s->wish.events & SD_CALLS_C,
+                                    .has_timeline = s->wish.has_timeline,
+                                    .is_trial = s->wish.is_trial };
     struct sd_call_tree **grown =
         sd_grow_array(s->trees, &s->cap_trees, s->n_trees + 1, sizeof *grown);
     int rc;
@@ -396,8 +402,11 @@ static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
     e->cpu_start = sd_call_tree_cpu(t);
     now = sd_call_tree_now(t);
     /* A user's clock may have ended the session. */
-    if (th->seen == calls.generation)
-        e->start = now;
+    if (th->seen != calls.generation)
+        return;
+    e->start = now;
+    if (t->extra & SD_EXTRA_TIMELINE)
+        sd_call_tree_log_start(t, e);
 }
 
 void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,
@@ -456,6 +465,8 @@ static void rename_top(struct sd_call_tree *t, uint64_t from, uint64_t to,
     if (e) {
         e->start = was.start;
         e->cpu_start = was.cpu_start;
+        if (t->extra & SD_EXTRA_TIMELINE)
+            sd_call_tree_log_start(t, e);
     }
 }
 

@@ -20,10 +20,12 @@
 #include "collect/calls/front.h"
 
 struct sd_calls_wish {
-    unsigned events; /* enum sd_calls_events; with SD_CALLS_ALL all threads */
-    bool has_cpu;    /* CPU time, too */
-    bool in_capture; /* tables go to the capture that the process has joined */
-    uint32_t n_max;  /* nodes of one tree; 0: a million */
+    unsigned events;   /* enum sd_calls_events; with SD_CALLS_ALL all threads */
+    bool has_cpu;      /* CPU time, too */
+    bool has_timeline; /* when each call was, too: into the capture, if there is one */
+    bool is_trial;     /* to measure what it costs: nothing goes to the capture */
+    bool in_capture;   /* tables go to the capture that the process has joined */
+    uint32_t n_max;    /* nodes of one tree; 0: a million */
     uint64_t (*timer)(void *of); /* instead of ticks, or NULL */
     void *of;                    /* the timer's */
     struct sd_call_names names;

@@ -50,6 +50,16 @@ uint64_t sd_call_tree_cpu(const struct sd_call_tree *t)
     return t->cpu ? sd_thread_cpu_ns(t->cpu) : 0;
 }
 
+/* --- The timeline ----------------------------------------------------------------- */
+
+/* An event of the entry `e`, in the rare cases; the usual ones are in tree.h. */
+static inline void log_event(struct sd_call_tree *t, enum sd_call_event event,
+                             const struct sd_call_entry *e, uint64_t now)
+{
+    if (t->extra & SD_EXTRA_TIMELINE)
+        sd_timeline_put(t, event, e, now);
+}
+
 /* --- Finding a cell -------------------------------------------------------------- */
 
 static inline uint64_t hash_of(const struct sd_call_cell *parent, uint64_t key)
@@ -110,6 +120,7 @@ static uint32_t site_of(struct sd_call_tree *t, uint64_t key, const void *what)
         sd_table_put(&t->sites, key, site); /* its place is there: cannot fail */
     else
         sd_table_remove(&t->sites, key);
+    sd_timeline_renames(&t->timeline);
     return (uint32_t)site;
 }
 
@@ -231,6 +242,7 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
 {
     struct sd_call_entry *e = t->top;
 
+    log_event(t, SD_CALL_ENDS, e, now);
     if (is_folded(e)) {
         unfold(t, e, now - e->start, cpu - e->cpu_start);
     } else {
@@ -310,6 +322,8 @@ static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
             close_top(t, now, cpu);
         return;
     }
+    for (struct sd_call_entry *e = t->top; e > keep; e--)
+        log_event(t, SD_CALL_PAUSES, e, now);
     memcpy(copy, keep + 1, n * sizeof *copy);
     stop_clock(copy, n, now, cpu);
     t->parked[t->n_parked++] = (struct sd_call_parked){ copy, n };
@@ -353,6 +367,9 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     t->top = t->stack + p.n;
     t->stack->frame = SD_FRAME_BASE;
     forget_parked(t, at);
+    if (t->extra & SD_EXTRA_TIMELINE)
+        for (struct sd_call_entry *e = t->stack + 1; e <= t->top; e++)
+            log_event(t, SD_CALL_GOES_ON, e, sd_call_tree_now(t));
     return true;
 }
 
@@ -449,20 +466,31 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
     close_top(t, now, cpu);
 }
 
-void sd_call_tree_start_cpu(struct sd_call_tree *t, struct sd_call_entry *e)
+void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
 {
-    e->cpu_start = sd_thread_cpu_at(t->cpu, e->start);
+    if (t->extra & SD_EXTRA_TIMELINE)
+        sd_call_tree_log_start(t, e);
+    if (t->cpu)
+        e->cpu_start = sd_thread_cpu_at(t->cpu, e->start);
 }
 
-void sd_call_tree_leave_cpu(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
+void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
 {
-    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
     struct sd_call_entry *top = t->top;
+    uint64_t cpu;
 
+    if (__builtin_expect(top->frame == frame && t->extra == SD_EXTRA_TIMELINE, 1)) {
+        sd_call_tree_log_end(t, top, now);
+        top->cell->ticks += now - top->start;
+        t->top = top - 1;
+        return;
+    }
+    cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
     if (top->frame != frame) {
         sd_call_tree_leave_slowly(t, frame, now, cpu);
         return;
     }
+    log_event(t, SD_CALL_ENDS, top, now);
     top->cell->ticks += now - top->start;
     top->cell->cpu_ns += cpu - top->cpu_start;
     t->top = top - 1;
@@ -472,6 +500,8 @@ void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame)
 {
     if (t->top->frame != frame)
         return;
+    if (t->extra & SD_EXTRA_TIMELINE) /* a user's clock is not asked for nothing */
+        log_event(t, SD_CALL_NEVER_WAS, t->top, sd_call_tree_now(t));
     t->top->cell->calls--;
     t->top--;
 }
@@ -521,6 +551,8 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
     t->n_max = how->n_max ? how->n_max : DEFAULT_NODES;
     t->sees_c = how->sees_c;
     t->cpu = how->cpu;
+    t->extra = (uint8_t)((how->cpu ? SD_EXTRA_CPU : 0) |
+                         (how->has_timeline ? SD_EXTRA_TIMELINE : 0));
     t->clock = how->clock;
     t->n_slots = FIRST_SLOTS;
     t->slots = sd_zalloc(FIRST_SLOTS * sizeof *t->slots);
@@ -532,6 +564,8 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
                           &t->table);
     if (rc == 0)
         rc = add_root(t, &how->first);
+    if (rc == 0 && how->has_timeline)
+        rc = sd_timeline_init(&t->timeline, how->is_trial);
     if (rc < 0) {
         sd_call_tree_free(t);
         return rc;
@@ -548,6 +582,7 @@ void sd_call_tree_free(struct sd_call_tree *t)
 {
     if (!t)
         return;
+    sd_timeline_release(&t->timeline);
     while (t->n_parked)
         forget_parked(t, t->n_parked - 1);
     sd_free(t->parked);
@@ -587,6 +622,8 @@ void sd_call_tree_end(struct sd_call_tree *t)
     sd_call_tree_root(t)->traced += now - t->began;
     t->is_followed = false;
     put_pair(t);
+    if (t->extra & SD_EXTRA_TIMELINE)
+        sd_timeline_rest(t);
 }
 
 void sd_call_tree_cpu_begins_anew(struct sd_call_tree *t, uint64_t cpu)

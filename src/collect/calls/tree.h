@@ -23,6 +23,7 @@
 #include "capture/call_cell.h"
 #include "capture/cells.h"
 #include "collect/calls/ticks.h"
+#include "collect/calls/timeline.h"
 
 struct sd_call_tree;
 struct sd_thread_cpu;
@@ -53,6 +54,12 @@ struct sd_call_names {
     void *of;
 };
 
+/* What a call has besides its count and its time: then it is not the usual case. */
+enum sd_call_extra {
+    SD_EXTRA_CPU = 1,
+    SD_EXTRA_TIMELINE = 2,
+};
+
 struct sd_call_slot;
 struct sd_call_parked;
 
@@ -62,7 +69,9 @@ struct sd_call_tree {
     struct sd_call_entry *stack; /* owned */
     struct sd_cells *table;      /* owned */
     bool sees_c;                 /* C functions are wanted */
+    uint8_t extra;               /* enum sd_call_extra */
     enum sd_clock_kind clock;
+    struct sd_timeline timeline; /* when calls were, if that is wanted */
     struct sd_thread_cpu *cpu;   /* NULL: CPU time is not wanted; borrowed */
     uint64_t (*timer)(void *of); /* a user's own clock, or NULL */
     void *timer_of;
@@ -101,9 +110,9 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
                                                 uintptr_t below);
 void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
                                uint64_t cpu);
-/* For the thread's CPU time, too: after `start` was read, and instead of leave. */
-void sd_call_tree_start_cpu(struct sd_call_tree *t, struct sd_call_entry *e);
-void sd_call_tree_leave_cpu(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
+/* With something extra, too: after `start` was read, and instead of leave. */
+void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e);
+void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now);
 
 /* hot: a call begins in `frame`, which was called from `below` (0: from none).  The
  * entry is on the stack and counted; the caller reads the clock last, into `start`.
@@ -153,12 +162,33 @@ static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
 {
     struct sd_call_entry *top = t->top;
 
-    if (__builtin_expect(top->frame != frame || t->cpu, 0)) {
-        sd_call_tree_leave_cpu(t, frame, now);
+    if (__builtin_expect(top->frame != frame || t->extra, 0)) {
+        sd_call_tree_leave_more(t, frame, now);
         return;
     }
     top->cell->ticks += now - top->start;
     t->top = top - 1;
+}
+
+/* hot: the two with a timeline and nothing else extra.  Its word is put after the clock
+ * was read for the beginning, and so is part of the call, as all of its end is part of
+ * the caller. */
+static inline void sd_call_tree_log_start(struct sd_call_tree *t,
+                                          const struct sd_call_entry *e)
+{
+    if (__builtin_expect(!sd_timeline_try(&t->timeline,
+                                          sd_call_what(SD_CALL_BEGINS, e->cell->site),
+                                          e->start),
+                         0))
+        sd_timeline_put_slowly(t, SD_CALL_BEGINS, e, e->start);
+}
+
+static inline void sd_call_tree_log_end(struct sd_call_tree *t, struct sd_call_entry *e,
+                                        uint64_t now)
+{
+    if (__builtin_expect(
+            !sd_timeline_try(&t->timeline, sd_call_what(SD_CALL_ENDS, 0), now), 0))
+        sd_timeline_put_slowly(t, SD_CALL_ENDS, e, now);
 }
 
 /* --- The rest -------------------------------------------------------------------- */
@@ -181,6 +211,8 @@ struct sd_call_tree_how {
                                    start give a rate, whatever happens */
     struct sd_thread_cpu *cpu;  /* or NULL */
     bool sees_c;
+    bool has_timeline;
+    bool is_trial; /* to measure what it costs: the timeline is written nowhere */
 };
 
 int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **out);

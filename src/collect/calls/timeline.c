@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/calls/timeline.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/log.h"
+#include "capture/writer.h"
+#include "collect/calls/tree.h"
+#include "collect/session.h"
+
+enum {
+    RUN_WORDS = 256,        /* 2 KiB: a log is made ready in steps of 8 and 32 */
+    MOST_OPEN = 256,        /* that are told at the beginning of a chunk */
+    NAMES_BYTES = 4 * 1024, /* copied at once, where one name is not longer */
+};
+/* Where nothing is shared words must not wait for longer than the log's 100 ms until
+ * they are written: ticks of a part of that. */
+#define WRITTEN_REACH (UINT64_C(1) << 25)
+#define PAIR_NS (UINT64_C(1000) * 1000 * 1000)
+
+int sd_timeline_init(struct sd_timeline *l, bool is_trial)
+{
+    *l = (struct sd_timeline){ 0 };
+    if (!is_trial)
+        return 0;
+    l->scratch = sd_alloc(RUN_WORDS * sizeof *l->scratch);
+    return l->scratch ? 0 : sd_no_memory();
+}
+
+/* --- What stands in front of words ------------------------------------------------ */
+
+static void *put(struct sd_log *log, enum sd_record_type type, size_t n)
+{
+    struct sd_record *r = sd_log_put(log, type, n);
+
+    memset(r + 1, 0, r->len - sizeof *r);
+    return r;
+}
+
+/* Copies what the table has defined since the last time.  A name that no chunk has room
+ * for shows as lost. */
+static void copy_names(struct sd_call_tree *t)
+{
+    struct sd_timeline *l = &t->timeline;
+    const void *records;
+    uint64_t mark = l->names;
+    size_t n;
+
+    while ((records = sd_cells_definitions(t->table, &mark, NAMES_BYTES, &n))) {
+        struct sd_rec_names *r;
+        size_t bytes = sizeof *r + n;
+
+        if (bytes <= SD_RECORD_MAX) {
+            if (!sd_log_room(l->log, bytes))
+                return; /* once more, before the next run */
+            r = put(l->log, SD_REC_NAMES, bytes);
+            r->table = l->table;
+            memcpy(r->records, records, n);
+            sd_log_commit(l->log, 0, 0);
+        }
+        l->names = mark;
+    }
+}
+
+static void read_pair(struct sd_call_tree *t, uint64_t now_ns)
+{
+    struct sd_timeline *l = &t->timeline;
+    struct sd_ticks_pair pair;
+
+    if (l->pair.ticks && now_ns - l->pair.mono_ns < PAIR_NS)
+        return;
+    pair = sd_ticks_pair(t->clock);
+    l->pair.ticks = pair.ticks;
+    l->pair.mono_ns = pair.mono_ns;
+}
+
+/* What is open: of the entries up to `last` those that are told. */
+static uint32_t n_told(const struct sd_call_tree *t, const struct sd_call_entry *last)
+{
+    size_t depth = (size_t)(last - t->stack);
+
+    return depth < MOST_OPEN ? (uint32_t)depth : MOST_OPEN;
+}
+
+static size_t from_bytes(uint32_t n)
+{
+    return sizeof(struct sd_rec_calls_from) + n * sizeof(struct sd_open_call);
+}
+
+static void put_from(struct sd_call_tree *t, const struct sd_call_entry *last)
+{
+    struct sd_timeline *l = &t->timeline;
+    uint32_t n = n_told(t, last);
+    struct sd_rec_calls_from *r = put(l->log, SD_REC_CALLS_FROM, from_bytes(n));
+
+    r->track = sd_call_tree_root(t)->track;
+    r->table = l->table;
+    r->number = l->number;
+    r->ticks = l->pair.ticks;
+    r->mono_ns = l->pair.mono_ns;
+    r->clock = (uint32_t)t->clock;
+    r->depth = (uint32_t)(last - t->stack);
+    r->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sd_call_entry *e = last - (n - 1 - i);
+
+        r->open[i] = (struct sd_open_call){ e->start, e->cell->site, 0 };
+    }
+}
+
+/* --- Runs ------------------------------------------------------------------------- */
+
+/* Every table of a capture has a stream to be known by; one in memory has none. */
+static void name_table(struct sd_call_tree *t)
+{
+    struct sd_timeline *l = &t->timeline;
+
+    l->table = sd_cells_stream(t->table);
+    if (!l->table)
+        l->table =
+            l->log->slot->stream ^ sd_log_next_span(l->log) * 0x9E3779B97F4A7C15u;
+}
+
+static bool may_write(const struct sd_log *log)
+{
+    return atomic_load_explicit(log->owner, memory_order_relaxed) != 0;
+}
+
+/* Forgets the log; in the next one this is another timeline. */
+static void forget_log(struct sd_timeline *l)
+{
+    l->log = NULL;
+    l->run = NULL;
+    l->at = l->end = NULL;
+    l->table = l->names = 0;
+}
+
+static bool take_log(struct sd_call_tree *t)
+{
+    struct sd_timeline *l = &t->timeline;
+    struct sd_writer *w;
+
+    if (l->log && may_write(l->log))
+        return true;
+    if (l->log) { /* of a capture that was left */
+        sd_writer_give_log(l->log->writer, l->log);
+        forget_log(l);
+    }
+    w = sd_session_writer();
+    l->log = w ? sd_writer_take_log(w) : NULL;
+    if (!l->log)
+        return false;
+    l->chunk = sd_log_chunk(l->log) - 1;
+    name_table(t);
+    return true;
+}
+
+/* Ticks of the last event, of this run or of the one before it. */
+static uint64_t last_ticks(const struct sd_timeline *l)
+{
+    if (!l->run || l->at == l->run->events)
+        return l->last;
+    return l->base + (uint32_t)l->at[-1];
+}
+
+static void end_run(struct sd_timeline *l, uint64_t now_ns)
+{
+    struct sd_rec_calls *run = l->run;
+    uint32_t n;
+
+    if (!run)
+        return;
+    n = (uint32_t)(l->at - run->events);
+    l->last = last_ticks(l);
+    l->number += n;
+    l->run = NULL;
+    l->at = l->end = NULL;
+    sd_log_end_run(l->log, run, sizeof *run, n, now_ns);
+}
+
+/* A chunk that was dropped takes its names with it: they are copied again. */
+static void see_drop(struct sd_timeline *l)
+{
+    uint32_t chunk = sd_log_chunk(l->log);
+
+    if (chunk != l->chunk && l->seq == l->log->seq)
+        l->names = 0;
+    l->seq = l->log->seq;
+}
+
+/* Begins a run for the next event, before which the entries up to `last` are open.
+ * False: there is no place, and the event is lost. */
+static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
+                    uint64_t now, uint64_t now_ns)
+{
+    struct sd_timeline *l = &t->timeline;
+    uint32_t n = n_told(t, last);
+    struct sd_rec_calls *run;
+
+    see_drop(l);
+    copy_names(t);
+    if (!sd_log_room(l->log,
+                     from_bytes(n) + sizeof *run + RUN_WORDS * sizeof(uint64_t) + 8))
+        return false;
+    if (sd_log_chunk(l->log) != l->chunk) {
+        read_pair(t, now_ns);
+        put_from(t, last);
+        l->chunk = sd_log_chunk(l->log);
+        l->seq = l->log->seq;
+    }
+    run = sd_log_begin_run(l->log, SD_REC_CALLS, sizeof *run, RUN_WORDS, now_ns);
+    run->pad = 0;
+    run->table = l->table;
+    run->base = l->base = now;
+    run->number = l->number;
+    sd_log_commit(l->log, 0, now_ns);
+    if (sd_log_chunk(l->log) != l->chunk)
+        return false; /* it was due to be written, and the run went with it */
+    l->run = run;
+    l->at = run->events;
+    l->end = run->events + RUN_WORDS;
+    l->reach = l->log->is_written ? WRITTEN_REACH : UINT32_MAX;
+    return true;
+}
+
+static bool begin_run(struct sd_call_tree *t, const struct sd_call_entry *last,
+                      uint64_t now, uint64_t now_ns)
+{
+    return try_run(t, last, now, now_ns) ||
+           (t->timeline.log->is_written && try_run(t, last, now, now_ns));
+}
+
+/* --- Events ----------------------------------------------------------------------- */
+
+static void begin_scratch(struct sd_timeline *l, uint64_t now)
+{
+    l->at = l->scratch;
+    l->end = l->scratch + RUN_WORDS;
+    l->base = now;
+    l->reach = UINT32_MAX;
+}
+
+static bool is_new(enum sd_call_event event)
+{
+    return event == SD_CALL_BEGINS || event == SD_CALL_GOES_ON;
+}
+
+void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
+                     const struct sd_call_entry *e, uint64_t now)
+{
+    struct sd_timeline *l = &t->timeline;
+    uint64_t last = last_ticks(l);
+
+    if (now < last)
+        now = last;
+    if (!sd_timeline_try(l, sd_call_what(event, is_new(event) ? e->cell->site : 0),
+                         now))
+        sd_timeline_put_slowly(t, event, e, now);
+}
+
+void sd_timeline_put_slowly(struct sd_call_tree *t, enum sd_call_event event,
+                            const struct sd_call_entry *e, uint64_t now)
+{
+    struct sd_timeline *l = &t->timeline;
+    uint32_t what = sd_call_what(event, is_new(event) ? e->cell->site : 0);
+    uint64_t now_ns;
+    int saved = errno;
+
+    if (l->scratch) {
+        begin_scratch(l, now);
+        sd_timeline_try(l, what, now);
+        return;
+    }
+    now_ns = sd_clock_ns();
+    end_run(l, now_ns);
+    if (now < l->last)
+        now = l->last;
+    if (take_log(t) && begin_run(t, is_new(event) ? e - 1 : e, now, now_ns)) {
+        sd_timeline_try(l, what, now);
+    } else { /* what comes behind the gap says what is open there */
+        l->number++;
+        l->chunk = l->log ? sd_log_chunk(l->log) - 1 : 0;
+    }
+    errno = saved;
+}
+
+void sd_timeline_renames(struct sd_timeline *l) { l->end = l->at; }
+
+void sd_timeline_rest(struct sd_call_tree *t)
+{
+    struct sd_timeline *l = &t->timeline;
+
+    if (!l->log || !may_write(l->log))
+        return;
+    end_run(l, sd_clock_ns());
+    copy_names(t);
+}
+
+void sd_timeline_after_fork(struct sd_timeline *l) { forget_log(l); }
+
+void sd_timeline_release(struct sd_timeline *l)
+{
+    if (l->log && may_write(l->log))
+        end_run(l, sd_clock_ns());
+    if (l->log)
+        sd_writer_give_log(l->log->writer, l->log);
+    sd_free(l->scratch);
+    *l = (struct sd_timeline){ 0 };
+}

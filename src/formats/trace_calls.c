@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/trace_calls.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { NUMBERS_MAX = 128 };
+
+int sd_trace_calls_init(struct sd_trace_calls *t, const struct sd_profile *p)
+{
+    *t = (struct sd_trace_calls){ .p = p };
+    t->sites = sd_zalloc((p->n_sites + 1) * sizeof *t->sites);
+    t->tracks = sd_zalloc((p->n_tracks + 1) * sizeof *t->tracks);
+    return t->sites && t->tracks ? 0 : sd_no_memory();
+}
+
+void sd_trace_calls_release(struct sd_trace_calls *t)
+{
+    sd_buf_release(&t->texts);
+    sd_free(t->sites);
+    sd_free(t->tracks);
+    *t = (struct sd_trace_calls){ 0 };
+}
+
+/* --- What is made once */
+
+static void keep(struct sd_trace_calls *t, struct sd_trace_text *text,
+                 const struct sd_out *made)
+{
+    text->at = t->texts.n;
+    text->n = (uint32_t)made->pending.n;
+    sd_buf_add(&t->texts, made->pending.p, made->pending.n);
+    t->texts.bad |= made->pending.bad;
+}
+
+/* `{"name":"f","cat":"python","ph":"X","args":{...}` */
+static void make_site(struct sd_trace_calls *t, sd_site_id id)
+{
+    const struct sd_site *site = &t->p->sites[id.at];
+    struct sd_out made;
+    struct sd_json j;
+
+    sd_out_to_memory(&made);
+    sd_json_init(&j, &made, false);
+    sd_json_object(&j);
+    sd_json_key_string(&j, "name", site->name);
+    sd_json_key_string(&j, "cat", site->is_native ? "native" : "python");
+    sd_json_key_string(&j, "ph", "X");
+    sd_json_key(&j, "args");
+    sd_json_object(&j);
+    if (site->file)
+        sd_json_key_string(&j, "filename", site->file);
+    if (site->line)
+        sd_json_key_uint(&j, "line", site->line);
+    sd_json_end(&j);
+    keep(t, &t->sites[id.at], &made);
+    sd_out_release(&made);
+}
+
+/* `,"pid":7,"tid":8,"ts":` */
+static void make_track(struct sd_trace_calls *t, sd_track_id id)
+{
+    uint32_t process = sd_profile_process_of(t->p, id).at;
+    uint32_t thread = sd_profile_thread_of(t->p, id).at;
+    struct sd_out made;
+
+    sd_out_to_memory(&made);
+    sd_out_printf(
+        &made, ",\"pid\":%llu,\"tid\":%llu,\"ts\":",
+        (unsigned long long)(process == UINT32_MAX ? 0 : t->p->tracks[process].number),
+        (unsigned long long)t->p->tracks[thread].number);
+    keep(t, &t->tracks[id.at], &made);
+    sd_out_release(&made);
+}
+
+/* --- Events */
+
+/* hot: nanoseconds as microseconds, all digits, none of them rounded. */
+static char *put_us(char *to, uint64_t ns)
+{
+    char digits[24];
+    unsigned n = 0, fraction = (unsigned)(ns % 1000);
+    uint64_t us = ns / 1000;
+
+    do
+        digits[n++] = (char)('0' + us % 10);
+    while ((us /= 10) != 0);
+    while (n > 0)
+        *to++ = digits[--n];
+    if (fraction) {
+        *to++ = '.';
+        *to++ = (char)('0' + fraction / 100);
+        *to++ = (char)('0' + fraction / 10 % 10);
+        *to++ = (char)('0' + fraction % 10);
+    }
+    return to;
+}
+
+/* Only where a call is not whole is there anything to say of it. */
+static const char *remark_on(uint32_t flags)
+{
+    if (flags & SD_SPAN_UNFINISHED)
+        return ",\"end\":\"unfinished\"}";
+    return flags & (SD_SPAN_PAUSED | SD_SPAN_RESUMED) ? ",\"part\":true}" : "}";
+}
+
+static void copy(struct sd_out *out, const struct sd_buf *texts,
+                 const struct sd_trace_text *text)
+{
+    sd_out_write(out, texts->p + text->at, text->n);
+}
+
+void sd_trace_calls_put(struct sd_trace_calls *t, struct sd_json *j,
+                        const struct sd_event *e)
+{
+    struct sd_trace_text *site = &t->sites[e->site.at];
+    struct sd_trace_text *track = &t->tracks[e->track.at];
+    char numbers[NUMBERS_MAX], *to = numbers;
+    const char *remark = remark_on(e->flags);
+
+    if (!site->n)
+        make_site(t, e->site);
+    if (!track->n)
+        make_track(t, e->track);
+    if (t->texts.bad) {
+        j->out->pending.bad = true;
+        return;
+    }
+    to = put_us(to, e->from_ns);
+    memcpy(to, ",\"dur\":", 7);
+    to = put_us(to + 7, e->to_ns - e->from_ns);
+    to = stpcpy(to, remark);
+    sd_out_write(j->out, "\n", 1);
+    sd_json_item(j);
+    copy(j->out, &t->texts, site);
+    copy(j->out, &t->texts, track);
+    sd_out_write(j->out, numbers, (size_t)(to - numbers));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_CALL_SPANS_H
+#define SD_PROFILE_CALL_SPANS_H
+/* call_spans: from the words of a timeline of calls (capture/record.h) to spans.
+ *
+ * A stream holds the timelines of one thread after another, each in the ids of its
+ * table, whose definitions it brings along.  So there is one at hand: its names, and
+ * the stack of what is open.  A call is handed out when it ends; inner ones come before
+ * the outer.  What is open where a timeline ends is handed out then, as unfinished.
+ *
+ * Words are foreign: an end without a beginning is left out, a clock that goes back
+ * stands still, and after a gap the stack is what the chunk behind it says. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/record.h"
+
+struct sd_decoder;
+struct sd_event;
+struct sd_local;
+
+enum sd_spans_wish {
+    SD_SPANS_NONE,
+    SD_SPANS_COUNTED, /* an event SD_EVENT_CALLS_RUN for each record of them */
+    SD_SPANS_EACH,    /* an event SD_EVENT_CALL for each call */
+};
+
+struct sd_call_open {
+    uint64_t from_ns;
+    uint32_t site;  /* in the table's ids */
+    uint32_t flags; /* enum sd_span_flags */
+};
+
+struct sd_call_spans { /* all zero is a fresh one */
+    enum sd_spans_wish wish;
+    uint64_t table; /* whose timeline is at hand; 0: none */
+    bool is_begun;  /* it has said where it stands */
+    uint32_t track;
+    uint64_t number;           /* of the next event */
+    uint64_t n_missing;        /* events that were dropped, or whose chunk is lost */
+    struct sd_local *names;    /* owned; by the table's ids */
+    size_t n_names;            /* that there is room for */
+    uint64_t names_bytes;      /* of its definitions so far */
+    struct sd_call_open *open; /* owned; from outside in */
+    size_t n_open, cap_open;
+    uint64_t n_below;         /* more of them, outside, of which nothing is known */
+    uint64_t last_ns;         /* of its last event */
+    bool is_closing;          /* hands out what is open above `n_kept` */
+    bool is_leaving;          /* and is done with the table then */
+    size_t n_kept;            /* while closing */
+    const uint64_t *at, *end; /* words of the run at hand */
+    uint64_t base;
+    struct { /* how ticks become nanoseconds: a stretch of a straight line */
+        uint64_t ticks, until, ns, most_ns;
+        double slope;
+    } line;
+};
+
+/* Records of a timeline.  1: what is at hand has to be closed before, and the record is
+ * to come again; 0; < 0: failure. */
+int sd_call_spans_names(struct sd_decoder *d, const struct sd_rec_names *r);
+int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r);
+int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r);
+/* The stream has ended. */
+void sd_call_spans_leave(struct sd_call_spans *s);
+/* hot: 1: *e is the next span; 0: another record is wanted; < 0. */
+int sd_call_spans_next(struct sd_decoder *d, struct sd_event *e);
+/* What a walk needs of the pairs of clocks in these records. */
+int sd_call_spans_pairs(struct sd_decoder *d, const struct sd_record *r);
+void sd_call_spans_release(struct sd_call_spans *s);
+#endif

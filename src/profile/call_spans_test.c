@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/call_spans.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/test.h"
+#include "profile/calls_testing.h"
+#include "profile/events.h"
+
+enum { TABLE = 900, F = 7, G = 10 }; /* the ids that names() gives to functions */
+
+/* A record with definitions of the table: its thread, f and g. */
+static void names(struct sd_made *m, uint64_t table, uint64_t tid)
+{
+    struct sd_buf kept = m->records;
+    struct sd_rec_names *r;
+    uint32_t process;
+    struct sd_buf inside;
+
+    m->records = (struct sd_buf){ 0 };
+    m->next_id = 1;
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    CHECK(sd_made_track(m, SD_TRACK_THREAD, process, tid, "Worker") == 4);
+    CHECK(sd_made_function(m, "f", "/app/a.py", 1) == F);
+    CHECK(sd_made_function(m, "g\"", "/app/a.py", 5) == G);
+    inside = m->records;
+    m->records = kept;
+    r = sd_made_record(m, SD_REC_NAMES, sizeof *r + inside.n);
+    r->table = table;
+    memcpy(r->records, inside.p, inside.n);
+    sd_buf_release(&inside);
+}
+
+static struct sd_rec_calls_from *from(struct sd_made *m, uint64_t table,
+                                      uint64_t number, uint32_t depth, uint32_t n)
+{
+    struct sd_rec_calls_from *r = sd_made_record(
+        m, SD_REC_CALLS_FROM, sizeof *r + n * sizeof(struct sd_open_call));
+
+    r->track = 4;
+    r->table = table;
+    r->number = number;
+    r->clock = SD_CLOCK_MONOTONIC;
+    r->depth = depth;
+    r->n = n;
+    return r;
+}
+
+/* "f10 g20 .30 .40": f begins at 10, g at 20, ends at 30 and 40; ~ pauses, ^f goes on,
+ * ! never was; of room for `room` words. */
+static void run(struct sd_made *m, uint64_t table, uint64_t number, const char *words,
+                uint32_t room)
+{
+    struct sd_rec_calls *r = sd_made_record(m, SD_REC_CALLS, sizeof *r + 8 * room);
+    uint32_t n = 0;
+
+    r->table = table;
+    r->base = SD_MADE_MONO;
+    r->number = number;
+    m->head.count += room - 1;
+    for (const char *at = words; *at && n < room; n++) {
+        enum sd_call_event event = *at == '.'   ? SD_CALL_ENDS
+                                   : *at == '~' ? SD_CALL_PAUSES
+                                   : *at == '^' ? SD_CALL_GOES_ON
+                                   : *at == '!' ? SD_CALL_NEVER_WAS
+                                                : SD_CALL_BEGINS;
+        uint32_t site;
+        int read = 0;
+        unsigned time;
+
+        at += event == SD_CALL_GOES_ON;
+        site = event == SD_CALL_BEGINS || event == SD_CALL_GOES_ON
+                   ? (*at == 'f'   ? F
+                      : *at == 'g' ? G
+                                   : 4000)
+                   : 0;
+        CHECK(sscanf(at + 1, "%u %n", &time, &read) == 1);
+        at += 1 + read;
+        r->events[n] = time | (uint64_t)sd_call_what(event, site) << 32;
+    }
+}
+
+/* All spans of the capture: "g 20-30, f 10-40". */
+static const char *spans(struct sd_made *m, const struct sd_filter *filter)
+{
+    static char text[4096];
+    struct sd_profile *p = sd_made_load(m, filter);
+    struct sd_events *events;
+    struct sd_event e;
+    size_t n = 0;
+
+    CHECK(sd_events_open(p, *m->path ? m->path : sd_made_save(m), filter, &events) ==
+          0);
+    sd_events_want_calls(events);
+    *text = 0;
+    while (sd_events_next(events, &e) == 1 && n < sizeof text - 64) {
+        CHECK(e.kind == SD_EVENT_CALL);
+        n += (size_t)snprintf(text + n, 64, "%s%s %d-%d%s%s%s", n ? ", " : "",
+                              p->sites[e.site.at].name, (int)e.from_ns, (int)e.to_ns,
+                              e.flags & SD_SPAN_UNFINISHED ? " unfinished" : "",
+                              e.flags & SD_SPAN_PAUSED ? " paused" : "",
+                              e.flags & SD_SPAN_RESUMED ? " resumed" : "");
+    }
+    sd_events_free(events);
+    sd_profile_free(p);
+    return text;
+}
+
+TEST(calls_of_a_timeline_become_spans)
+{
+    struct sd_profile *p;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50", 10);
+    run(&m, TABLE, 7, "g60 !61 .70", 3);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "g\" 20-30, g\" 35-38, f 10-40, f 50-70") == 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_timeline_calls == 4 && p->n_timeline_lost == 0);
+    CHECK(p->end_ns == 70 && !p->complaint);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+TEST(what_is_open_where_a_timeline_ends_is_unfinished)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 g20 f30 .40", 4);
+    /* The slot is another thread's now, with names of its own. */
+    names(&m, TABLE + 1, 9);
+    from(&m, TABLE + 1, 0, 0, 0);
+    run(&m, TABLE + 1, 0, "g50 .60 f70", 3);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "f 30-40, g\" 20-40 unfinished, f 10-40 unfinished, "
+                                  "g\" 50-60, f 70-70 unfinished") == 0);
+    sd_made_release(&m);
+}
+
+TEST(a_paused_call_is_several_spans)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 ~20 g20 .30 ^f31 .40", 6);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "f 10-20 paused, g\" 20-30, f 31-40 resumed") == 0);
+    sd_made_release(&m);
+}
+
+/* A chunk in the middle is gone: f is the same as before, one g has ended and another
+ * is open. */
+TEST(a_gap_of_a_timeline_costs_what_was_in_it)
+{
+    struct sd_rec_calls_from *r;
+    struct sd_profile *p;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 g20", 2);
+    sd_made_chunk(&m, 1, 3);
+    r = from(&m, TABLE, 6, 2, 2);
+    r->open[0] = (struct sd_open_call){ SD_MADE_MONO + 10, F, 0 };
+    r->open[1] = (struct sd_open_call){ SD_MADE_MONO + 80, G, 0 };
+    run(&m, TABLE, 6, ".90 .100", 2);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "g\" 20-20 unfinished, g\" 80-90, f 10-100") == 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_timeline_calls == 2 && p->n_timeline_lost == 2 && p->complaint);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* Only the innermost are told: what ends below them is not known. */
+TEST(calls_of_which_nothing_is_known_are_left_out)
+{
+    struct sd_rec_calls_from *r;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 5);
+    r = from(&m, TABLE, 100, 3, 1);
+    r->open[0] = (struct sd_open_call){ SD_MADE_MONO + 5, F, 0 };
+    run(&m, TABLE, 100, "g6 .7 .8 .9 .10 .11 f12", 7);
+    sd_made_end(&m, 0);
+    /* Nor are the names, which stood in a chunk before. */
+    CHECK(strcmp(spans(&m, NULL), "[lost name] 6-7, [lost name] 5-8, "
+                                  "[lost name] 12-12 unfinished") == 0);
+    sd_made_release(&m);
+}
+
+TEST(clocks_that_go_back_and_sites_that_are_none_do_no_harm)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    run(&m, TABLE, 3, ".5 f10 x30 .20 .15", 5); /* nor does it say where it stands */
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "[lost name] 30-30, f 10-30") == 0);
+    sd_made_release(&m);
+}
+
+TEST(a_window_of_time_chooses_calls)
+{
+    const struct sd_filter window = { .from_ns = 32, .to_ns = 36 };
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 g20 .30 g35 .38 .40 f50 .60", 8);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, &window), "g\" 35-38, f 10-40") == 0);
+    sd_made_release(&m);
+}
+
+/* Ticks of a counter, 4 to a nanosecond: the table's pairs and the timeline's are one
+ * line, whichever comes first in the file. */
+TEST(ticks_of_a_timeline_become_nanoseconds)
+{
+    struct sd_rec_calls_from *r;
+    struct sd_rec_calls *c;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    r = from(&m, TABLE, 0, 0, 0);
+    r->clock = SD_CLOCK_TSC;
+    r->ticks = 4000;
+    r->mono_ns = SD_MADE_MONO;
+    c = sd_made_record(&m, SD_REC_CALLS, sizeof *c + 16);
+    c->table = TABLE;
+    c->base = 4000;
+    c->events[0] = 400 | (uint64_t)sd_call_what(SD_CALL_BEGINS, F) << 32;
+    c->events[1] = 4000000 | (uint64_t)sd_call_what(SD_CALL_ENDS, 0) << 32;
+    m.head.count++;
+    sd_made_defs(&m, TABLE, 1);
+    sd_made_clock(&m, 4000 + 80000000, SD_MADE_MONO + 20000000);
+    sd_made_end(&m, 0);
+    CHECK(strcmp(spans(&m, NULL), "f 100-1000000") == 0);
+    sd_made_release(&m);
+}
