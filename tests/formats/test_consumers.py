@@ -122,6 +122,41 @@ def test_speedscope_opens_deep_and_mixed_captures(folder):
         helpers.equal((own["step"], own["[partial]"], own["dgemm"]), (160, 40, 60), "self times in " + suffix)
 
 
+CALLS = """
+import time
+def inner(n):
+    time.sleep(0.001 * n)
+def outer():
+    for i in range(20):
+        inner(i % 3)
+outer()
+"""
+
+
+def timeline(folder):
+    """The trace of a program with every call of it, and {name: lengths in ms}."""
+    program = helpers.write(folder, "calls.py", CALLS)
+    target = os.path.join(folder, "trace.json")
+    done = helpers.sonde("calls", "--timeline", "--python", helpers.PYTHON, "-o", target, program, cwd=folder)
+    helpers.equal(done.status, 0, "status (%r)" % done.err)
+    lengths = collections.defaultdict(list)
+    with open(target) as f:
+        for e in json.load(f)["traceEvents"]:
+            if e["ph"] == "X":
+                lengths[e["name"]].append(e["dur"] / 1000)
+    return target, lengths
+
+
+def test_speedscope_opens_a_timeline_of_calls(folder):
+    path, lengths = timeline(folder)
+    _, symbols = speedscope(folder, path)
+    inner = next(v for name, v in symbols.items() if name.startswith("inner {"))
+    outer = next(v for name, v in symbols.items() if name.startswith("outer {"))
+    assert abs(inner[0] / sum(lengths["inner"]) - 1) < 0.01, "inner: %r, of %g ms" % (inner, sum(lengths["inner"]))
+    assert abs(outer[0] / sum(lengths["outer"]) - 1) < 0.01, "outer: %r, of %g ms" % (outer, sum(lengths["outer"]))
+    assert abs(outer[1] - (outer[0] - inner[0])) <= 0.02 * outer[0], "own time of outer: %r, inner %r" % (outer, inner)
+
+
 # ---- Firefox Profiler
 
 
@@ -208,6 +243,18 @@ def test_firefox_profiler_opens_our_chrome_trace(folder):
         helpers.equal(found["[partial]"], (1, 40), "a cut frame")
         helpers.equal(found["epoch"], (1, 245), "a section")
         helpers.equal(found["recurse"], (2000, 30), "a recursion")
+
+
+def test_firefox_profiler_opens_a_timeline_of_calls(folder):
+    path, lengths = timeline(folder)
+    with Firefox(folder, path) as viewer:
+        found = {}
+        for thread in viewer.threads():
+            found.update(viewer.markers(thread["threadHandle"]))
+        for name in ("inner", "outer"):
+            count, longest = found[name]
+            helpers.equal(count, len(lengths[name]), "calls of " + name)
+            assert abs(longest - max(lengths[name])) < 0.002, "longest call of %s: %r ms, not %r" % (name, longest, max(lengths[name]))
 
 
 def test_firefox_profiler_opens_our_collapsed_stacks(folder):
