@@ -73,7 +73,7 @@ def slowdown(how, what):
 def torch_slowdown(how, what):
     """Of a program that is mostly native threads."""
     peers = {peer: ("≤ 2 %", {"most": 2}) for peer in ("austin3", "austin4", "pyspy")}
-    return sampling("slow-down of torch with 32 threads, 200 Hz, " + how, "torch", what, peers, unit="%", control="control-" + what)
+    return sampling("slow-down of torch with 32 threads, 200 Hz, " + how, "slowdown_torch", what, peers, unit="%", control="control-" + what)
 
 
 SAMPLING = (
@@ -86,10 +86,10 @@ SAMPLING = (
     + sampling("most samples, depth 50", "cost", "rate50",
                {"austin3": NONE, "austin4": ("≥ 90 k/s, ≥ 2.5×", {"least": 90e3, "at_least": 2.5}), "pyspy": NONE, TACHYON: NONE}, unit="/s")
     + sampling("33 threads, CPU per round", "cost", "cpu33", {"austin3": NONE, "austin4": NONE, "pyspy": fraction(100), TACHYON: NONE})
-    + sampling("CPU per sample of CPython 3.9, depth 10", "older", "cpu10", {"austin3": NONE, "austin4": NONE, "pyspy": NONE})
+    + sampling("CPU per sample of CPython 3.9, depth 10", "older", "cpu10",
+               {"austin3": fraction(5), "austin4": fraction(3), "pyspy": fraction(50)})
     + sampling("CPU per sample of CPython 3.9, depth 50", "older", "cpu50",
-               {"austin3": ("≤ 30 µs, ≤ 1/3.5", {"most": 30e3, "at_most": 1 / 3.5}), "austin4": NONE,
-                "pyspy": ("≤ 30 µs, ≤ 1/30", {"most": 30e3, "at_most": 1 / 30})})
+               {"austin3": fraction(14), "austin4": fraction(3), "pyspy": fraction(130)}, most=30e3)
     + sampling("impossible stacks, 1 kHz", "truth", "wrong",
                {peer: ("≤ 0.01 %", {"most": 0.01}) for peer in ("austin3", "austin4", "pyspy", "pyspynb", TACHYON)}, unit="%")
     + sampling("lost or cut stacks, 1 kHz", "truth", "lost",

@@ -4,7 +4,8 @@
     sampling_slowdown.py ROUNDS
 
 How that is measured: slower.py.  Profilers that live inside a program get a program of their own,
-beside a plain one.
+beside a plain one.  Ours and the control are measured in every round, the peers, of which less is to
+be known, in the first ones.
 """
 import os
 import re
@@ -15,12 +16,11 @@ import time
 
 from rounds import tell
 from samplers import VENVS, output_of, present, versions
-from slower import LONG_S, Counter, Nobody, add, come_and_go, in_turn, slower
+from slower import FEW, LONG_S, Counter, Nobody, add, come_and_go, in_turn, slower
 from watch import Target
 
 SETTLED_S = 1.5                         # after its first work a program in a profiler is still being set up
 RATES = (200, 1000)
-FEW = 3                                 # rounds of profilers inside the program: each takes long
 
 
 def inside(command, folder):
@@ -64,7 +64,7 @@ def in_process_peers(folder):
 def round_of_attached(samplers, turn, folder, rows):
     """Every sampler beside a program of the Python that it watches; the control beside the first."""
     for python in ([s.python for s in samplers if s.name == "ours"] + [s.python for s in samplers if s.name == "oursnew"]):
-        mine = [s for s in samplers if s.python == python]
+        mine = [s for s in samplers if s.python == python and (s.name.startswith("ours") or turn < FEW)]
         if mine[0].name == "ours":
             mine.append(Nobody())
         counter = Counter(folder)
@@ -87,9 +87,9 @@ def main():
             for name, (_, commands) in inner.items() if turn < FEW else ():
                 for rate, command in commands.items():
                     add(rows, name, "slow%%s%d" % rate, [inside(command, folder)])
-        said = versions(samplers)
-        said.update({name: version for name, (version, _) in inner.items()}, control="nobody")
-        tell(rows, said)
+            said = versions(samplers)
+            said.update({name: version for name, (version, _) in inner.items()}, control="nobody")
+            tell(rows, said)
 
 
 main()

@@ -21,6 +21,7 @@ from watch import Watch, complain
 WINDOW_S, SETTLE_S = 0.2, 0.03          # of one kind, and after the sampler was stopped or let go
 PAIRS = 12
 LONG_S = 0.5                            # a window of those who come and go
+FEW = 2                                 # rounds in which peers are measured
 
 
 class Counter:
@@ -69,7 +70,7 @@ class Nobody:
 
 def in_turn(sampler, rate, counter, folder, pairs=PAIRS, window_s=WINDOW_S):
     """[(CPU, wall), ...] of windows in which the sampler ran, beside those in which it was stopped."""
-    seconds = round(2 * sampler.settle_s + pairs * 2 * (window_s + SETTLE_S) + 2)
+    seconds = round(2 * sampler.settle_s + (2 * pairs + 1) * (window_s + SETTLE_S) + 1)
     watch = Watch(sampler, counter.pid, rate, seconds, folder)
     time.sleep(sampler.settle_s)
     found, windows = [], []

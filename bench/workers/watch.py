@@ -5,6 +5,7 @@ The target is pinned to the last CPU, unless it wants all.  A sampler goes where
 follows its target.  Where the most that it can do is measured (`away=True`), it has the first CPU.
 """
 import collections
+import ctypes
 import os
 import signal
 import subprocess
@@ -16,12 +17,18 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.dirname(os.path.dirname(HERE))
 TARGETS = os.path.join(os.path.dirname(HERE), "targets")
 CPUS = sorted(os.sched_getaffinity(0))
+LIBC = ctypes.CDLL(None)
 
 Watched = collections.namedtuple("Watched", "cpu_s wall_s text out")
 
 
-def pin(cpu):
-    return lambda: os.sched_setaffinity(0, {cpu})
+def on_cpu(cpu):
+    """For preexec_fn: on that CPU, or on all; and nothing of a worker that is cut short runs on."""
+    def before_exec():
+        LIBC.prctl(1, signal.SIGKILL)               # PR_SET_PDEATHSIG
+        if cpu is not None:
+            os.sched_setaffinity(0, {cpu})
+    return before_exec
 
 
 class Target:
@@ -30,7 +37,7 @@ class Target:
     def __init__(self, command, script, *words, cpu=CPUS[-1], **env):
         path = script if os.path.isabs(script) else os.path.join(TARGETS, script)
         self.process = subprocess.Popen(command + [path] + [str(w) for w in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, preexec_fn=None if cpu is None else pin(cpu), env=dict(os.environ, **env),
+                                        stderr=subprocess.DEVNULL, preexec_fn=on_cpu(cpu), env=dict(os.environ, **env),
                                         start_new_session=True)
         self.process.stdout.readline()
         self.pid = self.process.pid
@@ -56,7 +63,7 @@ class Watch:
         self.started = time.monotonic()
         self.interrupt_at = self.started + seconds if sampler.ends_by_signal else None
         self.process = subprocess.Popen(sampler.record(pid, rate, seconds, self.out, **how), stdin=subprocess.DEVNULL, stdout=self.said,
-                                        stderr=self.said, preexec_fn=pin(CPUS[0]) if away else None)
+                                        stderr=self.said, preexec_fn=on_cpu(CPUS[0] if away else None))
 
     def cpu_ns(self):
         """CPU time of the sampler so far, all its threads."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """By how much a torch program with many native threads gets slower while it is sampled, in per cent.
 
-    sampling_torch.py ROUNDS
+    sampling_slowdown_torch.py ROUNDS
 
 tests/targets/torch_threads.py trains a small model with 32 threads of torch, at home on all CPUs, so
 that whoever samples takes its CPU time from the program.  200 looks a second.  How it is measured:
 slower.py; the windows are longer than for other programs, because 32 threads on a few CPUs do not
-get the same share of them in every one.
+get the same share of them in every one.  The peers are measured in the first rounds alone.
 """
 import os
 import sys
@@ -14,7 +14,7 @@ import tempfile
 
 from rounds import tell
 from samplers import VENVS, output_of, present, versions
-from slower import Counter, Nobody, add, come_and_go, in_turn
+from slower import FEW, Counter, Nobody, add, come_and_go, in_turn
 from watch import SRC, Target
 
 TORCH_THREADS = os.path.join(SRC, "tests", "targets", "torch_threads.py")
@@ -38,14 +38,14 @@ def main():
     samplers = [s for s in present() if s.name in ("ours", "pyspy", "austin3", "austin4")]
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
         for turn in range(n_rounds):
-            counter, order = Counter(folder), samplers + [Nobody()]
+            counter, order = Counter(folder), [Nobody()] + [s for s in samplers if s.name == "ours" or turn < FEW]
             # Threads that spin while they wait for work would take the CPUs from each other, sampled or not.
             with Target([PYTHON], TORCH_THREADS, N_THREADS, counter.path, cpu=None, OMP_WAIT_POLICY="PASSIVE") as target:
                 counter.pid = target.pid
                 for n in range(len(order)):
                     sampler = order[(n + turn) % len(order)]
                     add(rows, sampler.name, "torch%s", measured(sampler, counter, folder))
-    tell(rows, dict(versions(samplers), control="nobody", torch="torch " + version))
+            tell(rows, dict(versions(samplers), control="nobody", torch="torch " + version))
 
 
 main()
