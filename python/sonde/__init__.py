@@ -40,12 +40,17 @@ del _Mapping
 
 __all__ = [
     "Interval", "IoInterval", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval", "collectors",
-    "is_recording", "run", "runctx", "section", "start", "stop",
+    "is_recording", "plot", "run", "runctx", "section", "start", "stop",
 ]
 
 
 def __getattr__(name):
-    """Profile, run and runctx, imported when they are first asked for."""
+    """Profile, plot, run and runctx, imported when they are first asked for."""
+    if name == "plot":
+        from ._plot import plot
+
+        globals().update(plot=plot)
+        return plot
     if name not in ("Profile", "run", "runctx"):
         raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
     from . import _calls

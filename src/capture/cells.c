@@ -190,6 +190,13 @@ uint32_t sd_cells_add(struct sd_cells *t, const void *cell)
 uint32_t sd_cells_n(const struct sd_cells *t) { return t->n; }
 uint64_t sd_cells_lost(const struct sd_cells *t) { return t->lost; }
 
+uint32_t sd_cells_n_segments(const struct sd_cells *t) { return (uint32_t)t->n_all; }
+
+const struct sd_segment *sd_cells_segment(const struct sd_cells *t, uint32_t i)
+{
+    return t->all[i];
+}
+
 /* --- Definitions */
 
 static void *put(struct sd_cells *t, enum sd_record_type type, size_t len)

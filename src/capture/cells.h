@@ -54,6 +54,10 @@ uint32_t sd_cells_index(const struct sd_cells *t, const void *cell);
  * nothing may be stored.  Anonymous memory is the child's own copy. */
 bool sd_cells_is_ours(const struct sd_cells *t);
 
+/* Its segments, those with definitions among them, in the order of their numbers. */
+uint32_t sd_cells_n_segments(const struct sd_cells *t);
+const struct sd_segment *sd_cells_segment(const struct sd_cells *t, uint32_t i);
+
 /* Each gives the id, or 0 when it cannot be stored. */
 uint32_t sd_cells_define_string(struct sd_cells *t, const char *s, size_t n);
 uint32_t sd_cells_define_site(struct sd_cells *t, enum sd_site_kind kind, uint32_t name,

@@ -426,6 +426,15 @@ static PyObject *profile_threads(PyObject *self, PyObject *unused)
                : sd_profile_threads((struct sd_profile *)self);
 }
 
+static PyObject *profile_capture(PyObject *self, PyObject *command)
+{
+    const char *text = PyUnicode_AsUTF8(command);
+
+    if (!text || refuses((struct sd_profile *)self, "read"))
+        return NULL;
+    return sd_profile_as_capture((struct sd_profile *)self, text);
+}
+
 /* --- The type -------------------------------------------------------------------- */
 
 static int make_session(struct sd_profile *p)
@@ -576,6 +585,8 @@ static PyMethodDef profile_methods[] = {
     { "dump_stats", profile_dump, METH_O,
       "dump_stats(file)\n--\n\nStops collecting, and writes a file that pstats "
       "reads." },
+    { "_capture", profile_capture, METH_O,
+      "_capture(command)\n--\n\nWhat was collected as the bytes of a capture." },
     { "threads", profile_threads, METH_NOARGS,
       "threads()\n--\n\nThe threads that were followed: (ident, native id, seconds "
       "followed, CPU seconds)." },

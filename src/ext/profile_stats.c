@@ -10,6 +10,7 @@
 #include "analyse/calls.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/whole.h"
 #include "profile/call_nodes.h"
 
 struct numbers {           /* all zero is a released one */
@@ -457,6 +458,31 @@ uint64_t sd_profile_folded(const struct sd_profile *p)
     for (size_t i = 0; i < p->session->n_trees; i++)
         n += sd_call_tree_root(p->session->trees[i])->folded;
     return n;
+}
+
+/* --- capture --------------------------------------------------------------------- */
+
+PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command)
+{
+    struct sd_whole_how how = { .command = command };
+    struct sd_cells **tables = sd_alloc((p->session->n_trees + 1) * sizeof *tables);
+    struct sd_buf bytes = { 0 };
+    PyObject *made = NULL;
+    int rc = tables ? 0 : sd_no_memory();
+
+    for (size_t i = 0; i < p->session->n_trees && rc == 0; i++)
+        tables[i] = p->session->trees[i]->table;
+    if (p->timer && p->timeunit > 0)
+        how.ns_per_tick = p->timeunit * 1e9;
+    if (rc == 0)
+        rc = sd_whole_capture(tables, p->session->n_trees, &how, &bytes);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        made = PyBytes_FromStringAndSize((const char *)bytes.p, (Py_ssize_t)bytes.n);
+    sd_free(tables);
+    sd_buf_release(&bytes);
+    return made;
 }
 
 /* --- threads --------------------------------------------------------------------- */

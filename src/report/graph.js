@@ -47,7 +47,7 @@
 
   const state = { chosen: null, search: '' };
   const view = { x: pad, y: head, scale: 1 }; // where the graph's corner is, in pixels of the window
-  let width = 0, height = 0;
+  let width = 0, height = 0, isHidden = false;
   let cursor = nodes[0] || null; // the function that the keyboard is on
 
   // ---- Moving
@@ -95,6 +95,7 @@
   }
 
   function resize() {
+    isHidden = !window.innerWidth;
     width = Math.max(window.innerWidth, 320);
     height = Math.max(window.innerHeight, 240);
     svg.setAttribute('width', width);
@@ -342,7 +343,12 @@
     node.g.setAttribute('role', 'button');
     node.g.addEventListener('focus', () => { cursor = node; });
   }
-  window.addEventListener('resize', () => { resize(); place(); });
+  window.addEventListener('resize', () => { // a page that was hidden had no size to fit into
+    const wasHidden = isHidden;
+    resize();
+    if (wasHidden) begin();
+    else place();
+  });
   window.addEventListener('hashchange', () => { if (location.hash !== written) readAddress(); });
 
   resize();

@@ -57,6 +57,20 @@ static double font_of(const struct drawing *d, double weight)
     return sd_graph_font_size(&d->look, weight) * PIXELS_PER_POINT;
 }
 
+/* Yellow and light green carry no white text, and are none on white. */
+#define INK "#24292f"
+#define BRIGHT 0.42
+
+/* How bright eyes find a colour, 0 to 1. */
+static double brightness(const char colour[8])
+{
+    unsigned r = 0, g = 0, b = 0;
+
+    sscanf(colour, "#%2x%2x%2x", &r, &g, &b);
+    return (0.2126 * pow(r / 255.0, 2.2) + 0.7152 * pow(g / 255.0, 2.2) +
+            0.0722 * pow(b / 255.0, 2.2));
+}
+
 struct measure {
     size_t columns, lines;
 };
@@ -311,11 +325,11 @@ static void put_edge(struct drawing *d, size_t i)
     else
         put_line(d, i, pen, colour);
     if (line->label_height > 0)
-        put_label(d, d->line_label[i],
-                  e->from == e->to ? b->x + b->width / 2 + LOOP_ROOM - 4
-                                   : line->label_x,
-                  e->from == e->to ? b->y : line->label_y,
-                  font_of(d, weight) * EDGE_PART, colour);
+        put_label(
+            d, d->line_label[i],
+            e->from == e->to ? b->x + b->width / 2 + LOOP_ROOM - 4 : line->label_x,
+            e->from == e->to ? b->y : line->label_y, font_of(d, weight) * EDGE_PART,
+            brightness(colour) > BRIGHT / 2 ? INK : colour);
     sd_out_text(d->out, "</g>\n");
 }
 
@@ -389,7 +403,8 @@ static void put_node(struct drawing *d, size_t i)
     put_pixels(d->out, "\" height=\"", b->height);
     sd_out_printf(d->out, "\" fill=\"%s\" stroke=\"%s\"/>",
                   sd_graph_is_filled(&d->look) ? colour : "#ffffff", colour);
-    put_label(d, d->box_label[i], 0, 0, font_of(d, weight), text);
+    put_label(d, d->box_label[i], 0, 0, font_of(d, weight),
+              sd_graph_is_filled(&d->look) && brightness(colour) > BRIGHT ? INK : text);
     put_change(d, b, sd_graph_change_of(&d->look, d->g, n));
     sd_out_text(d->out, "</g>\n");
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/whole.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "capture/chunk.h"
+
+/* No second capture is in the same file, so any number will do. */
+enum { SALT = 1 };
+
+struct making {
+    struct sd_buf *to;
+    uint64_t n_chunks;
+    uint32_t seq; /* of what is nobody's table */
+};
+
+static void add_chunk(struct making *m, enum sd_chunk_type type, uint64_t stream,
+                      uint32_t seq, const void *p, uint32_t n)
+{
+    struct sd_chunk_head head = { .magic = SD_CHUNK_MAGIC,
+                                  .type = (uint16_t)type,
+                                  .salt = SALT,
+                                  .stream = stream,
+                                  .seq = seq,
+                                  .raw_len = n,
+                                  .stored_len = n };
+
+    head.crc = sd_chunk_sum(&head, p);
+    sd_buf_add(m->to, &head, sizeof head);
+    sd_buf_add(m->to, p, n);
+    m->n_chunks++;
+}
+
+static void add_table(struct making *m, const struct sd_cells *t, uint64_t stream)
+{
+    for (uint32_t i = 0; i < sd_cells_n_segments(t); i++) {
+        const struct sd_segment *s = sd_cells_segment(t, i);
+        const uint8_t *p = (const uint8_t *)s;
+        uint32_t n = atomic_load_explicit(&s->used, memory_order_relaxed);
+
+        if (s->type == SD_CHUNK_CELLS)
+            add_chunk(m, SD_CHUNK_CELLS, stream, i + 1, p, n + SD_SEGMENT_HEAD);
+        else
+            add_chunk(m, SD_CHUNK_DEFS, stream, i + 1, p + SD_SEGMENT_HEAD, n);
+    }
+}
+
+/* Two moments on both clocks, which give the rate. */
+static void add_rate(struct making *m, uint64_t stream, uint32_t seq,
+                     double ns_per_tick)
+{
+    struct sd_rec_clock pairs[2];
+
+    for (unsigned i = 0; i < 2; i++)
+        pairs[i] = (struct sd_rec_clock){
+            .head = { sizeof *pairs, SD_REC_CLOCK, (uint8_t)seq },
+            .kind = SD_CLOCK_TSC,
+            .ticks = i ? 1000000 : 0,
+            .mono_ns = i ? (uint64_t)(ns_per_tick * 1e6) : 0,
+        };
+    add_chunk(m, SD_CHUNK_DEFS, stream, seq, pairs, sizeof pairs);
+}
+
+static int add_command(struct making *m, const char *command)
+{
+    static const char key[] = "command";
+    size_t n = strnlen(command, 32000);
+    size_t len = sizeof(struct sd_rec_meta) + sizeof key - 1 + n;
+    struct sd_rec_meta *r = sd_zalloc(sd_align8((uint32_t)len));
+
+    if (!r)
+        return sd_no_memory();
+    r->head = (struct sd_record){ (uint16_t)sd_align8((uint32_t)len), SD_REC_META, 1 };
+    r->key_n = sizeof key - 1;
+    r->value_n = (uint16_t)n;
+    memcpy(r->text, key, sizeof key - 1);
+    memcpy(r->text + sizeof key - 1, command, n);
+    add_chunk(m, SD_CHUNK_META, 0, ++m->seq, r, r->head.len);
+    sd_free(r);
+    return 0;
+}
+
+int sd_whole_capture(struct sd_cells *const *tables, size_t n,
+                     const struct sd_whole_how *how, struct sd_buf *to)
+{
+    struct making m = { .to = to };
+    struct sd_preamble preamble;
+    struct sd_end end = { .status = 0 };
+    int rc = 0;
+
+    sd_preamble_fill(&preamble, SALT, sd_clock_real_ns(), sd_clock_ns());
+    sd_buf_add(to, &preamble, sizeof preamble);
+    if (how->command)
+        rc = add_command(&m, how->command);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        add_table(&m, tables[i], i + 1);
+        if (how->ns_per_tick > 0)
+            add_rate(&m, i + 1, sd_cells_n_segments(tables[i]) + 1, how->ns_per_tick);
+    }
+    end.chunks = m.n_chunks;
+    end.mono_ns = sd_clock_ns();
+    end.real_ns = sd_clock_real_ns();
+    add_chunk(&m, SD_CHUNK_END, 0, ++m.seq, &end, sizeof end);
+    return rc == 0 && to->bad ? sd_no_memory() : rc;
+}

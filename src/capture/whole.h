@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_WHOLE_H
+#define SD_CAPTURE_WHOLE_H
+/* whole: a capture made at once, in memory, of tables that stayed in the process.  What
+ * a program has measured for itself can so be handed to whoever reads captures. */
+#include "base/buf.h"
+#include "capture/cells.h"
+
+struct sd_whole_how {
+    const char *command; /* the fact "command": what was run; or NULL */
+    double ns_per_tick;  /* of the tables' own clock; 0: they say it themselves */
+};
+
+/* Adds the bytes of a .sonde file.  0 or SD_ENOMEM. */
+int sd_whole_capture(struct sd_cells *const *tables, size_t n,
+                     const struct sd_whole_how *how, struct sd_buf *to);
+#endif
