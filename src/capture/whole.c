@@ -33,18 +33,45 @@ static void add_chunk(struct making *m, enum sd_chunk_type type, uint64_t stream
     m->n_chunks++;
 }
 
-static void add_table(struct making *m, const struct sd_cells *t, uint64_t stream)
+/* Definitions, where the clock that they speak of is not the one of the cells: its
+ * moments are all made the first. */
+static int add_without_clock(struct making *m, uint64_t stream, uint32_t seq,
+                             const uint8_t *p, uint32_t n)
 {
-    for (uint32_t i = 0; i < sd_cells_n_segments(t); i++) {
+    uint8_t *copy = sd_alloc(n + 1);
+    struct sd_record *r;
+
+    if (!copy)
+        return sd_no_memory();
+    memcpy(copy, p, n);
+    for (uint32_t at = 0; at < n; at += r->len) {
+        r = (void *)(copy + at);
+        if (r->type == SD_REC_CLOCK)
+            ((struct sd_rec_clock *)r)->ticks = ((struct sd_rec_clock *)r)->mono_ns = 0;
+    }
+    add_chunk(m, SD_CHUNK_DEFS, stream, seq, copy, n);
+    sd_free(copy);
+    return 0;
+}
+
+static int add_table(struct making *m, const struct sd_cells *t, uint64_t stream,
+                     bool has_clock)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; i < sd_cells_n_segments(t) && rc == 0; i++) {
         const struct sd_segment *s = sd_cells_segment(t, i);
         const uint8_t *p = (const uint8_t *)s;
         uint32_t n = atomic_load_explicit(&s->used, memory_order_relaxed);
 
         if (s->type == SD_CHUNK_CELLS)
             add_chunk(m, SD_CHUNK_CELLS, stream, i + 1, p, n + SD_SEGMENT_HEAD);
-        else
+        else if (has_clock)
             add_chunk(m, SD_CHUNK_DEFS, stream, i + 1, p + SD_SEGMENT_HEAD, n);
+        else
+            rc = add_without_clock(m, stream, i + 1, p + SD_SEGMENT_HEAD, n);
     }
+    return rc;
 }
 
 /* Two moments on both clocks, which give the rate. */
@@ -95,8 +122,8 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
     if (how->command)
         rc = add_command(&m, how->command);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        add_table(&m, tables[i], i + 1);
-        if (how->ns_per_tick > 0)
+        rc = add_table(&m, tables[i], i + 1, how->ns_per_tick == 0);
+        if (how->ns_per_tick > 0 && rc == 0)
             add_rate(&m, i + 1, sd_cells_n_segments(tables[i]) + 1, how->ns_per_tick);
     }
     end.chunks = m.n_chunks;

@@ -15,6 +15,7 @@ static struct sd_cells *make_table(uint32_t n)
 
     CHECK(sd_cells_new(NULL, SD_CELLS_CALLS, sizeof cell, &t) == 0);
     CHECK(sd_cells_define_string(t, "f", 1) == 1);
+    CHECK(sd_cells_put_clock(t, SD_CLOCK_TSC, 1000, 2000));
     for (uint32_t i = 0; i < n; i++)
         CHECK(sd_cells_add(t, &cell) == i);
     return t;
@@ -49,7 +50,7 @@ TEST(a_whole_capture_has_every_cell_of_its_tables)
 TEST(a_whole_capture_survives_every_allocation_that_fails)
 {
     struct sd_cells *table = make_table(2);
-    const struct sd_whole_how how = { "work.py", 0 };
+    const struct sd_whole_how how = { "work.py", 1 };
 
     EACH_FAILURE(nth)
     {

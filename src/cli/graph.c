@@ -79,8 +79,10 @@ int sd_graph_source_of_profile(struct sd_graph_source *s, const struct sd_profil
     rc = sd_traced_stats(p, &all, &s->stats);
     if (rc < 0)
         return rc;
-    if (all.is_sampled)
-        s->unit = sd_traced_unit(p, &all);
+    s->unit = sd_traced_unit(p, &all);
+    s->unit = sd_arena_string(&s->arena, s->unit, strlen(s->unit));
+    if (!s->unit)
+        return sd_no_memory();
     s->title = command ? sd_arena_string(&s->arena, command, strlen(command)) : "sonde";
     s->what = words_of(s, !all.is_sampled);
     return s->title && s->what ? 0 : sd_no_memory();

@@ -472,8 +472,8 @@ PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command)
 
     for (size_t i = 0; i < p->session->n_trees && rc == 0; i++)
         tables[i] = p->session->trees[i]->table;
-    if (p->timer && p->timeunit > 0)
-        how.ns_per_tick = p->timeunit * 1e9;
+    if (p->timer)
+        how.ns_per_tick = seconds_of_tick(p) * 1e9;
     if (rc == 0)
         rc = sd_whole_capture(tables, p->session->n_trees, &how, &bytes);
     if (rc < 0)

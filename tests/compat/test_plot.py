@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# interpreters: oldest and newest
+"""sonde.plot: a page that stays outside a notebook, HTML inside one; the numbers are those of the Profile."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import helpers  # noqa: E402
+from helpers import contains, equal, run, write  # noqa: E402
+
+PROGRAM = """
+import sonde, sys
+def leaf(): return 1
+def work(): return [leaf() for i in range(7)]
+p = sonde.Profile(signatures=False)
+p.enable()
+work()
+p.disable()
+"""
+
+
+def unescaped(text):
+    import html
+    return html.unescape(text)
+
+
+def ran(folder, end, **env):
+    return run([sys.executable, write(folder, "program.py", PROGRAM + end)], cwd=folder, env=helpers.clean_env(TMPDIR=folder, **env))
+
+
+def test_a_page_stays_and_its_path_is_printed(folder):
+    done = ran(folder, "sonde.plot(p)\nassert sonde.plot(p, 'named.html').endswith('named.html')\n")
+    equal(done.status, 0, "status (%s)" % done.err)
+    paths = done.out.split()
+    equal(len(paths), 2, "pages")
+    assert all(os.path.isabs(p) and os.path.exists(p) for p in paths), paths
+    assert any(p.endswith(os.sep + "named.html") for p in paths), paths
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            page = f.read()
+        contains(page[:200], "<!DOCTYPE html>")
+        assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:|//|file:)", page), "the page asks for something"
+        words = unescaped(unescaped(page))
+        for name in ("program:3:leaf", "program:4:work", "program.py:3"):
+            contains(words, name)
+        contains(words, "7\u00d7")
+    equal(sorted(os.listdir(folder)), sorted({os.path.basename(p) for p in paths} | {"program.py"}), "files left")
+
+
+def test_in_a_notebook_it_is_shown_below_the_cell(folder):
+    """IPython's part is played by a module that keeps what it is shown."""
+    shell = ("import types\n"
+             "class Shell: pass\n"
+             "shown = []\n"
+             "ipython = types.ModuleType('IPython'); display = types.ModuleType('IPython.display')\n"
+             "ipython.get_ipython = lambda: Shell(); display.display = shown.append\n"
+             "sys.modules.update({'IPython': ipython, 'IPython.display': display})\n"
+             "assert sonde.plot(p) is None\n"
+             "html = shown[0]._repr_html_()\n"
+             "assert html.count('<iframe') == 2 and 'program:4:work' in html, html[:300]\n"
+             "print(repr(shown[0]))\n")
+    done = ran(folder, shell)
+    equal(done.status, 0, "status (%s)" % done.err)
+    equal(done.out.strip(), "flame graph and call graph of program.py", "plain form")
+
+
+def test_what_is_no_profile_is_refused(folder):
+    done = ran(folder, "sonde.plot(3)\n")
+    contains(done.err, "TypeError: plot() wants a sonde.Profile, not int")
+
+
+def test_a_timer_of_ones_own_keeps_its_unit(folder):
+    """1000 units of a millisecond each in work(): the page says so."""
+    done = run([sys.executable, write(folder, "program.py", """
+import sonde
+now = [0]
+def work(): now[0] += 1000
+p = sonde.Profile(lambda: now[0], 0.001, signatures=False)
+p.enable(); work(); p.disable()
+sonde.plot(p, 'x.html')
+""")], cwd=folder)
+    equal(done.status, 0, "status (%s)" % done.err)
+    with open(os.path.join(folder, "x.html"), encoding="utf-8") as f:
+        contains(unescaped(unescaped(f.read())), "total 100.00%, 1.0 s")
+
+
+helpers.run_tests(globals())
