@@ -159,7 +159,7 @@ def test_a_page_of_plot_has_both_pictures(folder):
     graph = seen()["plotGraph"]
     helpers.contains(graph["words"], "plotted:3:leaf")
     helpers.between(graph["box"]["x"] + graph["box"]["width"], 20, graph["width"], "the box is in sight")
-    helpers.between(graph["box"]["height"], 40, 60, "and can be read")
+    helpers.between(graph["box"]["height"], 30, 90, "and can be read")
     helpers.equal(seen()["plotChosen"], 1, "functions chosen by a click")
 
 
