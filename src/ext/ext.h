@@ -41,7 +41,8 @@ struct sd_ext {
     bool is_cleared; /* the module is gone: keep nothing for later */
     /* Dropped with the module: */
     PyTypeObject *profiler, *section, *nest, *quiet, *each, *views[SD_N_VIEWS];
-    PyTypeObject *profile, *lsprof, *entry, *subentry; /* of calls (profile.h) */
+    PyTypeObject *profile, *lsprof, *entry, *subentry,
+        *signature; /* of calls (profile.h) */
     PyTypeObject *call_tables;
     PyObject *quiet_one; /* what a disabled Profiler hands out */
     PyObject *members;   /* tuple: the words as enum members; NULL until used */

@@ -494,6 +494,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->lsprof);
     Py_VISIT(ext->entry);
     Py_VISIT(ext->subentry);
+    Py_VISIT(ext->signature);
     Py_VISIT(ext->call_tables);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
@@ -527,6 +528,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->lsprof);
     Py_CLEAR(ext->entry);
     Py_CLEAR(ext->subentry);
+    Py_CLEAR(ext->signature);
     Py_CLEAR(ext->call_tables);
     return 0;
 }

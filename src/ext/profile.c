@@ -144,6 +144,7 @@ static void drop_forgotten(const struct sd_profile *p)
 static unsigned events_of(const struct sd_profile *p)
 {
     return SD_CALLS_PYTHON | (p->switches & SD_PROFILE_BUILTINS ? SD_CALLS_C : 0) |
+           (p->switches & SD_PROFILE_SIGNATURES ? SD_CALLS_SIGNED : 0) |
            (p->follows_all ? SD_CALLS_ALL : 0);
 }
 
@@ -186,18 +187,19 @@ static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int o
 
 static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = { "subcalls", "builtins", NULL };
+    static char *names[] = { "subcalls", "builtins", "signatures", NULL };
     struct sd_profile *p = (struct sd_profile *)self;
-    int subcalls = -1, builtins = -1; /* as the constructor said */
+    int subcalls = -1, builtins = -1, signatures = -1; /* as the constructor said */
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|pp:enable", names, &subcalls,
-                                     &builtins) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppp:enable", names, &subcalls,
+                                     &builtins, &signatures) ||
         refuses(p, "enable"))
         return NULL;
     if (p->has_manners && be_cprofile(p) < 0)
         return NULL;
     set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
     set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    set_switch(p, SD_PROFILE_SIGNATURES, signatures);
     if (start(p) < 0) {
         be_cprofile_no_more(p);
         return NULL;
@@ -227,6 +229,7 @@ static PyObject *profile_clear(PyObject *self, PyObject *unused)
         return NULL;
     names = p->names; /* what is met from here on is kept apart from what goes */
     memset(&p->names, 0, sizeof p->names);
+    p->names.detail = names.detail;
     rc = sd_calls_session_clear(p->session);
     sd_calls_names_release(&names);
     if (rc < 0)
@@ -443,7 +446,8 @@ static int make_session(struct sd_profile *p)
                                   .has_cpu = p->has_cpu,
                                   .timer = p->timer ? read_timer : NULL,
                                   .of = p,
-                                  .names = { sd_calls_define, &p->names } };
+                                  .names = { sd_calls_define, &p->names,
+                                             sd_calls_sign } };
     int rc;
 
     sd_calls_session_free(p->session);
@@ -455,6 +459,28 @@ static int make_session(struct sd_profile *p)
     return rc < 0 ? -1 : 0;
 }
 
+/* What signatures=... asks for: a truth, or how much of an argument counts.  Without it
+ * cProfile has none, and the others have types.  -1 with an exception. */
+static int detail_of(const struct sd_profile *p, PyObject *given)
+{
+    static const char *const words[] = { "types", "lengths", "sizes" };
+    int is_wanted;
+
+    if (!given || given == Py_None)
+        return p->has_manners ? 0 : SD_VALUE_TYPES;
+    if (!PyUnicode_Check(given)) {
+        is_wanted = PyObject_IsTrue(given);
+        return is_wanted > 0 ? SD_VALUE_TYPES : is_wanted;
+    }
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
+            return SD_VALUE_TYPES + i;
+    PyErr_Format(PyExc_ValueError,
+                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
+                 given);
+    return -1;
+}
+
 /* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
  * which kind of clock, is another now. */
 static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -463,7 +489,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
                              "cpu",   "raw",      "signatures", NULL };
     struct sd_profile *p = (struct sd_profile *)self;
     PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL;
-    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0;
+    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, detail;
     double timeunit = 0;
     bool is_same;
 
@@ -473,12 +499,14 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     if (unit != Py_None)
         timeunit = PyFloat_AsDouble(unit);
+    detail = detail_of(p, signatures);
     if (PyErr_Occurred())
         return -1;
     if (p->session && refuses(p, "initialize"))
         return -1;
     is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
-              p->has_cpu == cpu && p->follows_all == threads;
+              p->has_cpu == cpu && p->follows_all == threads &&
+              (!detail || (int)p->names.detail == detail);
     if (!is_same)
         stop(p);
     Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
@@ -486,9 +514,12 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     p->switches = 0;
     set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
     set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    set_switch(p, SD_PROFILE_SIGNATURES, detail);
     p->follows_all = threads;
     p->has_cpu = cpu;
     p->is_raw = raw;
+    if (detail)
+        p->names.detail = (enum sd_value_detail)detail;
     return is_same ? 0 : make_session(p);
 }
 
@@ -564,11 +595,11 @@ static PyMethodDef profile_methods[] = {
     [AT_EXIT] = { "__exit__", profile_exit, METH_VARARGS, NULL },
     { "__enter__", profile_enter, METH_NOARGS, NULL },
     { "enable", WITH_KEYWORDS(profile_enable), METH_VARARGS | METH_KEYWORDS,
-      "enable(subcalls=True, builtins=True)\n--\n\nStarts collecting, in this thread "
-      "or "
-      "in all.  With subcalls, numbers of each\nfunction are kept apart by caller; "
-      "with "
-      "builtins, C functions have rows of their\nown." },
+      "enable(subcalls=True, builtins=True, signatures=True)\n--\n\nStarts collecting, "
+      "in this thread or in all.  With subcalls, numbers of each\nfunction are kept "
+      "apart by caller; with builtins, C functions have rows of their\nown; with "
+      "signatures, so has a function for each kind of arguments.  What is left\nout is "
+      "as the constructor said." },
     { "clear", profile_clear, METH_NOARGS,
       "clear()\n--\n\nForgets all that was collected." },
     { "getstats", WITH_KEYWORDS(profile_getstats), METH_VARARGS | METH_KEYWORDS,
@@ -623,8 +654,10 @@ PyDoc_STRVAR(
     "The clock is the processor's own, or `timer`: a function that returns "
     "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
     "the thread that calls\nenable() is followed.  `cpu` measures CPU time, "
-    "too.  Times are without the cost\nof tracing unless `raw` asks for all.  "
-    "`signatures` is accepted and has no effect\nyet.");
+    "too.  Times are without the cost\nof tracing unless `raw` asks for all.  With\n"
+    "`signatures` a function is told apart by the types of its arguments, and by the\n"
+    "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
+    "values of integers, too.");
 
 static PyType_Slot profile_slots[] = {
     { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },

@@ -15,6 +15,7 @@ struct sd_node;
 enum sd_profile_switch { /* what the constructor and enable() switch on */
                          SD_PROFILE_SUBCALLS = 1,
                          SD_PROFILE_BUILTINS = 2,
+                         SD_PROFILE_SIGNATURES = 4,
 };
 
 struct sd_profile {

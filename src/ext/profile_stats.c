@@ -17,7 +17,8 @@ struct numbers {           /* all zero is a released one */
     struct sd_node *nodes; /* of all trees asked for; owned */
     size_t n_nodes;
     PyObject **functions; /* code objects and names; owned, with a reference each */
-    size_t n_functions, cap;
+    PyObject **texts;     /* of those that are signatures, or NULL; owned, as above */
+    size_t n_functions, cap, cap_texts;
     struct sd_table by_key; /* a function's number */
     struct sd_calls sums;
     double seconds; /* of a tick */
@@ -25,9 +26,12 @@ struct numbers {           /* all zero is a released one */
 
 static void release(struct numbers *m)
 {
-    for (size_t i = 0; i < m->n_functions; i++)
+    for (size_t i = 0; i < m->n_functions; i++) {
         Py_XDECREF(m->functions[i]);
+        Py_XDECREF(m->texts[i]);
+    }
     sd_free(m->functions);
+    sd_free(m->texts);
     sd_free(m->nodes);
     sd_table_release(&m->by_key);
     sd_calls_release(&m->sums);
@@ -36,24 +40,47 @@ static void release(struct numbers *m)
 
 /* --- Copying the trees ----------------------------------------------------------- */
 
+static PyObject *text_of(uint64_t key)
+{
+    const struct sd_signature *s = sd_signature_of_key(key);
+    PyObject *text = s ? PyUnicode_DecodeUTF8(s->text, s->n_text, "replace") : NULL;
+
+    if (s && !text)
+        PyErr_Clear(); /* no memory: it goes by its function */
+    return text;
+}
+
+static int add_function(struct numbers *m, const struct sd_profile *p, uint64_t key)
+{
+    PyObject **grown =
+        sd_grow_array(m->functions, &m->cap, m->n_functions + 1, sizeof *grown);
+
+    if (!grown)
+        return sd_no_memory();
+    m->functions = grown;
+    grown = sd_grow_array(m->texts, &m->cap_texts, m->n_functions + 1, sizeof *grown);
+    if (!grown)
+        return sd_no_memory();
+    m->texts = grown;
+    if (sd_table_put(&m->by_key, key, m->n_functions) < 0)
+        return sd_no_memory();
+    m->functions[m->n_functions] = Py_XNewRef(sd_calls_function(&p->names, key));
+    m->texts[m->n_functions++] = text_of(key);
+    return 0;
+}
+
 static int number_of(struct numbers *m, const struct sd_profile *p, uint64_t key,
                      uint32_t *out)
 {
-    PyObject **grown;
     uint64_t known;
+    int rc = 0;
 
     if (!sd_table_get(&m->by_key, key, &known)) {
-        grown = sd_grow_array(m->functions, &m->cap, m->n_functions + 1, sizeof *grown);
-        if (!grown)
-            return sd_no_memory();
-        m->functions = grown;
         known = m->n_functions;
-        if (sd_table_put(&m->by_key, key, known) < 0)
-            return sd_no_memory();
-        grown[m->n_functions++] = Py_XNewRef(sd_calls_function(&p->names, key));
+        rc = add_function(m, p, key);
     }
     *out = (uint32_t)known;
-    return 0;
+    return rc;
 }
 
 struct open_calls {
@@ -203,6 +230,15 @@ static PyStructSequence_Field subentry_fields[] = {
     { NULL, NULL },
 };
 
+/* As much of a code object as tables ask for, with the signature as its name. */
+static PyStructSequence_Field signature_fields[] = {
+    { "co_filename", "the file of the function" },
+    { "co_firstlineno", "its first line" },
+    { "co_name", "the signature" },
+    { "code", "the function's code object" },
+    { NULL, NULL },
+};
+
 int sd_profile_make_entries(struct sd_ext *ext)
 {
     /* 3.8 does not survive a type without a docstring. */
@@ -213,9 +249,16 @@ int sd_profile_make_entries(struct sd_ext *ext)
                                               "A function as another called it.",
                                               subentry_fields, 5 };
 
+    static PyStructSequence_Desc signature = {
+        "sonde.signature",
+        "A function that was called with arguments of certain types.", signature_fields,
+        4
+    };
+
     ext->entry = PyStructSequence_NewType(&entry);
     ext->subentry = PyStructSequence_NewType(&subentry);
-    return ext->entry && ext->subentry ? 0 : -1;
+    ext->signature = PyStructSequence_NewType(&signature);
+    return ext->entry && ext->subentry && ext->signature ? 0 : -1;
 }
 
 /* A function without an object is what found no place of its own. */
@@ -300,6 +343,41 @@ static PyObject *list_entries(struct sd_ext *ext, const struct numbers *m,
     return entries;
 }
 
+static PyObject *make_signature(struct sd_ext *ext, PyObject *function, PyObject *text)
+{
+    PyCodeObject *code = (PyCodeObject *)function;
+    PyObject *made = PyStructSequence_New(ext->signature);
+    PyObject *line = PyLong_FromLong(code->co_firstlineno);
+
+    if (!made || !line) {
+        Py_XDECREF(made);
+        Py_XDECREF(line);
+        return NULL;
+    }
+    PyStructSequence_SetItem(made, 0, Py_NewRef(code->co_filename));
+    PyStructSequence_SetItem(made, 1, line);
+    PyStructSequence_SetItem(made, 2, Py_NewRef(text));
+    PyStructSequence_SetItem(made, 3, Py_NewRef(function));
+    return made;
+}
+
+/* What stands for a signature takes the place of its code: one object wherever it is.
+ */
+static int make_signatures(struct sd_ext *ext, struct numbers *m)
+{
+    for (size_t i = 0; i < m->n_functions; i++) {
+        PyObject *made;
+
+        if (!m->texts[i] || !m->functions[i])
+            continue;
+        made = make_signature(ext, m->functions[i], m->texts[i]);
+        if (!made)
+            return -1;
+        Py_SETREF(m->functions[i], made);
+    }
+    return 0;
+}
+
 PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look *look)
 {
     struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
@@ -311,8 +389,8 @@ PyObject *sd_profile_getstats(struct sd_profile *p, const struct sd_profile_look
     callees = sd_zalloc((m.n_functions + 1) * sizeof *callees);
     if (!callees)
         PyErr_NoMemory();
-    else if (!(p->switches & SD_PROFILE_SUBCALLS) ||
-             list_callees(ext, &m, callees) == 0)
+    else if (make_signatures(ext, &m) == 0 && (!(p->switches & SD_PROFILE_SUBCALLS) ||
+                                               list_callees(ext, &m, callees) == 0))
         entries = list_entries(ext, &m, callees);
     for (size_t i = 0; callees && i < m.n_functions; i++)
         Py_XDECREF(callees[i]);
@@ -331,7 +409,8 @@ static PyObject *label(const struct numbers *m, uint32_t function)
     if (o && PyCode_Check(o))
         return Py_BuildValue("OiO", ((PyCodeObject *)o)->co_filename,
                              ((PyCodeObject *)o)->co_firstlineno,
-                             ((PyCodeObject *)o)->co_name);
+                             m->texts[function] ? m->texts[function]
+                                                : ((PyCodeObject *)o)->co_name);
     return Py_BuildValue("siN", "~", 0, shown(m, function));
 }
 

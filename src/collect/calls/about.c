@@ -48,8 +48,38 @@ static const struct sd_option options[] = {
                                     "record when each call began and ended, too, for "
                                     "Perfetto (convert x.sonde x.trace.json); 16 bytes "
                                     "a call" },
+    [SD_CALLS_OPT_SIGNATURES] = { .name = "signatures",
+                                  .kind = SD_OPTIONAL,
+                                  .argument = "types|lengths|sizes",
+                                  .meaning =
+                                      "tell calls apart by the types of their "
+                                      "arguments, and the dtype and shape of arrays; "
+                                      "lengths: of containers, too; sizes: and the "
+                                      "values of integers" },
     { .name = NULL },
 };
+
+/* What may be said of signatures, in the order of enum sd_value_detail; nothing at all
+ * is the first of them. */
+static const char *const details[] = { "types", "lengths", "sizes" };
+
+int sd_calls_signatures_of(const struct sd_option_value *v)
+{
+    if (!v->text)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(v->text, *v->text ? details[i] : "") == 0)
+            return i + 1;
+    return -1;
+}
+
+/* The text of a value outlives what it was read from. */
+static void keep_text(struct sd_option_value *v)
+{
+    int which = sd_calls_signatures_of(v);
+
+    v->text = which > 0 ? details[which - 1] : NULL;
+}
 
 static int check(const struct sd_option_value *values)
 {
@@ -57,6 +87,13 @@ static int check(const struct sd_option_value *values)
 
     if (nodes < 2 || nodes > 16000000)
         return sd_fail(SD_EUSAGE, "calls keeps 2 to 16,000,000 nodes for each thread");
+    if (sd_calls_signatures_of(&values[SD_CALLS_OPT_SIGNATURES]) < 0)
+        return sd_fail(SD_EUSAGE,
+                       "--signatures=%s: it is one of types, lengths and sizes",
+                       values[SD_CALLS_OPT_SIGNATURES].text);
+    if (values[SD_CALLS_OPT_SIGNATURES].text && values[SD_CALLS_OPT_BOUNDED].number)
+        return sd_fail(SD_EUSAGE, "signatures are of every call: choose one of "
+                                  "--signatures and --bounded");
     return 0;
 }
 
@@ -96,6 +133,7 @@ static void read_values(const char *at, size_t n, struct sd_option_value *values
             if (strncmp(typed, options[i].name, name) == 0 && typed[name] == '=')
                 sd_option_read(&options[i], typed + name + 1, &values[i]);
         }
+        keep_text(&values[SD_CALLS_OPT_SIGNATURES]);
         at += one + (one < n);
         n -= one + (one < n);
     }

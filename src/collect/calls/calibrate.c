@@ -37,12 +37,13 @@ struct bout {
 };
 
 /* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
+ * not, signatures or
  * not. */
 static struct known {
     struct bout bouts[MOST_BOUTS]; /* the oldest is overwritten */
     unsigned n;                    /* that there were */
     uint64_t last;                 /* ticks: when */
-} known[8];
+} known[16];
 
 /* The loop of speed.h, in ticks; 0: it was never read. */
 static struct {
@@ -136,7 +137,7 @@ static uint64_t booked(const struct sd_calls_session *s, uint64_t key)
         for (uint32_t i = 1; i < sd_cells_n(s->trees[t]->table); i++) {
             const struct sd_call_cell *cell = sd_cells_at(s->trees[t]->table, i);
 
-            if (cell->key == key)
+            if (sd_function_key(cell->key) == key)
                 ticks += cell->ticks;
         }
     return ticks;
@@ -366,7 +367,7 @@ static int bouts(const struct sd_calls_wish *wish, struct known *k)
         .has_cpu = wish->has_cpu,
         .has_timeline = wish->has_timeline,
         .is_trial = true,
-        .names = { sd_calls_define, &names },
+        .names = { sd_calls_define, &names, sd_calls_sign },
     };
     struct sd_calls_session *s = NULL;
     struct job j = { 0 };
@@ -389,7 +390,8 @@ static int bouts(const struct sd_calls_wish *wish, struct known *k)
 static struct known *known_of(const struct sd_calls_wish *wish)
 {
     return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u) |
-                  (wish->has_timeline ? 4u : 0u)];
+                  (wish->has_timeline ? 4u : 0u) |
+                  (wish->events & SD_CALLS_SIGNED ? 8u : 0u)];
 }
 
 static bool is_due(const struct known *k, uint64_t now)

@@ -111,19 +111,22 @@ static void calibrate(struct sd_calls_session *s)
 
 static int start(const struct sd_option_value *v)
 {
+    int detail = sd_calls_signatures_of(&v[SD_CALLS_OPT_SIGNATURES]);
     struct sd_calls_wish wish = {
         .events = SD_CALLS_PYTHON | (v[SD_CALLS_OPT_BUILTINS].number ? SD_CALLS_C : 0) |
                   (v[SD_CALLS_OPT_THREADS].number ? SD_CALLS_ALL : 0) |
-                  (v[SD_CALLS_OPT_BOUNDED].number ? SD_CALLS_BOUNDED : 0),
+                  (v[SD_CALLS_OPT_BOUNDED].number ? SD_CALLS_BOUNDED : 0) |
+                  (detail > 0 ? SD_CALLS_SIGNED : 0),
         .has_cpu = v[SD_CALLS_OPT_CPU].number,
         .has_timeline = v[SD_CALLS_OPT_TIMELINE].number,
         .in_capture = true,
         .n_max = (uint32_t)v[SD_CALLS_OPT_NODES].number,
         .begins = is_starting() ? is_program : NULL,
-        .names = { sd_calls_define, &captured.names },
+        .names = { sd_calls_define, &captured.names, sd_calls_sign },
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
 
+    captured.names.detail = (enum sd_value_detail)(detail > 0 ? detail : 0);
     if (rc == 0)
         calibrate(captured.session);
     if (rc == 0)

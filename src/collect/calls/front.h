@@ -29,6 +29,7 @@ enum sd_calls_events {
     SD_CALLS_C = 2,       /* C functions, too */
     SD_CALLS_BOUNDED = 4, /* functions that are short and often may be left out */
     SD_CALLS_ALL = 8,     /* some session follows all threads */
+    SD_CALLS_SIGNED = 16, /* arguments are part of a function's key */
 };
 
 /* Hears these events from now on; 0: stop, and put everything back.  Called after every
@@ -61,6 +62,15 @@ void sd_calls_never_ran(uintptr_t frame);
 /* Between these ticks calls could not be heard, in no thread. */
 void sd_calls_untraced(uint64_t from, uint64_t to);
 
+/* hot: the key of a call in this tree. */
+static inline uint64_t sd_calls_signed(const struct sd_call_tree *t, uint64_t key,
+                                       const void *what, uintptr_t frame, bool goes_on)
+{
+    if (__builtin_expect(t->names.sign == NULL, 1))
+        return key;
+    return t->names.sign(t->names.of, key, what, frame, goes_on);
+}
+
 /* hot: a function starts. */
 static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t frame,
                                   uintptr_t below)
@@ -72,6 +82,7 @@ static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t fram
         sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_STARTS);
         return;
     }
+    key = sd_calls_signed(t, key, what, frame, false);
     e = sd_call_tree_enter(t, key, what, frame, below);
     if (__builtin_expect(e == NULL, 0))
         return;
@@ -91,6 +102,7 @@ static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t fra
         sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_RESUMES);
         return;
     }
+    key = sd_calls_signed(t, key, what, frame, true);
     e = sd_call_tree_enter(t, key, what, frame, below);
     if (__builtin_expect(e == NULL, 0))
         return;

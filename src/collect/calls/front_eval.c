@@ -270,22 +270,26 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
 __attribute__((noinline)) static PyObject *
 hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
+    PyCodeObject *code = sd_live_code(f);
     uintptr_t position;
     struct sd_call_entry *e;
     PyObject *result;
+    bool goes_on;
 
-    if (t->extra == SD_EXTRA_TIMELINE && sd_live_is_plain(f))
+    if (t->extra == SD_EXTRA_TIMELINE && !t->names.sign && sd_live_is_plain(f))
         return hook_logged(ts, f, raises, t);
     position = sd_live_position(f);
     if (sd_live_makes_generator(f))
         return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (can_wait(f))
         return hook_with_care(ts, f, raises);
-    e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
-                         sd_live_below(ts));
+    goes_on = sd_live_is_generators(f) && !sd_live_begins(f);
+    e = sd_call_tree_try(
+        t, sd_calls_signed(t, (uintptr_t)code, code, (uintptr_t)f, goes_on),
+        (uintptr_t)f, sd_live_below(ts));
     if (__builtin_expect(!e, 0))
         return hook_with_care(ts, f, raises);
-    e->cell->resumes += sd_live_is_generators(f) && !sd_live_begins(f);
+    e->cell->resumes += goes_on;
     e->start = sd_tsc();
     if (t->extra)
         sd_call_tree_started(t, e);
@@ -310,7 +314,7 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
 
     if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
-    if (__builtin_expect(!sd_live_is_plain(f) || t->extra, 0))
+    if (__builtin_expect(!sd_live_is_plain(f) || t->has_more, 0))
         return hook_step(ts, f, raises, t);
     e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
                          sd_live_below(ts));

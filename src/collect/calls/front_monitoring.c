@@ -28,7 +28,7 @@ struct listener { /* a callback */
 };
 
 enum {
-#define EVENT(name, callback, bounded, when) AT_##name,
+#define EVENT(name, callback, bounded, with_signatures, when) AT_##name,
 #include "collect/calls/monitored.def"
 #undef EVENT
     N_EVENTS
@@ -127,6 +127,40 @@ static PyObject *on_resume(ARGS)
     if (__builtin_expect(t && t->waiting.n == 0, 1))
         e = sd_call_tree_try(t, key_of(args[0]), (uintptr_t)f,
                              (uintptr_t)sd_frame_previous(f));
+    if (__builtin_expect(e == NULL, 0))
+        return resume_slowly(f, args[0]);
+    e->cell->resumes++;
+    return started(t, e);
+}
+
+/* hot: the two of them where some session has arguments in its keys. */
+static PyObject *on_start_signed(ARGS)
+{
+    sd_frame *f = sd_frame_now();
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e = NULL;
+
+    UNUSED;
+    if (__builtin_expect(t != NULL, 1))
+        e = sd_call_tree_try(
+            t, sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, false),
+            (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
+    if (__builtin_expect(e == NULL, 0))
+        return start_slowly(f, args[0]);
+    return started(t, e);
+}
+
+static PyObject *on_resume_signed(ARGS)
+{
+    sd_frame *f = sd_frame_now();
+    struct sd_call_tree *t = sd_calls_only;
+    struct sd_call_entry *e = NULL;
+
+    UNUSED;
+    if (__builtin_expect(t && t->waiting.n == 0, 1))
+        e = sd_call_tree_try(
+            t, sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, true),
+            (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
         return resume_slowly(f, args[0]);
     e->cell->resumes++;
@@ -288,10 +322,11 @@ static PyObject *on_yield_bounded(ARGS)
 
 static const struct event {
     const char *name;
-    vectorcallfunc callback, bounded;
+    vectorcallfunc callback, bounded, with_signatures;
     unsigned when;
 } heard[] = {
-#define EVENT(name, callback, bounded, when) { #name, callback, bounded, when },
+#define EVENT(name, callback, bounded, with_signatures, when)                          \
+    { #name, callback, bounded, with_signatures, when },
 #include "collect/calls/monitored.def"
 #undef EVENT
 };
@@ -378,6 +413,13 @@ static int take_tool(void)
                    "one of them");
 }
 
+static vectorcallfunc callback_of(const struct event *e, unsigned wanted)
+{
+    if (wanted & SD_CALLS_SIGNED)
+        return e->with_signatures;
+    return wanted & SD_CALLS_BOUNDED ? e->bounded : e->callback;
+}
+
 static int set_listener(PyTypeObject *type, PyObject *events, const struct event *e,
                         unsigned wanted, long *mask)
 {
@@ -390,7 +432,7 @@ static int set_listener(PyTypeObject *type, PyObject *events, const struct event
     if (!(wanted & e->when))
         return tell("register_callback", "(ilO)", front.tool, number, Py_None);
     *mask |= number;
-    l = new_listener(type, wanted & SD_CALLS_BOUNDED ? e->bounded : e->callback);
+    l = new_listener(type, callback_of(e, wanted));
     rc = l ? tell("register_callback", "(ilO)", front.tool, number, l) : -1;
     Py_XDECREF(l);
     return rc;
@@ -495,7 +537,7 @@ int sd_calls_listen(unsigned events)
     if (!can_listen_here())
         return sd_fail(SD_ELACKS, "calls are followed in another interpreter of this "
                                   "process already");
-    events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED;
+    events &= SD_CALLS_PYTHON | SD_CALLS_C | SD_CALLS_BOUNDED | SD_CALLS_SIGNED;
     if (events == front.events)
         return 0;
     raised = sd_raised_take();

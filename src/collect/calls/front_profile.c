@@ -104,7 +104,7 @@ static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
     struct sd_call_entry *e = NULL;
 
     (void)object;
-    if (__builtin_expect(!t || t->extra || sd_live_is_generators(live), 0))
+    if (__builtin_expect(!t || t->has_more || sd_live_is_generators(live), 0))
         return profile_with_care(f, what, arg);
     if (what == PyTrace_CALL) {
         e = sd_call_tree_try(t, (uintptr_t)sd_live_code(live), frame,

@@ -179,8 +179,7 @@ static uint32_t define_c(struct sd_call_tree *t, PyObject *name)
     return id ? sd_cells_define_function(t->table, SD_SITE_NATIVE, id, 0, 0, 0) : 0;
 }
 
-/* What stands for the key, held from now on; NULL: it cannot be. */
-static PyObject *meet(struct sd_calls_names *names, uint64_t key, const void *what)
+PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *what)
 {
     PyObject *known = sd_calls_function(names, key);
 
@@ -193,17 +192,64 @@ static PyObject *meet(struct sd_calls_names *names, uint64_t key, const void *wh
     return known;
 }
 
+static void put_sizes(struct sd_call_tree *t, uint32_t site,
+                      const struct sd_signature *s)
+{
+    for (uint32_t i = 0; i < s->n_sizes; i++) {
+        const struct sd_signature_size *z = &s->sizes[i];
+        struct sd_cells_size size = {
+            .site = site,
+            .name = define_kept(t, sd_signature_parameter(s, z->argument)),
+            .argument = z->argument,
+            .kind = z->kind,
+            .n_dims = z->n_dims,
+            .dims = z->dims,
+        };
+
+        if (size.name)
+            sd_cells_put_size(t->table, &size);
+    }
+}
+
+/* All that is known of it is written before its first call is counted. */
+static uint32_t define_signature(struct sd_call_tree *t, const struct sd_signature *s)
+{
+    uint32_t function = sd_call_tree_site(t, (uintptr_t)s->code, s->code);
+    uint32_t name = define_kept(t, s->code->co_name);
+    uint32_t file = define_kept(t, s->code->co_filename);
+    uint32_t label = sd_cells_define_string(t->table, s->text, s->n_text);
+    uint32_t site = 0;
+
+    if (function && name && label)
+        site = sd_cells_define_signature(t->table, name, label, file,
+                                         (uint32_t)s->code->co_firstlineno, function);
+    if (site)
+        put_sizes(t, site, s);
+    return site;
+}
+
+static uint32_t define_function(struct sd_calls_names *names, struct sd_call_tree *t,
+                                uint64_t key, const void *what)
+{
+    const struct sd_signature *signature = sd_signature_of_key(key);
+    PyObject *function;
+
+    if (signature)
+        return define_signature(t, signature);
+    function = sd_calls_hold(names, key, what);
+    if (!function)
+        return 0;
+    return key & 1 ? define_c(t, function) : define_code(t, (PyCodeObject *)function);
+}
+
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
                          const void *what)
 {
     struct sd_raised raised = sd_raised_take();
-    PyObject *function = meet(names, key, what);
-    uint32_t site = 0;
+    uint32_t site;
 
     name_thread(t);
-    if (function)
-        site =
-            key & 1 ? define_c(t, function) : define_code(t, (PyCodeObject *)function);
+    site = define_function(names, t, key, what);
     sd_raised_give_back(raised);
     return site;
 }
@@ -212,18 +258,22 @@ PyObject *sd_calls_function(const struct sd_calls_names *names, uint64_t key)
 {
     uint64_t found;
 
-    return sd_table_get(&names->known, key, &found) ? (PyObject *)(uintptr_t)found
-                                                    : NULL;
+    return sd_table_get(&names->known, sd_function_key(key), &found)
+               ? (PyObject *)(uintptr_t)found
+               : NULL;
 }
 
 void sd_calls_names_release(struct sd_calls_names *names)
 {
     struct sd_table known = names->known;
+    struct sd_signatures *signatures = names->signatures;
     uint64_t key, value;
     size_t at = 0;
 
     /* Dropping a code object may run anything: the table is not ours by then. */
-    memset(names, 0, sizeof *names);
+    memset(&names->known, 0, sizeof names->known);
+    names->signatures = NULL;
+    sd_signatures_free(signatures);
     while (sd_table_next(&known, &at, &key, &value))
         Py_DECREF((PyObject *)(uintptr_t)value);
     sd_table_release(&known);

@@ -10,20 +10,27 @@
 #include "cpython/compat.h"
 
 #include "base/table.h"
+#include "collect/calls/signatures.h"
 #include "collect/calls/tree.h"
 
 struct sd_calls_names {    /* all zero is a fresh one */
     struct sd_table known; /* key to what stands for it; the references are owned */
+    enum sd_value_detail detail;      /* that signatures have, where they are wanted */
+    struct sd_signatures *signatures; /* owned; NULL: none yet */
 };
 
 /* For sd_calls_wish, with the struct above as `of`. */
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
                          const void *what);
 
-/* The code object, or the name of the C function; borrowed.  NULL: nothing such, as of
- * "[other]". */
+/* The code object (of a signature, too), or the name of the C function; borrowed. NULL:
+ * nothing such, as of "[other]". */
 PyObject *sd_calls_function(const struct sd_calls_names *names, uint64_t key);
 
-/* Drops all.  The trees that use the keys are gone, or ask no more. */
+/* What stands for the key, held from now on; NULL: it cannot be. */
+PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *what);
+
+/* Drops all but what is wanted of signatures.  The trees that use the keys are gone, or
+ * ask no more. */
 void sd_calls_names_release(struct sd_calls_names *names);
 #endif

@@ -14,9 +14,13 @@ enum {
     SD_CALLS_OPT_BOUNDED,
     SD_CALLS_OPT_NODES,
     SD_CALLS_OPT_TIMELINE,
+    SD_CALLS_OPT_SIGNATURES,
     SD_CALLS_N_OPTIONS,
 };
 
+/* How much of arguments is wanted (enum sd_value_detail), 0: nothing; -1: no such word.
+ */
+int sd_calls_signatures_of(const struct sd_option_value *v);
 /* Whether the run wants calls (SONDE_WITH: "sections,calls:builtins=1;nodes=1000"), and
  * how.  What is not given there has its fallback. */
 bool sd_calls_options_from(const char *with,

@@ -230,6 +230,14 @@ static uint64_t ask_timer(void *of)
     return now;
 }
 
+/* Those that may be others at the next start. */
+static void set_wishes(struct sd_call_tree *t, const struct sd_calls_session *s)
+{
+    t->sees_c = s->wish.events & SD_CALLS_C;
+    t->names.sign = s->wish.events & SD_CALLS_SIGNED ? s->wish.names.sign : NULL;
+    t->has_more = t->extra || t->names.sign;
+}
+
 static int make_tree(struct sd_calls_session *s, struct thread *th,
                      struct sd_call_tree **out)
 {
@@ -239,7 +247,6 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
                                     .n_max = s->wish.n_max,
                                     .clock = s->clock,
                                     .first = calls.first,
-                                    .sees_c = s->wish.events & SD_CALLS_C,
                                     .has_timeline = s->wish.has_timeline,
                                     .is_trial = s->wish.is_trial };
     struct sd_call_tree **grown =
@@ -261,6 +268,7 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     (*out)->tid = sd_thread_self()->tid;
     (*out)->ident = (uint64_t)pthread_self();
     (*out)->waits = s->is_waiting;
+    set_wishes(*out, s);
     fill_root(*out, s);
     s->trees[s->n_trees++] = *out;
     return 0;
@@ -391,6 +399,7 @@ static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
 
     if (t->waits && !begins(th, t, what, frame, below))
         return;
+    key = sd_calls_signed(t, key, what, frame, how == SD_CALLS_RESUMES);
     e = sd_call_tree_enter(t, key, what, frame, below);
     if (!e)
         return;
@@ -540,7 +549,7 @@ int sd_calls_session_start(struct sd_calls_session *s)
     if (!t)
         rc = make_tree(s, th, &t);
     if (t)
-        t->sees_c = s->wish.events & SD_CALLS_C;
+        set_wishes(t, s);
     if (rc == 0)
         activate(s);
     pthread_mutex_unlock(&calls.lock);
@@ -619,7 +628,7 @@ unsigned sd_calls_wanted(void)
         events |= s->wish.events;
     /* What is short and often may be left out only if nobody needs it. */
     for (struct sd_calls_session *s = calls.active; s; s = s->next)
-        if (!(s->wish.events & SD_CALLS_BOUNDED))
+        if (!(s->wish.events & SD_CALLS_BOUNDED) || events & SD_CALLS_SIGNED)
             events &= ~(unsigned)SD_CALLS_BOUNDED;
     return events;
 }

@@ -99,7 +99,7 @@ static bool make_room(struct sd_call_tree *t)
     return true;
 }
 
-static uint32_t site_of(struct sd_call_tree *t, uint64_t key, const void *what)
+uint32_t sd_call_tree_site(struct sd_call_tree *t, uint64_t key, const void *what)
 {
     uint64_t site;
 
@@ -144,7 +144,7 @@ static struct sd_call_cell *add(struct sd_call_tree *t, struct sd_call_cell *par
     ptrdiff_t to_root;
     uint32_t at;
 
-    made.site = site_of(t, key, what);
+    made.site = sd_call_tree_site(t, key, what);
     if (!made.site || !make_room(t))
         return NULL;
     made.parent = sd_cells_index(t->table, parent);

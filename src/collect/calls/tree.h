@@ -52,6 +52,10 @@ struct sd_call_names {
     uint32_t (*define)(void *of, struct sd_call_tree *t, uint64_t key,
                        const void *what);
     void *of;
+    /* The key of a call that starts in this frame, or goes on there, when its arguments
+     * are part of it; NULL: the function's own key is. */
+    uint64_t (*sign)(void *of, uint64_t key, const void *what, uintptr_t frame,
+                     bool goes_on);
 };
 
 /* What a call has besides its count and its time: then it is not the usual case. */
@@ -70,6 +74,7 @@ struct sd_call_tree {
     struct sd_cells *table;      /* owned */
     bool sees_c;                 /* C functions are wanted */
     uint8_t extra;               /* enum sd_call_extra */
+    bool has_more; /* something extra, or signatures: no start is the usual one */
     enum sd_clock_kind clock;
     struct sd_timeline timeline; /* when calls were, if that is wanted */
     struct sd_thread_cpu *cpu;   /* NULL: CPU time is not wanted; borrowed */
@@ -247,6 +252,9 @@ uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
 
 /* The call on top never ran, though it was told of: it is not counted. */
 void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame);
+
+/* The site of this function in the tree's definitions, new or known; 0: none. */
+uint32_t sd_call_tree_site(struct sd_call_tree *t, uint64_t key, const void *what);
 
 /* Tells every call that is open, parked ones too, and how long it has run: what a look
  * at a running tree has to leave out. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_SIGNATURES_H
+#define SD_CALLS_SIGNATURES_H
+/* signatures: functions told apart by the types of their arguments.
+ *
+ * The key of a call is then not its code object but a record of it and of what its
+ * arguments were, found by their words (values.h) whenever the function starts.  The
+ * record has the text that reports show, complete from the first call on:
+ *
+ *     dot(a:ndarray(dtype=float32, shape=(16,)), b:ndarray(dtype=float32, shape=(16,)))
+ *     Model.predict(batch:list)      the first parameter is `self`
+ *     Model(layers:int)              its __init__
+ *     apply(f:function, *args:(int, str), **kwargs:(scale:float))
+ *
+ * A generator that goes on has the signature it began with, although its arguments may
+ * be other objects by then; one that began unseen has none, only its function.
+ *
+ * A function may have 256 signatures; then those with sizes in them (detail LENGTHS and
+ * SIZES) are rounded, up to 1024, and all others are one, `f(...)`. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/record.h"
+#include "collect/calls/values.h"
+#include "cpython/compat.h"
+
+struct sd_calls_names;
+
+struct sd_signature {
+    PyCodeObject *code; /* held by the names */
+    const char *text;
+    uint32_t n_text;
+    uint32_t n_sizes;
+    const struct sd_signature_size *sizes;
+    /* Of the store: */
+    uint64_t hash;
+    uint32_t n_words;
+    const uint64_t *words;
+    struct sd_signature *next; /* of the same hash */
+};
+
+struct sd_signature_size {
+    uint16_t argument; /* its number, and so its name */
+    uint8_t kind;      /* enum sd_size_kind, and SD_SIZE_ROUNDED */
+    uint8_t n_dims;
+    const int64_t *dims;
+};
+
+struct sd_signatures; /* what a session knows of them; part of its names */
+
+/* Keys of signatures have this bit, those of code objects none and those of C functions
+ * the lowest. */
+enum { SD_KEY_SIGNATURE = 2, SD_KEY_TAGS = 3 };
+
+static inline const struct sd_signature *sd_signature_of_key(uint64_t key)
+{
+    return (key & SD_KEY_TAGS) == SD_KEY_SIGNATURE
+               ? (const struct sd_signature *)(uintptr_t)(key - SD_KEY_SIGNATURE)
+               : NULL;
+}
+
+/* The key of the function: of a signature's its code object. */
+static inline uint64_t sd_function_key(uint64_t key)
+{
+    const struct sd_signature *s = sd_signature_of_key(key);
+
+    return s ? (uint64_t)(uintptr_t)s->code : key;
+}
+
+/* hot: for struct sd_call_names, with a struct sd_calls_names as `of`. */
+uint64_t sd_calls_sign(void *names, uint64_t key, const void *code, uintptr_t frame,
+                       bool goes_on);
+
+/* The name of a parameter; borrowed. */
+PyObject *sd_signature_parameter(const struct sd_signature *s, int argument);
+
+void sd_signatures_free(struct sd_signatures *s);
+#endif

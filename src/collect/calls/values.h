@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_VALUES_H
+#define SD_CALLS_VALUES_H
+/* values: what an argument says of itself without being asked.
+ *
+ * A value is read into words that tell kinds of values apart: its type; of an array or
+ * tensor the dtype and the shape; on request the length of a container.  They come from
+ * the layout of the object, never from an attribute: `x.shape`, `type(x).__name__` and
+ * even `x.__class__` can all be code of the program's.  Text and sizes are made of the
+ * words alone, so equal words are the same text.
+ *
+ * A type that was met is kept alive: another one at its address would be taken for it.
+ *
+ * Layouts of others: numpy's arrays have been the same since 1.7 (their header calls it
+ * a promise), their dtypes in two ways, before and since 2.0, that can be told apart.
+ * Of torch see tensors.h; of pandas a table's blocks are looked at, each only if it is
+ * what it should be. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "capture/record.h"
+#include "collect/calls/tensors.h"
+#include "cpython/compat.h"
+
+enum sd_value_detail {
+    SD_VALUE_TYPES = 1, /* and shapes */
+    SD_VALUE_LENGTHS,   /* of containers, too */
+    SD_VALUE_SIZES,     /* and the values of integers from 1 on */
+};
+
+struct sd_value_type {
+    PyTypeObject *type; /* owned; NULL: a free place */
+    unsigned kind;
+};
+
+struct sd_values {               /* all zero is a fresh one */
+    struct sd_value_type *types; /* owned; open addressing */
+    size_t n_types, n_places;    /* n_places is 0 or a power of two */
+    enum sd_value_detail detail; /* 0: as SD_VALUE_TYPES */
+    struct sd_tensors tensors;
+};
+
+/* Words of a whole signature, one value after the other. */
+enum { SD_VALUE_WORDS = 96 };
+struct sd_words {
+    uint64_t at[SD_VALUE_WORDS];
+    uint32_t n;
+    bool is_cut;     /* there was more than room for it */
+    bool is_rounded; /* sizes to two binary digits behind the first */
+};
+
+/* hot: adds the words of `o` (NULL: nothing there). */
+void sd_values_read(struct sd_values *v, PyObject *o, struct sd_words *w);
+/* The type of it alone. */
+void sd_values_read_type(struct sd_values *v, PyObject *o, struct sd_words *w);
+static inline void sd_words_add(struct sd_words *w, uint64_t word)
+{
+    if (__builtin_expect(w->n < SD_VALUE_WORDS, 1))
+        w->at[w->n++] = word;
+    else
+        w->is_cut = true;
+}
+
+struct sd_value_size {
+    enum sd_size_kind kind; /* 0: it has none */
+    uint8_t n_dims;
+    int64_t dims[SD_DIMS_MAX];
+};
+
+/* Writes the value whose words begin at `w`, "ndarray(dtype=float32, shape=(16,))", and
+ * gives how many words it has.  `size` may be NULL. */
+uint32_t sd_values_put(const struct sd_values *v, const uint64_t *w, bool is_rounded,
+                       struct sd_buf *to, struct sd_value_size *size);
+/* The name of a type, as `type.__name__` has it. */
+void sd_values_put_type(const PyTypeObject *type, struct sd_buf *to);
+
+/* Drops all types; what that runs finds an empty one. */
+void sd_values_release(struct sd_values *v);
+#endif
