@@ -45,7 +45,7 @@ def ours(**how):
     from sonde import Profile
 
     def traced(program):
-        profile = Profile(**how)
+        profile = Profile(signatures=False, **how)
         return second_run(profile.enable, program, profile.disable)
     return traced
 
@@ -171,8 +171,8 @@ def said_times(profile):
 def bias(n_rounds):
     """{who: [points]} of cProfile, of ours, and of ours before what tracing costs is subtracted."""
     from sonde import Profile
-    ask = {"truth": true_times, "oursbias": lambda: said_times(Profile(builtins=False)),
-           "rawbias": lambda: said_times(Profile(builtins=False, raw=True)), "cprofilebias": lambda: said_times(cProfile.Profile(builtins=False))}
+    ask = {"truth": true_times, "oursbias": lambda: said_times(Profile(builtins=False, signatures=False)),
+           "rawbias": lambda: said_times(Profile(builtins=False, raw=True, signatures=False)), "cprofilebias": lambda: said_times(cProfile.Profile(builtins=False))}
     best = {who: dict.fromkeys(JOBS, float("inf")) for who in ask}
     for _ in range(n_rounds):
         for who, times in ask.items():

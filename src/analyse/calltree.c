@@ -39,7 +39,7 @@ struct maker {
     struct sd_triples nodes;    /* parent, callee, 0 */
     uint32_t *node_of;          /* by stack */
     bool *is_part;              /* by stack: of its caller's node */
-    bool is_mine, has_no_signatures;
+    bool is_mine;
     size_t cap_callees;
 };
 
@@ -47,11 +47,6 @@ struct maker {
 static const char *module_of_fileless(const struct sd_site *s)
 {
     return s->is_native ? "built-in" : s->name;
-}
-
-static sd_site_id shown_site(const struct maker *m, sd_site_id id)
-{
-    return m->has_no_signatures ? sd_profile_function_of(m->p, id) : id;
 }
 
 static int find_functions(struct maker *m)
@@ -62,8 +57,7 @@ static int find_functions(struct maker *m)
     if (!m->function_of)
         return sd_no_memory();
     for (size_t i = 0; i < m->p->n_sites && rc == 0; i++) {
-        sd_site_id shown = shown_site(m, (sd_site_id){ (uint32_t)i });
-        const struct sd_site *s = &m->p->sites[shown.at];
+        const struct sd_site *s = &m->p->sites[i];
         struct function_key key = { s->name, s->file, s->line };
 
         if (m->by == SD_CALLS_BY_MODULE)
@@ -88,7 +82,7 @@ static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
     if (!callees)
         return sd_no_memory();
     m->t->callees = callees;
-    callees[m->t->n_callees++] = (struct sd_callee){ shown_site(m, s->site), line };
+    callees[m->t->n_callees++] = (struct sd_callee){ s->site, line };
     return 0;
 }
 
@@ -315,11 +309,7 @@ static int make(struct maker *m, const struct sd_sample_choice *choice)
 int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *choice,
                      enum sd_calls_by by, struct sd_calltree *out)
 {
-    struct maker m = { .t = out,
-                       .p = p,
-                       .by = by,
-                       .is_mine = choice->is_mine,
-                       .has_no_signatures = choice->has_no_signatures };
+    struct maker m = { .t = out, .p = p, .by = by, .is_mine = choice->is_mine };
     int rc;
 
     *out = (struct sd_calltree){ .p = p,

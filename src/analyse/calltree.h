@@ -22,7 +22,6 @@ struct sd_sample_choice {
     bool is_gil_only;   /* only while the thread held the interpreter's lock */
     sd_track_id track;  /* only this one; used when has_track */
     bool has_track;
-    bool has_no_signatures; /* those of one function are one */
     bool is_mine; /* library frames are folded into what called them; where nothing
                      did, the outermost one stays */
 };

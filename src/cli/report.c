@@ -89,6 +89,11 @@ static const struct sd_option options[] = {
                          "packages "
                          "into those that called them",
                          0, NULL },
+    [SD_REPORT_SIGNATURES] = { "signatures", SD_FLAG, "1",
+                               "of calls: the signatures of a function as rows of "
+                               "their "
+                               "own, where they were recorded",
+                               0, NULL },
     [SD_REPORT_RAW] = { "raw", SD_FLAG, NULL,
                         "of calls: times as measured, with the cost of tracing in them",
                         0, NULL },
@@ -236,6 +241,8 @@ static int report_captures(const struct sd_asked *a)
                      sd_fail_text());
     if (rc == 0)
         rc = check_for_captures(a, p);
+    if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
+        sd_profile_drop_signatures(p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
         sd_profile_qualify(p);
     if (rc == 0)

@@ -459,15 +459,24 @@ static int make_session(struct sd_profile *p)
     return rc < 0 ? -1 : 0;
 }
 
-/* What signatures=... asks for: a truth, or how much of an argument counts.  Without it
- * cProfile has none, and the others have types.  -1 with an exception. */
+/* Have they signatures that say nothing of it?  sonde.Profile and what derives from it
+ * have; cProfile's, and this type itself, on which others build, have not. */
+static bool has_signatures_by_default(const struct sd_profile *p)
+{
+    const struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
+
+    return !p->has_manners && ext && Py_TYPE(p) != ext->profile;
+}
+
+/* What signatures=... asks for: a truth, or how much of an argument counts.  -1 with an
+ * exception. */
 static int detail_of(const struct sd_profile *p, PyObject *given)
 {
     static const char *const words[] = { "types", "lengths", "sizes" };
     int is_wanted;
 
     if (!given || given == Py_None)
-        return p->has_manners ? 0 : SD_VALUE_TYPES;
+        return has_signatures_by_default(p) ? SD_VALUE_TYPES : 0;
     if (!PyUnicode_Check(given)) {
         is_wanted = PyObject_IsTrue(given);
         return is_wanted > 0 ? SD_VALUE_TYPES : is_wanted;

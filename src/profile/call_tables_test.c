@@ -155,6 +155,8 @@ TEST(calls_of_signatures_are_known_by_their_text_function_and_sizes)
     CHECK(strcmp(s->sizes[0].name, "x") == 0);
     CHECK(strcmp(p->sites[s->parent.at].name, "f") == 0);
     CHECK(!sd_site_is_signature(site_named(p, "f")));
+    sd_profile_drop_signatures(p);
+    CHECK(value_of(p, "f", "calls") == 8);
     sd_profile_free(p);
     sd_made_release(&m);
 }

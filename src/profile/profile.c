@@ -115,6 +115,12 @@ void sd_profile_qualify(struct sd_profile *p)
     }
 }
 
+void sd_profile_drop_signatures(struct sd_profile *p)
+{
+    for (size_t i = 0; i < p->n_stacks; i++)
+        p->stacks[i].site = sd_profile_function_of(p, p->stacks[i].site);
+}
+
 bool sd_site_is_library(const struct sd_site *s)
 {
     if (s->is_native)

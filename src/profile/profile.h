@@ -225,6 +225,8 @@ void sd_profile_free(struct sd_profile *p);
 /* From now on a function's name is the qualified one where it is known
  * ("Thread.run").  To be done last: what is merged into it later keeps its names. */
 void sd_profile_qualify(struct sd_profile *p);
+/* From now on the signatures of a function are that function.  To be done last, too. */
+void sd_profile_drop_signatures(struct sd_profile *p);
 
 /* Is it a function as called with arguments of certain types?  Its function is then its
  * parent. */

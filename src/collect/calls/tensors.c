@@ -205,6 +205,10 @@ static bool find_places(struct probe *p, struct sd_tensors *t)
 {
     if (!find_dims(p, t))
         return false;
+    t->vtable = word_at(p->impl[0], 0);
+    for (int i = 1; i < N_KNOWN; i++)
+        if (word_at(p->impl[i], 0) != t->vtable)
+            return false;
     t->numel = only_place(p, t->dims + INLINE_DIMS * 8, 8, all_have_numel);
     t->dtype = only_place(p, t->dims, 2, all_have_dtype);
     t->device = only_place(p, t->dims, 1, all_have_device);
@@ -258,7 +262,9 @@ bool sd_tensor_read(struct sd_tensors *t, PyObject *o, struct sd_tensor *out)
     if (__builtin_expect(t->state != SD_TENSORS_KNOWN, 0))
         return false;
     impl = impl_of(t, o);
-    n = impl ? word_at(impl, t->dims - 8) : UINT64_MAX;
+    if (!impl || word_at(impl, 0) != t->vtable)
+        return false;
+    n = word_at(impl, t->dims - 8);
     if (n > SD_DIMS_MAX)
         return false;
     out->n_dims = (unsigned)n;

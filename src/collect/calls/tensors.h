@@ -25,6 +25,8 @@ struct sd_tensors { /* all zero is a fresh one */
     uint32_t impl;
     uint32_t dims; /* their number stands in the 8 bytes before */
     uint32_t numel, dtype, device;
+    uint64_t vtable; /* with which an implementation begins.  Others (of nested tensors,
+                        sparse ones, wrappers) may keep their sizes elsewhere */
 };
 
 struct sd_tensor {

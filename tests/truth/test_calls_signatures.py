@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""Signatures: what a function was called with, to the letter, and without touching any of it.
+
+The texts of arrays are those that numpy itself gives (str of a dtype, the tuple of a shape).
+"""
+import array
+import asyncio
+import collections
+import os
+import pstats
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
+
+sys.path.insert(0, PACKAGE_PATH)
+from sonde import Profile  # noqa: E402
+from sonde.compat import cProfile as compat  # noqa: E402
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def rows(profile, function):
+    """{signature: (calls, primitive calls)} of the program's own functions."""
+    profile.enable()
+    try:
+        function()
+    finally:
+        profile.disable()
+    profile.create_stats()
+    return {key[2]: (v[1], v[0]) for key, v in profile.stats.items() if key[0] == __file__ and key[2] != function.__name__ + "()"}
+
+
+def counts(function, **how):
+    return {name: calls for name, (calls, _) in rows(Profile(**dict(dict(builtins=False), **how)), function).items()}
+
+
+def need_numpy():
+    if not numpy:
+        raise Skip("no numpy for this Python")
+
+
+# ---- texts
+
+
+def plain(a, b=1):
+    return a
+
+
+def many(a, /, b, *rest, c, d=None, **more):
+    return a
+
+
+class Model:
+    def __init__(self, layers):
+        self.layers = layers
+
+    def predict(self, batch, *rest):
+        return batch
+
+    def itself(this):
+        return this
+
+    @classmethod
+    def make(cls):
+        return cls(2)
+
+    @staticmethod
+    def free(x):
+        return x
+
+
+def test_types_of_all_kinds_of_parameters(folder):
+    def program():
+        plain(1)
+        plain("x", b=2.5)
+        plain(None, b=[1])
+        many(1, 2, c=3)
+        many("a", b"b", 1, "x", c=1.0, d={}, scale=2j, name="n")
+        Model.make().predict([1], 2)
+        Model(3).itself()
+        Model.free(())
+    equal(counts(program), {
+        "plain(a:int, b:int)": 1, "plain(a:str, b:float)": 1, "plain(a:NoneType, b:list)": 1,
+        "many(a:int, b:int, c:int, d:NoneType, *rest:(), **more:())": 1,
+        "many(a:str, b:bytes, c:float, d:dict, *rest:(int, str), **more:(scale:complex, name:str))": 1,
+        "make(cls:type)": 1, "Model(layers:int)": 2, "Model.predict(batch:list, *rest:(int))": 1, "itself(this:Model)": 1,
+        "free(x:tuple)": 1,
+    }, "signatures")
+
+
+def test_long_ones_are_cut(folder):
+    def program():
+        many(1, 2, *range(20), c=1, **{"k%d" % i: i for i in range(20)})
+    equal(list(counts(program)), ["many(a:int, b:int, c:int, d:NoneType, *rest:(%s, ...), **more:(%s, ...))" % (
+        ", ".join(["int"] * 8), ", ".join("k%d:int" % i for i in range(8)))], "signature")
+    source = "def wide(%s): pass" % ", ".join("a%d" % i for i in range(120))
+    names = {}
+    exec(compile(source, __file__, "exec"), names)
+    equal(counts(lambda: names["wide"](*range(120))).get("wide(...)"), 1, "of more arguments than there is room for")
+
+
+def dtypes():
+    yield from "? b B h H i I l L q Q e f d g F D G O S5 U7 V3 >f4 >i8 >U3 M8[ns] M8[25s] m8[D] M8".split()
+    yield [("a", "i4"), ("b", "f8")]
+
+
+def test_arrays_have_their_dtype_and_shape(folder):
+    need_numpy()
+    expected = {}
+    for dtype in dtypes():
+        dtype = numpy.dtype(dtype)
+        text = dtype.name if dtype.kind == "V" else str(dtype)
+        expected["plain(a:ndarray(dtype=%s, shape=(2, 3)), b:int)" % text] = 0
+    for shape in (), (0,), (16,), (1, 2, 3, 4, 5, 6, 7, 8):
+        expected["plain(a:ndarray(dtype=float32, shape=%s), b:int)" % (shape,)] = 1
+
+    def program():
+        for dtype in dtypes():
+            a = numpy.zeros((2, 3), dtype)
+            plain(a)
+            expected["plain(a:ndarray(dtype=%s, shape=(2, 3)), b:int)" % (a.dtype.name if a.dtype.kind == "V" else a.dtype)] += 1
+        for shape in (), (0,), (16,), (1, 2, 3, 4, 5, 6, 7, 8):
+            plain(numpy.zeros(shape, "f4"))
+        plain(numpy.float32(1))
+        plain(numpy.ma.zeros((2, 2)))
+    found = counts(program)
+    expected["plain(a:float32, b:int)"] = 1
+    expected["plain(a:MaskedArray(dtype=float64, shape=(2, 2)), b:int)"] = 1
+    equal({name: n for name, n in found.items() if name.startswith("plain(")}, expected, "signatures")
+
+
+def test_tables_have_their_shape(folder):
+    try:
+        import pandas
+    except ImportError:
+        raise Skip("no pandas for this Python")
+    frames = [
+        pandas.DataFrame({"a": range(10), "b": [1.5] * 10, "c": ["x"] * 10}), pandas.DataFrame(), pandas.DataFrame(index=[1, 2, 3]),
+        pandas.DataFrame(columns=["a", "b"]), pandas.DataFrame(numpy.zeros((5, 7)), index=list("abcde"), columns=list("tuvwxyz")),
+        pandas.DataFrame({"when": pandas.date_range("2020", periods=4, tz="UTC"), "n": pandas.array([1, None, 2, 3], dtype="Int64")}),
+        pandas.DataFrame({"g": pandas.Categorical(["a", "b", "a"]), "h": [True] * 3}), pandas.DataFrame(numpy.zeros((3, 4)))[1:],
+        pandas.DataFrame(numpy.zeros((6, 2)), index=pandas.MultiIndex.from_product([[1, 2], [1, 2, 3]])),
+        pandas.DataFrame({"t": pandas.to_timedelta([1, 2], unit="s"), "d": pandas.date_range("2020", periods=2)}),
+    ]
+
+    def program():
+        for frame in frames:
+            plain(frame)
+    found = counts(program)
+    equal(set(found), {"plain(a:DataFrame(shape=%s), b:int)" % (frame.shape,) for frame in frames}, "signatures")
+
+
+def test_lengths_and_values_on_request(folder):
+    values = [[1, 2], (1,), {1: 2}, {1, 2, 3}, frozenset((1,)), "abc", "\u20ac" * 4, b"ab", bytearray(5), range(7), array.array("d", [1, 2]),
+              collections.deque([1]), collections.OrderedDict(a=1, b=2)]
+    wanted = {"%s(len=%d)" % (type(v).__name__, len(v)) for v in values}
+
+    def program():
+        for value in values:
+            plain(value)
+        plain(12, b=-3)
+        plain(True, b=10 ** 30)
+    found = counts(program, signatures="lengths")
+    equal(set(found), {"plain(a:%s, b:int)" % text for text in wanted | {"int", "bool"}}, "with lengths")
+    found = counts(program, signatures="sizes")
+    equal(set(found), {"plain(a:%s, b:int(1))" % text for text in wanted} | {"plain(a:int(12), b:int)", "plain(a:bool, b:int)"}, "with sizes")
+    for wrong in "all", "":
+        try:
+            Profile(signatures=wrong)
+        except ValueError as why:
+            contains(str(why), "'lengths'")
+        else:
+            raise AssertionError("signatures=%r was accepted" % wrong)
+
+
+def test_beyond_the_limit_they_are_one(folder):
+    kinds = [type("Kind%d" % i, (), {}) for i in range(300)]
+
+    def program():
+        for kind in kinds * 2:
+            plain(kind())
+    found = counts(program)
+    equal((len(found), found["plain(...)"], sum(found.values())), (257, 2 * 44, 600), "rows, calls of the rest, all calls")
+
+    def lengths():
+        for n in range(1, 2000):
+            plain("x" * n)
+    found = counts(lengths, signatures="lengths")
+    equal(sum(found.values()), 1999, "all calls")
+    assert "plain(a:str(len=256), b:int)" in found and "plain(a:str(len=~1792), b:int)" in found and "plain(...)" not in found, sorted(found)
+
+
+# ---- which call has which
+
+
+def recursive(x, n):
+    return x if n == 0 else recursive(x, n - 1)
+
+
+def alternating(x, n):
+    return n and alternating(str(n) if isinstance(x, int) else n, n - 1)
+
+
+def test_recursion_is_of_a_signature(folder):
+    def program():
+        recursive(1.5, 3)
+        alternating(0, 3)
+    equal(rows(Profile(builtins=False), program), {
+        "recursive(x:float, n:int)": (4, 1), "alternating(x:int, n:int)": (2, 1), "alternating(x:str, n:int)": (2, 1)}, "calls, primitive calls")
+    p = Profile(builtins=False)
+    rows(p, program)
+    callers = {key[2]: {caller[2]: n[:2] for caller, n in v[4].items()} for key, v in p.stats.items()}
+    equal(callers["alternating(x:str, n:int)"], {"alternating(x:int, n:int)": (2, 1)}, "callers")
+
+
+def generator(n):
+    n = str(n)
+    yield 1
+    n = [n]
+    yield 2
+
+
+async def awaits(n):
+    n = str(n)
+    await asyncio.sleep(0)
+    n = [n]
+    return n
+
+
+async def asynchronous(n):
+    n = [n]
+    yield 1
+    yield 2
+
+
+def test_what_goes_on_keeps_the_signature_it_began_with(folder):
+    async def all_of():
+        await awaits(1)
+        async for _ in asynchronous(1.0):
+            pass
+
+    def program():
+        for n in range(3):
+            list(generator(n))
+        list(zip(generator("x"), generator(2.0)))
+        asyncio.run(all_of())
+    found = counts(program)
+    equal({name: n for name, n in found.items() if name.startswith(("gen", "aw", "async"))}, {
+        "generator(n:int)": 9, "generator(n:str)": 3, "generator(n:float)": 2, "awaits(n:int)": 2, "asynchronous(n:float)": 3}, "calls and resumes")
+
+
+def test_one_that_began_before_has_its_function_alone(folder):
+    began = generator(1)
+    next(began)
+    equal(counts(lambda: next(began)).get("generator"), 1, "of a generator that was under way")
+
+
+def closed(x, y, *z, **w):
+    def inner():
+        return x, z, w
+    y = 1
+    return inner
+
+
+def closed_generator(x):
+    yield lambda: x
+    x = 1
+    yield 2
+
+
+def gives_cell(cell):
+    return lambda: cell
+
+
+def test_arguments_that_inner_functions_use(folder):
+    cell = closed(1, 2).__closure__[0]
+
+    def program():
+        closed("x", 2.0, 1, k=None)
+        list(closed_generator("x"))
+        gives_cell(cell)
+        plain(cell)
+    for builtins in (False, True):
+        equal(counts(program, builtins=builtins), {
+            "closed(x:str, y:float, *z:(int), **w:(k:NoneType))": 1, "closed_generator(x:str)": 3, "gives_cell(cell:cell)": 1,
+            "plain(a:cell, b:int)": 1}, "signatures, builtins=%s" % builtins)
+
+
+def test_off_and_on(folder):
+    def program():
+        plain(1)
+    equal(counts(program, signatures=False), {"plain": 1, "program": 1}, "without")
+    p = Profile(builtins=False)
+    p.enable(signatures=False)
+    plain(1)
+    p.disable()
+    p.enable(signatures=True)
+    plain(1)
+    p.disable()
+    p.create_stats()
+    equal(sorted(key[2] for key in p.stats if key[0] == __file__), ["plain", "plain(a:int, b:int)"], "both in one profile")
+    equal(rows(compat.Profile(), program)["plain"], (1, 1), "cProfile has none")
+    one, other, third = Profile(builtins=False), Profile(builtins=False, signatures=False), Profile(builtins=False, signatures="sizes")
+    for p in (one, other, third):
+        p.enable()
+    plain("x")
+    for p in (third, other, one):
+        p.disable()
+    for p, text in ((one, "plain(a:str, b:int)"), (other, "plain"), (third, "plain(a:str(len=1), b:int(1))")):
+        p.create_stats()
+        equal([key[2] for key in p.stats if key[0] == __file__], [text], "each of several at once")
+
+
+def test_getstats_tells_the_code_and_clear_forgets(folder):
+    p = Profile(builtins=False)
+    rows(p, lambda: plain(1))
+    entry, = [e for e in p.getstats() if getattr(e.code, "code", None) is plain.__code__]
+    equal((entry.code.co_filename, entry.code.co_firstlineno, entry.code.co_name, entry.callcount),
+          (__file__, plain.__code__.co_firstlineno, "plain(a:int, b:int)", 1), "entry")
+    import cProfile
+    equal(cProfile.label(entry.code), (__file__, plain.__code__.co_firstlineno, "plain(a:int, b:int)"), "as cProfile labels it")
+    p.clear()
+    equal(p.getstats(), [], "after clear()")
+    equal(rows(p, lambda: plain("x")).get("plain(a:str, b:int)"), (1, 1), "and again")
+    equal(pstats.Stats(p).total_calls, 2, "CPython's pstats takes it")
+
+
+def test_all_threads(folder):
+    def work():
+        for _ in range(100):
+            plain(1.0)
+            list(generator(1))
+
+    def program():
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    found = counts(program, threads=True)
+    equal((found["plain(a:float, b:int)"], found["generator(n:int)"]), (400, 1200), "calls")
+
+
+# ---- nothing is touched
+
+
+touched = []
+
+
+def touch(*what):
+    touched.append(what)
+    raise RuntimeError("touched: %r" % (what,))
+
+
+class Meta(type):
+    __name__ = property(lambda cls: touch("__name__"))
+    __qualname__ = property(lambda cls: touch("__qualname__"))
+    __module__ = property(lambda cls: touch("__module__"))
+    __mro__ = property(lambda cls: touch("__mro__"))
+
+    def __getattribute__(cls, name):
+        touch("attribute of the type", name)
+
+    def __instancecheck__(cls, o):
+        touch("isinstance")
+
+    def __subclasscheck__(cls, o):
+        touch("issubclass")
+
+    def __hash__(cls):
+        touch("hash of the type")
+
+    def __eq__(cls, other):
+        touch("equality of types")
+
+
+class Hostile(metaclass=Meta):
+    __class__ = property(lambda self: touch("__class__"))
+    dtype = shape = _mgr = __dict__ = property(lambda self: touch("property"))
+
+    def __getattribute__(self, name):
+        touch("attribute", name)
+
+    def __torch_function__(self, *args):
+        touch("__torch_function__")
+
+    def __repr__(self):
+        touch("__repr__")
+
+    __str__ = __len__ = __hash__ = __array__ = __iter__ = __bool__ = __repr__
+
+
+class LongList(list):
+    def __len__(self):
+        touch("__len__")
+
+    def __getattribute__(self, name):
+        touch("attribute of a list", name)
+
+
+class Dict(dict):
+    __len__ = __iter__ = keys = LongList.__len__
+
+
+def test_hostile_arguments_are_never_touched(folder):
+    values = [object.__new__(Hostile), LongList(), Dict(a=1)]
+    for detail in "types", "lengths", "sizes":
+        p = Profile(builtins=True, signatures=detail)
+        del touched[:]
+        p.enable()
+        for value in values:
+            plain(value)
+            many(value, 1, value, c=value, k=value)
+        p.disable()
+        equal(touched, [], "what was asked of them, with " + detail)
+        p.create_stats()
+        names = {key[2] for key in p.stats}
+        contains("\n".join(sorted(names)), "plain(a:Hostile, b:int")
+        contains("\n".join(sorted(names)), "*rest:(Hostile), **more:(k:Hostile)")
+
+
+def test_arrays_of_hostile_classes(folder):
+    need_numpy()
+
+    class Array(numpy.ndarray):
+        shape = dtype = property(lambda self: touch("property of an array"))
+
+        def __array_finalize__(self, other):
+            pass
+
+        def __getattribute__(self, name):
+            touch("attribute of an array", name)
+
+    made = numpy.ndarray.__new__(Array, (3, 4), "f8")
+    del touched[:]
+    found = counts(lambda: plain(made))
+    equal(touched, [], "what was asked of it")
+    equal(found.get("plain(a:Array(dtype=float64, shape=(3, 4)), b:int)"), 1, "calls")
+
+
+# ---- in captures
+
+
+PROGRAM = """\
+import sys, time
+def f(x, n=1): return x
+def steps(n):
+    n = [n]
+    yield n
+for i in range(5):
+    f([1, 2]); f("abc")
+list(steps(1))
+if len(sys.argv) > 1:
+    print("ready", flush=True)
+    time.sleep(600)
+"""
+TEXTS = ["program.py:2(f(x:list, n:int))", "program.py:2(f(x:str, n:int))", "program.py:3(steps(n:int))"]
+
+
+def recorded(folder, *options):
+    write(folder, "program.py", PROGRAM)
+    return run([SONDE, "calls", "--python", PYTHON, "-o", "x.sonde", "--force"] + list(options) + ["program.py"], cwd=folder)
+
+
+def test_captures_and_reports_have_them(folder):
+    equal(recorded(folder, "--signatures").status, 0, "status")
+    shown = run([SONDE, "report", "x.sonde"], cwd=folder)
+    for text in TEXTS:
+        contains(shown.out, text)
+    merged = run([SONDE, "report", "--no-signatures", "x.sonde"], cwd=folder)
+    row, = [line.split()[0] for line in merged.out.splitlines() if line.endswith("program.py:2(f)")]
+    equal(row, "10", "calls of f, whatever it was called with")
+    assert ":list" not in merged.out, merged.out
+    recorded(folder, "--signatures=sizes")
+    contains(run([SONDE, "report", "x.sonde"], cwd=folder).out, "program.py:2(f(x:list(len=2), n:int(1)))")
+    wrong = recorded(folder, "--signatures=everything")
+    equal(wrong.status, 2, "status of a wrong word")
+    contains(wrong.err, "types, lengths and sizes")
+
+
+def test_a_killed_program_loses_none(folder):
+    write(folder, "program.py", PROGRAM)
+    program = subprocess.Popen([SONDE, "calls", "--python", PYTHON, "--signatures", "-o", "x.sonde", "program.py", "wait"], cwd=folder, env=clean_env(),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, start_new_session=True)
+    try:
+        equal(program.stdout.readline(), "ready\n", "first line")
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+    shown = run([SONDE, "report", "x.sonde"], cwd=folder)
+    for text in TEXTS:
+        contains(shown.out, text)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
