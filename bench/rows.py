@@ -127,7 +127,18 @@ def calls_rows():
     return rows
 
 
-CALLS = calls_rows() + [
+SIGNATURES_VERSIONS = ("3.8", "3.11", "3.13")
+
+
+def signatures_rows():
+    rows = [Row("signatures 3.8: with arrays, added to one call", "signatures-3.8", "ours", "data_profiler", "≤ 0.01", at_most=0.01)]
+    for version in SIGNATURES_VERSIONS:
+        rows.append(Row("signatures %s: beside tracing without them" % version, "signatures-" + version, "ours", "without"))
+        rows.append(Row("signatures %s: the same with lengths" % version, "signatures-" + version, "lengths", "without"))
+    return rows
+
+
+CALLS = calls_rows() + signatures_rows() + [
     Row("calls: report of a pstats file, 100,000 functions", "pstats_file", "sonde", "pstats", "≥ 10× cheaper", at_most=1 / 10),
     Row("calls: the same through compat.pstats", "pstats_file", "compat", "pstats"),
 ]

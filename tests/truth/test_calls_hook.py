@@ -225,7 +225,7 @@ for how in (dict(), dict(builtins=False), dict(threads=True)):
     p = Profile(**how)
     p.runcall(fib, 10)
     table, said = printed(p)
-    print(p.untraced == 0 and p.folded == 0 and said == "", "(fib)" in table)
+    print(p.untraced == 0 and p.folded == 0 and said == "", "(fib(n:int))" in table)
 """)
     equal(got, ["True", "True"] * 3, "nothing is missing, nothing is said")
 
