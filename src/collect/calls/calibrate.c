@@ -14,6 +14,7 @@ enum {
     N_ROUNDS = 3,    /* of loops, of which the shortest count: a bout is 0.3 ms */
     FIRST_BOUTS = 6, /* at the first session of a kind; later one at a time */
     MOST_BOUTS = 24, /* at the first session, and that are kept */
+    FEW_BOUTS = 3,   /* less tell nothing: any one may have been interrupted */
     GOOD_BOUTS = 4, /* that fell into a quick moment; more are done until so many did */
     SOON_BITS =
         24, /* ticks from one bout to the next (5 ms): 2 to this, and then ... */
@@ -247,16 +248,16 @@ static void sort(double *x, unsigned n)
         }
 }
 
-/* The middle one of quick moments: some were interrupted.  Where there was none others
+/* The middle one of quick moments: some were interrupted.  Where there were few others
  * had a part of the core, and a low one is nearer to the truth. */
 static double found_of(const struct known *k, int cost)
 {
     double found[MOST_BOUTS];
     unsigned n = gather(k, cost, QUICK, found), at = n / 2;
 
-    if (n == 0)
+    if (n < FEW_BOUTS)
         at = (n = gather(k, cost, STEADY, found)) / 4;
-    if (n == 0)
+    if (n < FEW_BOUTS)
         at = (n = gather(k, cost, ANY, found)) / 4;
     sort(found, n);
     return n ? found[at] : 0;
