@@ -204,6 +204,10 @@ static int route_line(struct sd_layering *g, uint32_t line, const struct way *w,
         }
     }
     put_end(g, e, lower_box(e), false, x[2 * (size_t)line + 1]);
+    if (w->n == 0) { /* too long for points: its label stands on it */
+        e->label_x = (e->points[1].x + e->points[2].x) / 2 + 4;
+        e->label_y = (e->points[1].y + e->points[2].y) / 2;
+    }
     if (e->is_turned)
         reverse(e);
     return 0;
