@@ -12,7 +12,7 @@ Every file *.txt here is one session, run in an empty folder of its own:
     # text                  for the reader
 
 Inside a line <n> is a whole number, <time> a duration, <size> a number of bytes as people write
-them, <date> a day and time, and <*> anything.
+them, <date> a day and time, <missed> how many samples were missed and lost, and <*> anything.
 """
 import os
 import re
@@ -26,6 +26,7 @@ PATTERNS = {
     "<n>": r"\d[\d,]*",
     "<time>": r"\d[\d,.]* (?:ns|us|ms|s|m|min|h)",
     "<size>": r"\d[\d,.]* (?:B|KiB|MiB|GiB)",
+    "<missed>": r"\d[\d,]* missed(?:, \d[\d,]* lost)?",     # a busy machine loses a sample now and then
     "<date>": r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}",
     "<*>": r".*?",
 }

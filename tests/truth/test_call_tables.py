@@ -110,7 +110,7 @@ def test_recursion_counts_once_and_sleep_only_when_asked(folder):
     between(awake, 0, 0.1 * asleep["sleeper"]["cum_samples"], "samples of the sleeper that are not idle")
     # 1.2 s and 1 s by the clock; a busy machine looks late, and wakes the sleeper late.
     between(asleep["sleeper"]["cum_wall"] / 1e9, 0.8, 3, "seconds in sleeper")
-    between(down["cum_wall"] / 1e9, 0.7, 1.3, "seconds in down")
+    between(down["cum_wall"] / 1e9, 0.6, 2.5, "seconds in down")
 
 
 run_tests(globals())
