@@ -30,7 +30,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
     sd_call_spans_release(&d->spans);
-    d->has_chunk = d->is_draining = false;
+    d->has_chunk = d->is_draining = d->is_past = false;
     d->n_streams = d->n_chunks = 0;
     d->left_at = 0;
 }
@@ -248,8 +248,8 @@ static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
 
     if (r->parent != 0 && key.parent == NONE)
         rc = lost_site(d, &key.parent);
-    if (rc < 0)
-        return rc;
+    if (rc < 0 || (r->parent != 0 && key.parent == NONE))
+        return rc; /* of what came later: else it would be one without a parent */
     /* A signature goes by all of its text. */
     if (key.kind == SD_SITE_FUNCTION && key.parent != NONE && key.label != NONE)
         key.name = key.label;
@@ -394,8 +394,8 @@ static int take_stack(struct sd_decoder *d, const struct sd_rec_stack *r)
         rc = lost_stack(d, &key.parent.at);
     if (rc == 0 && key.site.at == NONE)
         rc = lost_site(d, &key.site.at);
-    if (rc < 0)
-        return rc;
+    if (rc < 0 || (r->parent != 0 && key.parent.at == NONE) || key.site.at == NONE)
+        return rc; /* of what came later, as above */
     if (d->grow)
         rc = sd_define_stack(d->grow, &key, &id);
     else
@@ -465,6 +465,14 @@ static bool is_known(const struct sd_event *e)
     return e->track.at != NONE && (e->kind != SD_EVENT_SPAN || e->site.at != NONE);
 }
 
+/* What follows one of those in its stream came later, too, known or not: the events
+ * before are then the first ones, without a gap. */
+static int give(struct sd_decoder *d, bool is_of_profile)
+{
+    d->is_past = !is_of_profile;
+    return is_of_profile;
+}
+
 /* The track of an event, and for spans the process it is matched in. */
 static int event_track(struct sd_decoder *d, uint32_t local_at, uint32_t *track,
                        uint32_t *process)
@@ -526,7 +534,7 @@ static int take_span(struct sd_decoder *d, const struct sd_rec_span *r,
     e->flags = r->flags;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
-    return is_known(e);
+    return give(d, is_known(e));
 }
 
 static int take_point(struct sd_decoder *d, const struct sd_rec_point *r,
@@ -545,7 +553,7 @@ static int take_point(struct sd_decoder *d, const struct sd_rec_point *r,
     e->flags = 0;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
-    return is_known(e);
+    return give(d, is_known(e));
 }
 
 static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
@@ -568,7 +576,7 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
     e->flags = r->flags & SD_SAMPLE_KNOWN;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
-    return is_known(e);
+    return give(d, is_known(e) && (r->stack == 0 || e->stack.at != NONE));
 }
 
 static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
@@ -745,6 +753,7 @@ static int end_stream(struct sd_decoder *d)
 static void begin_stream(struct sd_decoder *d)
 {
     d->stream_last_ns = 0;
+    d->is_past = false;
     d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;
     d->defs_bytes = 0;
     d->first_clock_ns = UINT64_MAX;
@@ -816,7 +825,7 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
         rc = begin_chunk(d);
         if (rc < 0)
             return rc;
-        while (d->has_chunk && (rec = sd_chunk_next(&d->view, &d->at))) {
+        while (d->has_chunk && !d->is_past && (rec = sd_chunk_next(&d->view, &d->at))) {
             rc = take(d, rec, e);
             if (rc == 0 && is_pending(&d->spans))
                 rc = sd_call_spans_next(d, e);

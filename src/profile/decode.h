@@ -46,7 +46,8 @@ struct sd_decoder {
     struct sd_chunk_view view;
     uint32_t at; /* in the view */
     bool has_chunk, is_begun, is_draining;
-    uint64_t n_chunks;                /* taken from the reader since the start */
+    bool is_past;      /* the rest of the stream came after the profile was loaded */
+    uint64_t n_chunks; /* taken from the reader since the start */
     const struct sd_clock_line *line; /* of the stream, or NULL */
     struct sd_clocks clocks;
     bool has_clocks; /* all pairs were collected before */

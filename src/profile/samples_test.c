@@ -175,6 +175,53 @@ TEST(events_hand_out_samples_in_order)
     sd_made_release(&m);
 }
 
+static const char *leaf_of(const struct sd_profile *p, sd_stack_id stack)
+{
+    return p->sites[p->stacks[stack.at].site.at].name;
+}
+
+/* One sample of <module>; later, too, of what it calls and of itself below that. */
+static void make_growing(struct sd_made *m, bool is_later)
+{
+    struct ids i;
+    uint32_t new, below;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    i = define(m);
+    sd_made_sample(m, i.thread, i.in_main, 0, 10, i.shape, 1);
+    if (is_later) {
+        new =
+            sd_made_stack(m, i.in_main, sd_made_function(m, "new", "/x/app.py", 5), 6);
+        below = sd_made_stack(m, new, i.main, 3);
+        sd_made_sample(m, i.thread, new, 0, 20, i.shape, 1);
+        sd_made_sample(m, i.thread, below, 0, 30, i.shape, 1);
+        sd_made_sample(m, i.thread, below, SD_SAMPLE_PARTIAL, 40, i.shape, 1);
+        sd_made_sample(m, i.thread, i.in_main, 0, 50, i.shape, 1);
+    }
+    sd_made_end(m, 0);
+}
+
+TEST(events_of_a_capture_that_grew_are_those_that_the_profile_knows)
+{
+    struct sd_made before, after;
+    struct sd_profile *p;
+    struct sd_events *events;
+    struct sd_event e;
+
+    make_growing(&before, false);
+    make_growing(&after, true);
+    p = sd_made_load(&before, NULL);
+    CHECK(sd_events_open(p, sd_made_save(&after), NULL, &events) == 0);
+    CHECK(sd_events_next(events, &e) == 1 && e.from_ns == 10);
+    CHECK(strcmp(leaf_of(p, e.stack), "<module>") == 0);
+    CHECK(sd_events_next(events, &e) == 0);
+    sd_events_free(events);
+    sd_profile_free(p);
+    sd_made_release(&before);
+    sd_made_release(&after);
+}
+
 /* f:12 whole, cut, and nothing of it read at all. */
 static void make_partial(struct sd_made *m)
 {
@@ -187,11 +234,6 @@ static void make_partial(struct sd_made *m)
     sd_made_sample(m, i.thread, i.in_f, SD_SAMPLE_PARTIAL, 20, i.shape, 2);
     sd_made_sample(m, i.thread, 0, SD_SAMPLE_PARTIAL, 30, i.shape, 1);
     sd_made_end(m, 0);
-}
-
-static const char *leaf_of(const struct sd_profile *p, sd_stack_id stack)
-{
-    return p->sites[p->stacks[stack.at].site.at].name;
 }
 
 TEST(a_sample_that_was_cut_ends_in_a_frame_that_says_so)
