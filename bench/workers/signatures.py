@@ -72,8 +72,10 @@ def ours(**how):
 
 def data_profiler():
     """Its Profile, or None.  What draws its pictures is not needed, nor here."""
-    for name in ("jinja2", "IPython", "IPython.display"):
-        sys.modules.setdefault(name, types.SimpleNamespace(Template=None, HTML=None, display=None))
+    for name in ("jinja2", "IPython", "IPython.display", "IPython.core", "IPython.core.display"):
+        if name not in sys.modules:
+            sys.modules[name] = types.ModuleType(name)
+            vars(sys.modules[name]).update(dict.fromkeys(("Template", "HTML", "IFrame", "display")))
     sys.path.insert(0, os.environ.get("BENCH_DATA_PROFILER", ""))
     try:
         from data_profiler.profile import Profile

@@ -32,4 +32,29 @@ def test_calls_around_and_within_compiled_functions(folder):
     equal(done.stdout.split(), ["21", "31"], "calls of leaf before and after stopping within")
 
 
+SIGNATURES = """\
+f(x:Loud(dtype=complex64, shape=(6, 7), device=cpu))
+f(x:Parameter(dtype=float32, shape=(5,), device=cpu))
+f(x:Tensor(dtype=bfloat16, shape=(2, 2), device=meta))
+f(x:Tensor(dtype=bool, shape=(0,), device=cpu))
+f(x:Tensor(dtype=float16, shape=(1, 2, 3, 1, 2, 3, 1), device=cpu))
+f(x:Tensor(dtype=float32, shape=(2, 2), device=cpu))
+f(x:Tensor(dtype=float32, shape=(3, 4), device=cpu))
+f(x:Tensor(dtype=int64, shape=(), device=cpu))
+f(x:Tensor)
+f(x:Tensor(dtype=float32, shape=(2, 5), device=cpu))
+f(x:Tensor)
+"""
+
+
+def test_signatures_of_tensors(folder):
+    """Read from memory: no tensor and no mode is asked.  Where one would hear of the search for the layout, and of a sparse
+    tensor, whose sizes are elsewhere, the type alone is told."""
+    python = python_with_torch()
+    need(python, "no torch in any environment of the tests (CI=true installs it for one version)")
+    done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, "torch_signatures.py")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=dict(os.environ, PYTHONPATH=PACKAGE_PATH), timeout=240, universal_newlines=True)
+    equal(done.stdout, SIGNATURES, "signatures (status %d: %s)" % (done.returncode, done.stderr[-300:]))
+
+
 run_tests(globals())

@@ -13,7 +13,7 @@
 enum {
     MOST_EXACT = 256,    /* signatures of a function ... */
     MOST_ROUNDED = 1024, /* ... and with the rounded ones */
-    N_RECENT = 256,      /* a power of two */
+    N_RECENT = 512,      /* a power of two */
     MOST_SHOWN = 8,      /* of *args and of **kwargs */
     MOST_SIZES = 16,
 };
@@ -23,12 +23,18 @@ struct function { /* of a code object */
     struct sd_signature *other; /* NULL: not needed yet */
 };
 
+/* The last two of a code object, or of several that share the place: where most are
+ * found, without a hash of all words. */
+struct recent {
+    struct sd_signature *last, *before;
+};
+
 struct sd_signatures {
     struct sd_values values;
-    struct sd_signature *recent[N_RECENT]; /* by hash: where most are found */
-    struct sd_table by_hash;               /* to the first of it */
-    struct sd_table functions;             /* code to struct function */
-    struct sd_table begun;                 /* frame of a generator to its signature */
+    struct recent recent[N_RECENT];
+    struct sd_table by_hash;   /* to the first of it */
+    struct sd_table functions; /* code to struct function */
+    struct sd_table begun;     /* frame of a generator to its signature */
     struct sd_arena arena;
     PyObject **held; /* names of keywords; owned, each with a reference */
     size_t n_held, cap_held;
@@ -41,11 +47,11 @@ static struct sd_signatures *new_signatures(enum sd_value_detail detail)
 
     if (!s)
         return NULL;
-    s->values.detail = detail;
     s->self_name = PyUnicode_InternFromString("self");
-    if (!s->self_name) {
+    if (!s->self_name)
         PyErr_Clear();
-        sd_free(s);
+    if (!sd_values_init(&s->values, detail) || !s->self_name) {
+        sd_signatures_free(s);
         return NULL;
     }
     return s;
@@ -136,11 +142,15 @@ static inline uint64_t hash_of(const struct sd_words *w)
     return hash;
 }
 
-static inline bool is_same(const struct sd_signature *r, uint64_t hash,
-                           const struct sd_words *w)
+static inline bool is_same(const struct sd_signature *r, const struct sd_words *w)
 {
-    return r && r->hash == hash && r->n_words == w->n &&
-           memcmp(r->words, w->at, w->n * sizeof *w->at) == 0;
+    uint32_t i = 0;
+
+    if (!r || r->n_words != w->n)
+        return false;
+    while (i < w->n && r->words[i] == w->at[i])
+        i++;
+    return i == w->n;
 }
 
 /* --- Text and sizes --------------------------------------------------------------- */
@@ -324,7 +334,6 @@ static struct sd_signature *make_record(struct sd_signatures *s, PyCodeObject *c
     r = new_record(s, code, &w);
     if (!r)
         return NULL;
-    r->hash = hash;
     r->n_words = words->n;
     r->words = sd_arena_copy(&s->arena, words->at, words->n * sizeof *words->at);
     if (sd_table_get(&s->by_hash, hash, &first))
@@ -365,7 +374,7 @@ static struct sd_signature *known_record(const struct sd_signatures *s,
     if (!sd_table_get(&s->by_hash, hash, &first))
         return NULL;
     r = (struct sd_signature *)(uintptr_t)first;
-    while (r && !is_same(r, hash, w))
+    while (r && !is_same(r, w))
         r = r->next;
     return r;
 }
@@ -425,18 +434,48 @@ static struct sd_signature *make(struct sd_calls_names *names, PyCodeObject *cod
 /* Not among the recent ones; w->is_cut: too long to be told. */
 __attribute__((noinline)) static struct sd_signature *
 find_slowly(struct sd_calls_names *names, PyCodeObject *code, const sd_args_frame *f,
-            const struct sd_words *w, uint64_t hash)
+            const struct sd_words *w, struct recent *recent)
 {
-    struct sd_signatures *s = names->signatures;
-    struct sd_signature *r = w->is_cut ? NULL : known_record(s, w, hash);
+    uint64_t hash = hash_of(w);
+    struct sd_signature *r =
+        w->is_cut ? NULL : known_record(names->signatures, w, hash);
     struct sd_raised raised;
 
-    if (r)
-        return s->recent[hash % N_RECENT] = r;
-    raised = sd_raised_take();
-    r = make(names, code, f, w, hash);
-    sd_raised_give_back(raised);
+    if (!r) {
+        raised = sd_raised_take();
+        r = make(names, code, f, w, hash);
+        sd_raised_give_back(raised);
+    }
+    if (r && r->n_words) {
+        recent->before = recent->last;
+        recent->last = r;
+    }
     return r;
+}
+
+static inline struct recent *recent_of(struct sd_signatures *s, const void *code)
+{
+    uintptr_t at = (uintptr_t)code;
+
+    return &s->recent[(at >> 5 ^ at >> 14) % N_RECENT];
+}
+
+/* hot: the one of these words; NULL: there is no memory for it. */
+static inline struct sd_signature *find(struct sd_calls_names *names,
+                                        PyCodeObject *code, const sd_args_frame *f,
+                                        const struct sd_words *w)
+{
+    struct recent *recent = recent_of(names->signatures, code);
+    struct sd_signature *r = recent->last;
+
+    if (__builtin_expect(is_same(r, w), 1) && !w->is_cut)
+        return r;
+    if (is_same(recent->before, w) && !w->is_cut) {
+        recent->last = recent->before;
+        recent->before = r;
+        return recent->last;
+    }
+    return find_slowly(names, code, f, w, recent);
 }
 
 /* --- Keys ------------------------------------------------------------------------- */
@@ -468,7 +507,6 @@ uint64_t sd_calls_sign(void *of, uint64_t key, const void *what, uintptr_t frame
     struct sd_signatures *s = names->signatures;
     struct sd_signature *r;
     struct sd_words w;
-    uint64_t hash;
 
     if (frame & SD_FRAME_TAGS) /* a C function */
         return key;
@@ -481,10 +519,7 @@ uint64_t sd_calls_sign(void *of, uint64_t key, const void *what, uintptr_t frame
         return key_at_start(s, key, frame);
     w.is_cut = w.is_rounded = false;
     read_arguments(s, code, f, &w);
-    hash = hash_of(&w);
-    r = s->recent[hash % N_RECENT];
-    if (__builtin_expect(w.is_cut || !is_same(r, hash, &w), 0))
-        r = find_slowly(names, code, f, &w, hash);
+    r = find(names, code, f, &w);
     if (!r)
         return key;
     if (__builtin_expect(code->co_flags & GOES_ON, 0))

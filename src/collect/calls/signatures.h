@@ -34,7 +34,6 @@ struct sd_signature {
     uint32_t n_sizes;
     const struct sd_signature_size *sizes;
     /* Of the store: */
-    uint64_t hash;
     uint32_t n_words;
     const uint64_t *words;
     struct sd_signature *next; /* of the same hash */

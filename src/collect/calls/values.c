@@ -10,7 +10,7 @@
 
 /* What is read of a value. */
 enum kind {
-    KIND_PLAIN, /* the type alone */
+    KIND_PLAIN = SD_VALUE_PLAIN, /* the type alone */
     KIND_ARRAY,
     KIND_TENSOR,
     KIND_TABLE,    /* a DataFrame */
@@ -209,9 +209,16 @@ static struct sd_value_type *place_of(struct sd_value_type *types, size_t n,
     return &types[at];
 }
 
+bool sd_values_init(struct sd_values *v, enum sd_value_detail detail)
+{
+    *v = (struct sd_values){ .detail = detail, .n_places = FIRST_PLACES };
+    v->types = sd_zalloc(FIRST_PLACES * sizeof *v->types);
+    return v->types;
+}
+
 static bool make_room(struct sd_values *v)
 {
-    size_t n = v->n_places ? v->n_places * 2 : FIRST_PLACES;
+    size_t n = v->n_places * 2;
     struct sd_value_type *grown;
 
     if (v->n_types < v->n_places / 2)
@@ -248,31 +255,24 @@ __attribute__((noinline)) static enum kind meet(struct sd_values *v, PyTypeObjec
 
 static inline enum kind kind_of(struct sd_values *v, PyTypeObject *type)
 {
-    const struct sd_value_type *place;
+    const struct sd_value_type *place = place_of(v->types, v->n_places, type);
 
-    if (__builtin_expect(v->n_places == 0, 0))
-        return meet(v, type);
-    place = place_of(v->types, v->n_places, type);
     return __builtin_expect(place->type != NULL, 1) ? place->kind : meet(v, type);
 }
 
 static enum kind known_kind(const struct sd_values *v, const PyTypeObject *type)
 {
-    const struct sd_value_type *place =
-        v->n_places ? place_of(v->types, v->n_places, type) : NULL;
+    const struct sd_value_type *place = place_of(v->types, v->n_places, type);
 
-    return place && place->type ? place->kind : KIND_PLAIN;
+    return place->type ? place->kind : KIND_PLAIN;
 }
 
 void sd_values_release(struct sd_values *v)
 {
-    struct sd_values old = *v;
-
+    for (size_t i = 0; i < v->n_places; i++)
+        Py_XDECREF(v->types[i].type);
+    sd_free(v->types);
     memset(v, 0, sizeof *v);
-    v->detail = old.detail;
-    for (size_t i = 0; i < old.n_places; i++)
-        Py_XDECREF(old.types[i].type);
-    sd_free(old.types);
 }
 
 /* --- Reading ---------------------------------------------------------------------- */
@@ -513,7 +513,7 @@ void sd_values_read_type(struct sd_values *v, PyObject *o, struct sd_words *w)
         sd_words_add(w, (uintptr_t)Py_TYPE(o));
 }
 
-void sd_values_read(struct sd_values *v, PyObject *o, struct sd_words *w)
+void sd_values_read_any(struct sd_values *v, PyObject *o, struct sd_words *w)
 {
     enum kind kind;
 

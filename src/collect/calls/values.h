@@ -32,12 +32,13 @@ enum sd_value_detail {
 
 struct sd_value_type {
     PyTypeObject *type; /* owned; NULL: a free place */
-    unsigned kind;
+    unsigned kind;      /* what there is to read; SD_VALUE_PLAIN: the type is all */
 };
+enum { SD_VALUE_PLAIN };
 
-struct sd_values {               /* all zero is a fresh one */
+struct sd_values {               /* all zero is a released one */
     struct sd_value_type *types; /* owned; open addressing */
-    size_t n_types, n_places;    /* n_places is 0 or a power of two */
+    size_t n_types, n_places;    /* n_places is a power of two */
     enum sd_value_detail detail; /* 0: as SD_VALUE_TYPES */
     struct sd_tensors tensors;
 };
@@ -51,16 +52,42 @@ struct sd_words {
     bool is_rounded; /* sizes to two binary digits behind the first */
 };
 
-/* hot: adds the words of `o` (NULL: nothing there). */
-void sd_values_read(struct sd_values *v, PyObject *o, struct sd_words *w);
-/* The type of it alone. */
-void sd_values_read_type(struct sd_values *v, PyObject *o, struct sd_words *w);
 static inline void sd_words_add(struct sd_words *w, uint64_t word)
 {
     if (__builtin_expect(w->n < SD_VALUE_WORDS, 1))
         w->at[w->n++] = word;
     else
         w->is_cut = true;
+}
+
+/* Makes room for the first types; false: no memory.  Before anything is read. */
+bool sd_values_init(struct sd_values *v, enum sd_value_detail detail);
+
+/* Adds the words of `o` (NULL: nothing there), whatever it is. */
+void sd_values_read_any(struct sd_values *v, PyObject *o, struct sd_words *w);
+/* The type of it alone. */
+void sd_values_read_type(struct sd_values *v, PyObject *o, struct sd_words *w);
+
+/* Where a type is, unless another has the place. */
+static inline struct sd_value_type *sd_values_place(const struct sd_values *v,
+                                                    const PyTypeObject *type)
+{
+    return &v->types[((uintptr_t)type * 0x9E3779B97F4A7C15u >> 32) & (v->n_places - 1)];
+}
+
+/* hot: the same.  Most arguments are of a type that has been met and says no more. */
+static inline void sd_values_read(struct sd_values *v, PyObject *o, struct sd_words *w)
+{
+    const struct sd_value_type *place;
+
+    if (__builtin_expect(o != NULL, 1)) {
+        place = sd_values_place(v, Py_TYPE(o));
+        if (place->type == Py_TYPE(o) && place->kind == SD_VALUE_PLAIN) {
+            sd_words_add(w, (uintptr_t)Py_TYPE(o));
+            return;
+        }
+    }
+    sd_values_read_any(v, o, w);
 }
 
 struct sd_value_size {
@@ -76,6 +103,6 @@ uint32_t sd_values_put(const struct sd_values *v, const uint64_t *w, bool is_rou
 /* The name of a type, as `type.__name__` has it. */
 void sd_values_put_type(const PyTypeObject *type, struct sd_buf *to);
 
-/* Drops all types; what that runs finds an empty one. */
+/* Drops all types. */
 void sd_values_release(struct sd_values *v);
 #endif
