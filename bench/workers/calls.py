@@ -11,9 +11,13 @@ of single programs as TOOL/PROGRAM.
 Bias: of two jobs, one with tiny calls and one without, how many points more than its true share of their time the
 first is said to have.  The truth is what both take when nothing is traced; of everything the shortest counts.
 """
+import atexit
 import cProfile
 import gc
+import os
+import shutil
 import sys
+import tempfile
 import time
 
 import call_programs
@@ -50,6 +54,15 @@ def ours(**how):
     return traced
 
 
+def timeline():
+    """Into a capture that this process owns: what is full is written by the thread itself, in its own CPU time."""
+    import sonde
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    sonde.start(os.path.join(folder, "x.sonde"))
+    return ours(builtins=False, timeline=True)
+
+
 def cprofile(builtins):
     def traced(program):
         profile = cProfile.Profile(builtins=builtins)
@@ -84,7 +97,8 @@ def with_viztracer():
 def tools(versions):
     """{name: (how it traces, whether C functions are among what it sees)}"""
     found = {"plain": (plain, False), "ours": (ours(builtins=False), False), "cprofile": (cprofile(False), False),
-             "oursc": (ours(), True), "cprofilec": (cprofile(True), True), "ourscpu": (ours(builtins=False, cpu=True), False)}
+             "oursc": (ours(), True), "cprofilec": (cprofile(True), True), "ourscpu": (ours(builtins=False, cpu=True), False),
+             "timeline": (timeline(), False)}
     if versions["yappi"]:
         found.update(yappi=(with_yappi("wall"), False), yappicpu=(with_yappi("cpu"), False))
     if versions["viztracer"]:

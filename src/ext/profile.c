@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "collect/calls/calibrate.h"
 #include "collect/calls/front_profile.h"
+#include "collect/session.h"
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
@@ -444,6 +445,7 @@ static int make_session(struct sd_profile *p)
 {
     struct sd_calls_wish wish = { .events = events_of(p),
                                   .has_cpu = p->has_cpu,
+                                  .has_timeline = p->has_timeline,
                                   .timer = p->timer ? read_timer : NULL,
                                   .of = p,
                                   .names = { sd_calls_define, &p->names,
@@ -490,21 +492,36 @@ static int detail_of(const struct sd_profile *p, PyObject *given)
     return -1;
 }
 
+/* Moments are those of the processor's clock, and there are too many to keep them. */
+static int check_timeline(PyObject *timer)
+{
+    int rc = 0;
+
+    if (timer != Py_None)
+        rc = sd_fail(SD_EUSAGE, "a timeline has the processor's clock, not a timer");
+    else if (!sd_session_has_capture())
+        rc = sd_fail(SD_EUSAGE, "a timeline goes into a capture, and there is none: "
+                                "sonde.start(\"x.sonde\") first");
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
 /* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
  * which kind of clock, is another now. */
 static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "timer", "timeunit", "subcalls",   "builtins", "threads",
-                             "cpu",   "raw",      "signatures", NULL };
+                             "cpu",   "raw",      "signatures", "timeline", NULL };
     struct sd_profile *p = (struct sd_profile *)self;
     PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL;
-    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, detail;
+    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0, detail;
     double timeunit = 0;
     bool is_same;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppO", names, &timer, &unit,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppOp", names, &timer, &unit,
                                      &subcalls, &builtins, &threads, &cpu, &raw,
-                                     &signatures))
+                                     &signatures, &timeline))
         return -1;
     if (unit != Py_None)
         timeunit = PyFloat_AsDouble(unit);
@@ -513,9 +530,11 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     if (p->session && refuses(p, "initialize"))
         return -1;
+    if (timeline && check_timeline(timer) < 0)
+        return -1;
     is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
-              p->has_cpu == cpu && p->follows_all == threads &&
-              (!detail || (int)p->names.detail == detail);
+              p->has_cpu == cpu && p->has_timeline == timeline &&
+              p->follows_all == threads && (!detail || (int)p->names.detail == detail);
     if (!is_same)
         stop(p);
     Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
@@ -526,6 +545,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     set_switch(p, SD_PROFILE_SIGNATURES, detail);
     p->follows_all = threads;
     p->has_cpu = cpu;
+    p->has_timeline = timeline;
     p->is_raw = raw;
     if (detail)
         p->names.detail = (enum sd_value_detail)detail;
@@ -658,7 +678,7 @@ static PyGetSetDef profile_attributes[] = {
 PyDoc_STRVAR(
     profile_doc,
     "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, "
-    "threads=False, cpu=False, raw=False, signatures=True)\n--\n\n"
+    "threads=False, cpu=False, raw=False, signatures=True, timeline=False)\n--\n\n"
     "Counts and times every call.\n\n"
     "The clock is the processor's own, or `timer`: a function that returns "
     "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
@@ -666,7 +686,8 @@ PyDoc_STRVAR(
     "too.  Times are without the cost\nof tracing unless `raw` asks for all.  With\n"
     "`signatures` a function is told apart by the types of its arguments, and by the\n"
     "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
-    "values of integers, too.");
+    "values of integers, too.  `timeline` records when each call was, too, in the\n"
+    "capture of sonde.start().");
 
 static PyType_Slot profile_slots[] = {
     { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },

@@ -27,6 +27,7 @@ struct sd_profile {
     unsigned switches; /* enum sd_profile_switch */
     bool follows_all;  /* every thread */
     bool has_cpu;      /* CPU time, too */
+    bool has_timeline; /* when each call was, too */
     bool is_raw;       /* times as measured, the cost of tracing in them */
     bool is_enabled;
     bool is_in_timer; /* the user's clock runs: nothing may be changed under it */

@@ -76,18 +76,34 @@ static void make_track(struct sd_trace_calls *t, sd_track_id id)
 
 /* --- Events */
 
+/* hot: a number, two digits at a time, from behind; where it begins. */
+static char *put_digits(char *end, uint64_t n)
+{
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+
+    for (; n >= 100; n /= 100)
+        memcpy(end -= 2, pairs + 2 * (n % 100), 2);
+    if (n >= 10)
+        memcpy(end -= 2, pairs + 2 * n, 2);
+    else
+        *--end = (char)('0' + n);
+    return end;
+}
+
 /* hot: nanoseconds as microseconds, all digits, none of them rounded. */
 static char *put_us(char *to, uint64_t ns)
 {
-    char digits[24];
-    unsigned n = 0, fraction = (unsigned)(ns % 1000);
-    uint64_t us = ns / 1000;
+    char digits[24], *end = digits + sizeof digits, *begin;
+    unsigned fraction = (unsigned)(ns % 1000);
+    size_t n;
 
-    do
-        digits[n++] = (char)('0' + us % 10);
-    while ((us /= 10) != 0);
-    while (n > 0)
-        *to++ = digits[--n];
+    begin = put_digits(end, ns / 1000);
+    n = (size_t)(end - begin);
+    memcpy(to, begin, n);
+    to += n;
     if (fraction) {
         *to++ = '.';
         *to++ = (char)('0' + fraction / 100);
