@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, equal, once, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, equal, once, run, run_tests, sonde, write  # noqa: E402
 
 PROGRAM = r"""
 import os, sys, threading, time
@@ -226,6 +226,38 @@ def test_trace_json_is_asked_for_by_its_name(folder):
     with open(target) as f:
         equal([e["name"] for e in json.load(f)["traceEvents"] if e["ph"] == "X" and e["name"] == "f"], ["f"], "spans of f")
     equal(sorted(os.listdir(folder)), ["p.py", "trace.json"], "files")
+
+
+PROFILE = r"""
+import sonde, sys, threading
+sonde.start(sys.argv[1])
+def leaf(n): pass
+def work():
+    for i in range(7): leaf(i)
+p = sonde.Profile(builtins=False, signatures=len(sys.argv) > 2, timeline=True)
+for _ in range(3):
+    p.enable(); work(); p.disable()
+leaf(0)
+counts = {e.code if isinstance(e.code, str) else e.code.co_name: e.callcount for e in p.getstats()}
+sonde.stop()
+print(counts)
+try:
+    sonde.Profile(timeline=True)
+except ValueError as why:
+    print(why)
+"""
+
+
+def test_a_profile_has_a_timeline_in_the_capture_of_start(folder):
+    for words, leaf in (([], "leaf"), (["signed"], "leaf(n:int)")):
+        path = os.path.join(folder, "p%d.sonde" % len(words))
+        done = run([PYTHON, write(folder, "p.py", PROFILE), path] + words, cwd=folder)
+        equal(done.status, 0, "status (%r)" % done.err)
+        assert "sonde.start" in done.out, "a timeline without a capture is not refused: %r" % done.out
+        spans, _ = trace_of(path)
+        got = collections.Counter(e["name"] for e in spans)
+        equal(got[leaf], 21, "calls of %s in %r" % (leaf, dict(got)))
+        equal({n for (parent, child), n in check_nesting(spans).items() if child == leaf and parent}, {21}, "calls from work")
 
 
 # ---- how it may end

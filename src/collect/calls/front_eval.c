@@ -253,6 +253,7 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
     struct sd_call_entry *e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f),
                                                (uintptr_t)f, sd_live_below(ts));
     PyObject *result;
+    uint64_t now;
 
     if (__builtin_expect(!e, 0))
         return hook_with_care(ts, f, raises);
@@ -261,7 +262,10 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, sd_live_start(f), 0);
-    sd_calls_leave((uintptr_t)f);
+    now = sd_tsc();
+    t = sd_calls_only;
+    if (__builtin_expect(!t || !sd_call_tree_leave_logged(t, (uintptr_t)f, now), 0))
+        sd_calls_leave_at((uintptr_t)f, now);
     return result;
 }
 

@@ -479,12 +479,8 @@ void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t n
     struct sd_call_entry *top = t->top;
     uint64_t cpu;
 
-    if (__builtin_expect(top->frame == frame && t->extra == SD_EXTRA_TIMELINE, 1)) {
-        sd_call_tree_log_end(t, top, now);
-        top->cell->ticks += now - top->start;
-        t->top = top - 1;
+    if (__builtin_expect(sd_call_tree_leave_logged(t, frame, now), 1))
         return;
-    }
     cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
     if (top->frame != frame) {
         sd_call_tree_leave_slowly(t, frame, now, cpu);

@@ -196,6 +196,20 @@ static inline void sd_call_tree_log_end(struct sd_call_tree *t, struct sd_call_e
         sd_timeline_put_slowly(t, SD_CALL_ENDS, e, now);
 }
 
+/* True: the call in `frame` was on top, and has ended. */
+static inline bool sd_call_tree_leave_logged(struct sd_call_tree *t, uintptr_t frame,
+                                             uint64_t now)
+{
+    struct sd_call_entry *top = t->top;
+
+    if (__builtin_expect(top->frame != frame || t->extra != SD_EXTRA_TIMELINE, 0))
+        return false;
+    sd_call_tree_log_end(t, top, now);
+    top->cell->ticks += now - top->start;
+    t->top = top - 1;
+    return true;
+}
+
 /* --- The rest -------------------------------------------------------------------- */
 
 /* What tracing costs, of one call and return, in ticks x 1024, as a root has it. */
