@@ -3,6 +3,7 @@
 the program's own status, and nothing recorded is lost."""
 import contextlib
 import glob
+import json
 import os
 import random
 import re
@@ -332,6 +333,40 @@ print("done")
         assert told, "no loss is in the capture"
         equal(said.group(1), told.group(1), "events lost, by the run and by the capture")
         assert int(told.group(1).replace(",", "")) > 1000, told.group(1)
+
+
+def test_calls_missing_from_a_timeline_on_a_full_disk_are_counted(folder):
+    """The trees, whose place is there, go on counting; what the timeline has and what it has lost is all of it."""
+    with small_disk(folder, "6m") as disk:
+        program = write(folder, "fills.py", """
+import sys
+def leaf(): pass
+def work(n):
+    for _ in range(n):
+        leaf()
+work(1000)
+try:
+    with open(sys.argv[1], "wb", buffering=0) as f:
+        while True:
+            f.write(bytes(4096))
+except OSError:
+    pass
+work(300000)
+print("done")
+""")
+        path = os.path.join(disk, "x.sonde")
+        result = sonde("calls", "--timeline", "--python", PYTHON, "-n", "1", "-o", path, program, os.path.join(disk, "filler"), cwd=folder)
+        equal((result.status, result.out.splitlines()[:1]), (0, ["done"]), "the program (%r)" % result.err)
+        contains(result.err, "calls missing from the timeline", "stderr")
+        about = json.loads(sonde("info", "--json", path).out)
+        assert about["timeline_lost"] > 10000 and about["timeline_calls"] > 100, about
+        trace = os.path.join(folder, "x.trace.json")
+        equal(sonde("convert", path, trace).status, 0, "status of convert")
+        with open(trace) as f:
+            spans = [e for e in json.load(f)["traceEvents"] if e["ph"] == "X"]
+        begun = sum(e["name"] == "leaf" for e in spans)
+        assert 100 <= begun < 301000, "%d calls of leaf" % begun
+        assert "[lost name]" not in {e["name"] for e in spans}, "names are lost"
 
 
 def limited(what, value):

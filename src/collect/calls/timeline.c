@@ -155,6 +155,7 @@ static bool take_log(struct sd_call_tree *t)
     if (!l->log)
         return false;
     l->chunk = sd_log_chunk(l->log) - 1;
+    l->seq = l->log->seq - 1;
     name_table(t);
     return true;
 }
@@ -182,14 +183,20 @@ static void end_run(struct sd_timeline *l, uint64_t now_ns)
     sd_log_end_run(l->log, run, sizeof *run, n, now_ns);
 }
 
-/* A chunk that was dropped takes its names with it: they are copied again. */
-static void see_drop(struct sd_timeline *l)
+/* Chunks that were begun since are more than those that were finished. */
+static bool has_dropped(const struct sd_timeline *l)
 {
-    uint32_t chunk = sd_log_chunk(l->log);
+    return sd_log_chunk(l->log) - l->chunk != l->log->seq - l->seq;
+}
 
-    if (chunk != l->chunk && l->seq == l->log->seq)
+/* What comes next says where it stands.  A chunk that was dropped took its names with
+ * it: they are copied again. */
+static void stand_anew(struct sd_timeline *l)
+{
+    if (has_dropped(l))
         l->names = 0;
-    l->seq = l->log->seq;
+    l->chunk = sd_log_chunk(l->log) - 1;
+    l->seq = l->log->seq - 1;
 }
 
 /* Begins a run for the next event, before which the entries up to `last` are open.
@@ -198,14 +205,20 @@ static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
                     uint64_t now, uint64_t now_ns)
 {
     struct sd_timeline *l = &t->timeline;
-    uint32_t n = n_told(t, last);
     struct sd_rec_calls *run;
+    size_t room =
+        from_bytes(n_told(t, last)) + sizeof *run + RUN_WORDS * sizeof(uint64_t) + 8;
 
-    see_drop(l);
     copy_names(t);
-    if (!sd_log_room(l->log,
-                     from_bytes(n) + sizeof *run + RUN_WORDS * sizeof(uint64_t) + 8))
+    if (!sd_log_room(l->log, room))
         return false;
+    if (has_dropped(l)) { /* the room was that of what had the names */
+        sd_log_commit(l->log, 0, now_ns);
+        stand_anew(l);
+        copy_names(t);
+        if (!sd_log_room(l->log, room))
+            return false;
+    }
     if (sd_log_chunk(l->log) != l->chunk) {
         read_pair(t, now_ns);
         put_from(t, last);
@@ -283,7 +296,8 @@ void sd_timeline_put_slowly(struct sd_call_tree *t, enum sd_call_event event,
         sd_timeline_try(l, what, now);
     } else { /* what comes behind the gap says what is open there */
         l->number++;
-        l->chunk = l->log ? sd_log_chunk(l->log) - 1 : 0;
+        if (l->log)
+            stand_anew(l);
     }
     errno = saved;
 }
