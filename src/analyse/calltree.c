@@ -25,7 +25,7 @@ bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
 /* Texts of a profile are interned: equal ones are the same pointer. */
 struct function_key {
     const char *name, *file;
-    uint64_t line;
+    uint64_t line; /* and which of several twins, in the upper half */
 };
 
 struct maker {
@@ -39,7 +39,7 @@ struct maker {
     struct sd_triples nodes;    /* parent, callee, 0 */
     uint32_t *node_of;          /* by stack */
     bool *is_part;              /* by stack: of its caller's node */
-    bool is_mine;
+    bool is_mine, has_twins;
     size_t cap_callees;
 };
 
@@ -47,6 +47,12 @@ struct maker {
 static const char *module_of_fileless(const struct sd_site *s)
 {
     return s->is_native ? "built-in" : s->name;
+}
+
+/* A signature is its function's. */
+static uint16_t twin_of(const struct sd_profile *p, uint32_t site)
+{
+    return p->sites[sd_profile_function_of(p, (sd_site_id){ site }).at].twin;
 }
 
 static int find_functions(struct maker *m)
@@ -60,6 +66,8 @@ static int find_functions(struct maker *m)
         const struct sd_site *s = &m->p->sites[i];
         struct function_key key = { s->name, s->file, s->line };
 
+        if (m->has_twins)
+            key.line |= (uint64_t)twin_of(m->p, (uint32_t)i) << 32;
         if (m->by == SD_CALLS_BY_MODULE)
             key = (struct function_key){ s->file ? NULL : module_of_fileless(s),
                                          s->file, 0 };
@@ -317,6 +325,7 @@ int sd_calltree_make(const struct sd_profile *p, const struct sd_sample_choice *
                                  .totals = sd_profile_totals(p, choice->metric) };
     out->n_metrics = out->totals->n_metrics;
     m.functions.arena = &m.arena;
+    m.has_twins = choice->has_twins;
     rc = make(&m, choice);
     if (rc == 0)
         rc = choose_metric(out, choice->metric);

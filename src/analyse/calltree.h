@@ -22,8 +22,10 @@ struct sd_sample_choice {
     bool is_gil_only;   /* only while the thread held the interpreter's lock */
     sd_track_id track;  /* only this one; used when has_track */
     bool has_track;
-    bool is_mine; /* library frames are folded into what called them; where nothing
-                     did, the outermost one stays */
+    bool has_twins; /* functions of one name, file and line that are not the same stay
+                       apart */
+    bool is_mine;   /* library frames are folded into what called them; where nothing
+                       did, the outermost one stays */
 };
 
 enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE, SD_CALLS_BY_MODULE };

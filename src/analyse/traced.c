@@ -140,6 +140,7 @@ void sd_traced_release(struct sd_traced *t)
     sd_calls_release(&t->calls);
     sd_free(t->own);
     sd_free(t->awaited);
+    sd_free(t->is_twin);
     *t = (struct sd_traced){ .has_awaited = false };
 }
 
@@ -184,6 +185,8 @@ static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
         const struct sd_site *site = &t->tree.p->sites[t->tree.callees[i].site.at];
         struct sd_call_numbers n = numbers_of(&t->calls.functions[i], t->per_unit);
 
+        if (t->is_twin[i])
+            continue;
         rc = name_function(out, site, by, &ids[i]);
         if (rc == 0)
             rc = sd_call_stats_count(out, ids[i], &n);
@@ -202,7 +205,7 @@ int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wis
 {
     struct sd_traced t;
     sd_function_id *ids;
-    int rc = sd_traced_make(p, wish, &t);
+    int rc = sd_traced_make_functions(p, wish, &t);
 
     if (rc < 0)
         return rc;

@@ -24,6 +24,8 @@ struct sd_traced { /* all zero is a released one */
     int64_t *own;          /* owned; by node */
     int64_t *awaited;      /* owned; by callee: ns suspended, of outermost calls */
     bool has_awaited;      /* coroutines were suspended */
+    bool *is_twin;         /* owned; by callee: its numbers are in those of another that
+                              looks the same; NULL but for tables of functions */
     double per_unit;       /* of `own` in what stats count: 1e9 ns in a second */
 };
 
@@ -31,6 +33,11 @@ struct sd_traced { /* all zero is a released one */
 int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
                    struct sd_traced *out);
 void sd_traced_release(struct sd_traced *t);
+
+/* The same for tables of functions: twins (traced_twins.c) are counted apart, and what
+ * looks the same then adds up under the first of its kind. */
+int sd_traced_make_functions(const struct sd_profile *p,
+                             const struct sd_traced_wish *wish, struct sd_traced *out);
 
 /* As what a pstats file holds, in seconds: fills fresh stats and sums them up. */
 int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,

@@ -142,27 +142,29 @@ static const struct sd_column function_columns[F_COLUMNS] = {
     [F_LINE] = { "line", "its first", SD_CELL_COUNT, true, 0 },
 };
 
-static int put_function(struct sd_view *v, struct sd_view_table *table, size_t i,
-                        const struct sd_traced *t, int64_t whole, enum sd_calls_by by)
+static int put_function(struct sd_view *v, struct sd_view_table *table, size_t row,
+                        const struct sd_traced *t, size_t i, int64_t whole,
+                        enum sd_calls_by by)
 {
     const struct sd_calls_sum *sum = &t->calls.functions[i];
     const int64_t *rows = t->tree.callee_self;
 
-    *sd_view_cell(table, i, F_CALLS) = count(sum->calls);
-    *sd_view_cell(table, i, F_PRIMITIVE) = count(sum->primitive);
-    *sd_view_cell(table, i, F_STARTS) = count((uint64_t)amount(t, rows, i, "starts"));
-    *sd_view_cell(table, i, F_OWN_SHARE) = share(sum->own, whole);
-    *sd_view_cell(table, i, F_TOTAL_SHARE) = share(sum->total, whole);
-    *sd_view_cell(table, i, F_OWN) = ns(sum->own);
-    *sd_view_cell(table, i, F_TOTAL) = ns(sum->total);
+    *sd_view_cell(table, row, F_CALLS) = count(sum->calls);
+    *sd_view_cell(table, row, F_PRIMITIVE) = count(sum->primitive);
+    *sd_view_cell(table, row, F_STARTS) = count((uint64_t)amount(t, rows, i, "starts"));
+    *sd_view_cell(table, row, F_OWN_SHARE) = share(sum->own, whole);
+    *sd_view_cell(table, row, F_TOTAL_SHARE) = share(sum->total, whole);
+    *sd_view_cell(table, row, F_OWN) = ns(sum->own);
+    *sd_view_cell(table, row, F_TOTAL) = ns(sum->total);
     if (sum->calls)
-        *sd_view_cell(table, i, F_PER_CALL) = ns(sum->own / (int64_t)sum->calls);
+        *sd_view_cell(table, row, F_PER_CALL) = ns(sum->own / (int64_t)sum->calls);
     if (t->has_awaited)
-        *sd_view_cell(table, i, F_ELAPSED) = ns(sd_sum_i64(sum->total, t->awaited[i]));
+        *sd_view_cell(table, row, F_ELAPSED) =
+            ns(sd_sum_i64(sum->total, t->awaited[i]));
     if (sd_totals_metric(t->tree.p, t->tree.totals, "cpu_time") != NONE)
-        *sd_view_cell(table, i, F_CPU) = ns(amount(t, rows, i, "cpu_time"));
-    *sd_view_cell(table, i, F_TRACING) = ns(amount(t, rows, i, "tracing"));
-    return put_place(v, table, i, F_NAME, F_WHERE, site_of(t, (uint32_t)i), by);
+        *sd_view_cell(table, row, F_CPU) = ns(amount(t, rows, i, "cpu_time"));
+    *sd_view_cell(table, row, F_TRACING) = ns(amount(t, rows, i, "tracing"));
+    return put_place(v, table, row, F_NAME, F_WHERE, site_of(t, (uint32_t)i), by);
 }
 
 /* Columns of what was not measured are for nobody. */
@@ -174,6 +176,15 @@ static void hide_unmeasured(struct sd_column *columns, const struct sd_traced *t
         sd_totals_metric(t->tree.p, t->tree.totals, "cpu_time") == NONE;
 }
 
+static size_t count_functions(const struct sd_traced *t)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->calls.n_functions; i++)
+        n += !t->is_twin[i];
+    return n;
+}
+
 static int function_table(const struct sd_traced *t, const struct sd_traced_wish *wish,
                           struct sd_view *v)
 {
@@ -181,6 +192,7 @@ static int function_table(const struct sd_traced *t, const struct sd_traced_wish
     struct sd_column columns[F_COLUMNS];
     struct sd_view_table *table;
     int64_t whole = whole_of(t);
+    size_t row = 0;
     int rc = 0;
 
     hide_unmeasured(columns, t);
@@ -189,11 +201,12 @@ static int function_table(const struct sd_traced *t, const struct sd_traced_wish
                                               SD_CELL_TEXT, false, 0 };
     table = sd_view_add(v, is_module ? "modules" : "functions",
                         is_module ? "Modules" : "Functions", columns, F_COLUMNS,
-                        t->calls.n_functions);
+                        count_functions(t));
     if (!table)
         return SD_ENOMEM;
     for (size_t i = 0; i < t->calls.n_functions && rc == 0; i++)
-        rc = put_function(v, table, i, t, whole, wish->by);
+        if (!t->is_twin[i])
+            rc = put_function(v, table, row++, t, i, whole, wish->by);
     if (rc == 0)
         rc = add_remarks(v, table, t->tree.p, wish->is_raw);
     /* Equal ones stay in the order of the sort before. */
@@ -206,7 +219,7 @@ int sd_traced_functions(const struct sd_profile *p, const struct sd_traced_wish 
                         struct sd_view *v)
 {
     struct sd_traced t;
-    int rc = sd_traced_make(p, wish, &t);
+    int rc = sd_traced_make_functions(p, wish, &t);
 
     if (rc == 0)
         rc = function_table(&t, wish, v);
@@ -434,7 +447,7 @@ int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wis
 {
     struct sd_traced t;
     bool *matching = NULL;
-    int rc = sd_traced_make(p, wish, &t);
+    int rc = sd_traced_make_functions(p, wish, &t);
 
     if (rc == 0)
         rc = sd_callees_match(&t.tree, match, &matching);

@@ -368,3 +368,79 @@ TEST(traced_tables_that_find_no_memory_leave_nothing)
     sd_profile_free(p);
     sd_made_release(&m);
 }
+
+/* --- Functions that look the same */
+
+static uint32_t define_twin(struct sd_made *m, uint16_t n)
+{
+    uint32_t name = sd_made_string(m, "__init__"), file = sd_made_string(m, "<string>");
+    struct sd_rec_site *r = sd_made_record(m, SD_REC_SITE, sizeof *r);
+
+    r->id = m->next_id++;
+    r->kind = SD_SITE_FUNCTION;
+    r->flags = (uint16_t)(n * SD_SITE_TWIN);
+    r->name = name;
+    r->file = file;
+    r->line = 2;
+    return r->id;
+}
+
+/* The first calls itself once and the second twice. */
+static struct sd_profile *load_twins(struct sd_made *m)
+{
+    uint32_t process, track, outer, inner;
+
+    sd_made_begin(m);
+    sd_made_defs(m, STREAM, 1);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, NULL);
+    track = sd_made_track(m, SD_TRACK_THREAD, process, 8, NULL);
+    outer = define_twin(m, 0);
+    inner = define_twin(m, 1);
+    {
+        const struct sd_call_cell cells[] = {
+            sd_made_root(track, 0, 0),
+            { .parent = 0, .site = outer, .calls = 1, .ticks = 1000 },
+            { .parent = 1, .site = outer, .calls = 1, .ticks = 300 },
+            { .parent = 2, .site = inner, .calls = 2, .ticks = 100 },
+        };
+
+        sd_made_cells(m, STREAM, 2, 0, cells, sizeof cells / sizeof *cells);
+    }
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+TEST(traced_twins_are_no_recursion_and_add_up_in_tables)
+{
+    const struct sd_traced_wish wish = { .is_raw = true };
+    struct sd_view v = { 0 };
+    struct sd_call_stats s;
+    struct sd_made m;
+    struct sd_profile *p = load_twins(&m);
+    const struct sd_view_table *t;
+
+    CHECK(sd_traced_functions(p, &wish, &v) == 0);
+    t = &v.tables[0];
+    CHECK(t->n_rows == 1 && cell(t, 0, "calls")->number == 4);
+    CHECK(cell(t, 0, "primitive")->number == 3 && cell(t, 0, "starts")->number == 4);
+    CHECK(cell(t, 0, "own")->number == 1000 && cell(t, 0, "total")->number == 1100);
+    CHECK(sd_traced_calls(p, &wish, SD_CALLERS, NULL, &v) == 0);
+    t = &v.tables[1];
+    CHECK(t->n_rows == 1 && cell(t, 0, "calls")->number == 3 &&
+          cell(t, 0, "primitive")->number == 3);
+    CHECK(sd_traced_tree(p, &wish, 0, &v) == 0 && v.tables[2].n_rows == 3);
+    sd_view_release(&v);
+    sd_call_stats_init(&s);
+    CHECK(sd_traced_stats(p, &wish, &s) == 0 && s.n_functions == 1);
+    CHECK(s.functions[0].n.calls == 4 && s.functions[0].n.primitive == 3);
+    sd_call_stats_release(&s);
+    EACH_FAILURE(nth)
+    {
+        int rc = sd_traced_functions(p, &wish, &v);
+
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_view_release(&v);
+    }
+    sd_profile_free(p);
+    sd_made_release(&m);
+}

@@ -65,7 +65,13 @@ enum sd_clock_kind { SD_CLOCK_MONOTONIC = 1, SD_CLOCK_TSC };
 enum sd_site_flags {
     SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its source where that
                            is known, else its library */
+    /* The twelve highest bits tell functions apart that have one name, file and line
+     * (constructors of dataclasses): 0 for the first, and so on; the last is for all
+     * beyond. */
+    SD_SITE_TWIN = 16,
+    SD_SITE_TWINS = 0xfff0,
 };
+enum { SD_TWINS_MAX = SD_SITE_TWINS / SD_SITE_TWIN };
 enum sd_note_kind {
     SD_NOTE_INFO = 1,
     SD_NOTE_WARNING,

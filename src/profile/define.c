@@ -127,6 +127,7 @@ static int new_site(struct sd_profile *p, const struct sd_site_key *key, uint32_
         .parent = { key->parent },
         .label = text_of(p, key->label),
         .is_native = key->flags & SD_SITE_NATIVE,
+        .twin = (uint16_t)((key->flags & SD_SITE_TWINS) / SD_SITE_TWIN),
     };
     return 0;
 }

@@ -131,7 +131,8 @@ static int map_site(struct sd_profile *into, const struct sd_profile *from, size
     const struct sd_site *s = &from->sites[i];
     struct sd_site_key key = { .kind = s->kind,
                                .line = s->line,
-                               .flags = s->is_native ? SD_SITE_NATIVE : 0 };
+                               .flags = (s->is_native ? SD_SITE_NATIVE : 0u) |
+                                        (uint32_t)s->twin * SD_SITE_TWIN };
     int rc = map_text(into, s->name, &key.name);
 
     if (rc == 0)

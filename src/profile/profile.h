@@ -57,6 +57,7 @@ struct sd_site {
     sd_site_id parent; /* the section around a section; a signature's function */
     const char *label; /* signature, or NULL; of a function its qualified name */
     bool is_native;    /* compiled code: `file` is its library */
+    uint16_t twin;     /* tells functions of one name, file and line apart */
     /* Of a signature, whose name is the whole of it ("dot(a:list, b:list)"): the sizes
      * of those arguments that have one. */
     const struct sd_size *sizes;

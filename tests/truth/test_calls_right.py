@@ -97,6 +97,43 @@ def test_they_add_up_in_captures_and_files_too(folder):
     equal(sum(v[1] for k, v in stats.items() if k[0] == script and k[2] == "<lambda>"), 10, "calls of lambdas")
 
 
+NESTED = """
+import dataclasses
+@dataclasses.dataclass
+class Inner:
+    x: int
+@dataclasses.dataclass
+class Outer:
+    x: int
+    def __post_init__(self):
+        self.y = Inner(1)
+for i in range(7):
+    Outer(i)
+below = None
+for i in range(4):
+    names = {"below": below}
+    exec(compile("def again(): return 1 + (below() if below else 0)", "made.py", "exec"), names)
+    below = names["again"]
+assert below() == 4
+"""
+
+
+def test_functions_that_look_the_same_are_no_recursion_when_one_calls_another(folder):
+    """In a capture as in a Profile; what they add up to is counted of each by itself."""
+    code = compile(NESTED, "nested.py", "exec")
+    stats = profiled(Profile(builtins=False), lambda: exec(code, {"__name__": "nested"}))
+    script = write(folder, "nested.py", NESTED)
+    status, out, err = sonde("calls", "--python", PYTHON, "-o", "x.pstats", script, cwd=folder)
+    equal(status, 0, err)
+    with open(os.path.join(folder, "x.pstats"), "rb") as f:
+        captured = marshal.load(f)
+    for found in (stats, captured):
+        equal(row(found, "again")[:2], (4, 4), "primitive calls and calls of four functions, each of which calls the next")
+        equal(sum(n[0] for caller, n in row(found, "again")[4].items() if caller[2] == "again"), 3, "of each other")
+        made = [v for k, v in found.items() if k[0] == "<string>" and k[2] == "__init__"]
+        equal((sum(v[0] for v in made), sum(v[1] for v in made)), (14, 14), "constructions, one within the other")
+
+
 # ---- threads
 
 

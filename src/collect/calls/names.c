@@ -161,14 +161,15 @@ static uint32_t define_kept(struct sd_call_tree *t, PyObject *text)
     return id;
 }
 
-static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code)
+static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code, uint64_t twin)
 {
     uint32_t name = define_kept(t, code->co_name);
     uint32_t label = define_kept(t, sd_code_qualname(code));
     uint32_t file = define_kept(t, code->co_filename);
 
-    return name ? sd_cells_define_function(t->table, 0, name, label, file,
-                                           (uint32_t)code->co_firstlineno)
+    return name ? sd_cells_define_function(
+                      t->table, (enum sd_site_flags)(twin * SD_SITE_TWIN), name, label,
+                      file, (uint32_t)code->co_firstlineno)
                 : 0;
 }
 
@@ -177,6 +178,30 @@ static uint32_t define_c(struct sd_call_tree *t, PyObject *name)
     uint32_t id = define_text(t, name);
 
     return id ? sd_cells_define_function(t->table, SD_SITE_NATIVE, id, 0, 0, 0) : 0;
+}
+
+static uint64_t hash_text(PyObject *text, uint64_t seed)
+{
+    Py_ssize_t n = 0;
+    const char *p =
+        text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+
+    PyErr_Clear(); /* what is no UTF-8 is alike */
+    return sd_hash(p ? p : "", p ? (size_t)n : 0, seed);
+}
+
+/* Two that are alike by their hash alone are told apart though they need not be. */
+static void tell_apart(struct sd_calls_names *names, uint64_t key,
+                       const PyCodeObject *code)
+{
+    uint64_t alike = hash_text(
+        code->co_name, hash_text(code->co_filename, (uint64_t)code->co_firstlineno));
+    uint64_t n = 0;
+
+    sd_table_get(&names->n_alike, alike, &n);
+    if (n > 0)
+        sd_table_put(&names->twins, key, n < SD_TWINS_MAX ? n : SD_TWINS_MAX);
+    sd_table_put(&names->n_alike, alike, n + 1);
 }
 
 PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *what)
@@ -189,6 +214,8 @@ PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *
     if (known && sd_table_put(&names->known, key, (uint64_t)(uintptr_t)known) < 0)
         Py_CLEAR(known);
     PyErr_Clear();
+    if (known && !(key & 1))
+        tell_apart(names, key, (PyCodeObject *)known);
     return known;
 }
 
@@ -233,13 +260,16 @@ static uint32_t define_function(struct sd_calls_names *names, struct sd_call_tre
 {
     const struct sd_signature *signature = sd_signature_of_key(key);
     PyObject *function;
+    uint64_t twin = 0;
 
     if (signature)
         return define_signature(t, signature);
     function = sd_calls_hold(names, key, what);
     if (!function)
         return 0;
-    return key & 1 ? define_c(t, function) : define_code(t, (PyCodeObject *)function);
+    sd_table_get(&names->twins, key, &twin);
+    return key & 1 ? define_c(t, function)
+                   : define_code(t, (PyCodeObject *)function, twin);
 }
 
 uint32_t sd_calls_define(void *names, struct sd_call_tree *t, uint64_t key,
@@ -270,6 +300,8 @@ void sd_calls_names_release(struct sd_calls_names *names)
     uint64_t key, value;
     size_t at = 0;
 
+    sd_table_release(&names->n_alike);
+    sd_table_release(&names->twins);
     /* Dropping a code object may run anything: the table is not ours by then. */
     memset(&names->known, 0, sizeof names->known);
     names->signatures = NULL;

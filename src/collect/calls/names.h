@@ -17,6 +17,9 @@ struct sd_calls_names {    /* all zero is a fresh one */
     struct sd_table known; /* key to what stands for it; the references are owned */
     enum sd_value_detail detail;      /* that signatures have, where they are wanted */
     struct sd_signatures *signatures; /* owned; NULL: none yet */
+    /* Of code objects of one name, file and line: how many were met (by a hash of the
+     * three), and which of them a key is, where it is not the first. */
+    struct sd_table n_alike, twins;
 };
 
 /* For sd_calls_wish, with the struct above as `of`. */
