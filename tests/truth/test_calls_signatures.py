@@ -465,7 +465,7 @@ if len(sys.argv) > 1:
     print("ready", flush=True)
     time.sleep(600)
 """
-TEXTS = ["program.py:2(f(x:list, n:int))", "program.py:2(f(x:str, n:int))", "program.py:3(steps(n:int))"]
+TEXTS = ["program.py:1(<module>)", "program.py:2(f(x:list, n:int))", "program.py:2(f(x:str, n:int))", "program.py:3(steps(n:int))"]
 
 
 def recorded(folder, *options):

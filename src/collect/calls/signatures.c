@@ -508,7 +508,8 @@ uint64_t sd_calls_sign(void *of, uint64_t key, const void *what, uintptr_t frame
     struct sd_signature *r;
     struct sd_words w;
 
-    if (frame & SD_FRAME_TAGS) /* a C function */
+    /* A C function; the body of a module or class, which is nobody's call. */
+    if (frame & SD_FRAME_TAGS || !(code->co_flags & CO_NEWLOCALS))
         return key;
     if (__builtin_expect(!s, 0)) {
         s = names->signatures = new_signatures(names->detail);
