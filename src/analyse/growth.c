@@ -42,6 +42,7 @@ struct fitter {
     size_t n;
     double *f;    /* owned; the logarithm of f(n) of the curve that is tried */
     double scale; /* of the squares */
+    bool has_no_offset;
 };
 
 /* The best curve of one f. */
@@ -181,7 +182,7 @@ static struct tried try_offsets(const struct fitter *t, bool has_offset)
     double step = (to - from) / (OFFSETS - 1), at = from;
     double least = INFINITY;
 
-    if (!has_offset || !(to > from))
+    if (!has_offset || t->has_no_offset || !(to > from))
         return best;
     for (int i = 0; i < OFFSETS; i++) {
         one = with_offset(t, from + i * step);
@@ -238,7 +239,6 @@ static enum sd_growth_class lower_of(enum sd_growth_class f)
 {
     switch (f) {
     case SD_GROWTH_N_LOG_N:
-    case SD_GROWTH_N_ROOT:
     case SD_GROWTH_N2:
         return SD_GROWTH_N;
     case SD_GROWTH_N3:
@@ -249,6 +249,7 @@ static enum sd_growth_class lower_of(enum sd_growth_class f)
     case SD_GROWTH_LOG:
     case SD_GROWTH_ROOT:
     case SD_GROWTH_N:
+    case SD_GROWTH_N_ROOT: /* with n besides it would be n log n */
     case SD_GROWTH_EXPONENTIAL:
     case SD_GROWTH_POWER:
         break;
@@ -291,17 +292,6 @@ static struct tried try_lower(const struct fitter *t, enum sd_growth_class f)
         step *= 0.7;
     }
     return best;
-}
-
-/* The second term must be worth it. */
-static struct tried try_class(const struct fitter *t, enum sd_growth_class f)
-{
-    struct tried plain = try_curve(t, f, 0), both;
-
-    if (lower_of(f) == SD_GROWTH_CLASSES)
-        return plain;
-    both = try_lower(t, f);
-    return both.squares + CHOSEN_BY * t->scale < plain.squares ? both : plain;
 }
 
 /* --- The exponent */
@@ -450,20 +440,38 @@ static double end_of_interval(const struct fitter *t, double best, double limit,
     return inside;
 }
 
-static void find_exponent(struct fitter *t, struct sd_growth *g, struct tried *best)
+/* The interval around the best exponent, whose squares are these. */
+static void find_interval(struct fitter *t, struct sd_growth *g, double squares,
+                          size_t n_parameters)
 {
-    size_t degrees = g->n_sizes > PARAMETERS + 1 ? g->n_sizes - PARAMETERS : 1;
-    double reach;
+    size_t degrees = g->n_sizes > n_parameters + 1 ? g->n_sizes - n_parameters : 1;
+    double reach = student(degrees);
 
-    g->curve = fit_power(t, best);
-    t->scale = fmax(best->squares / ((double)degrees * mean_weight(t)), SCALE_MIN);
-    reach = student(degrees);
-    reach = best->squares + t->scale * reach * reach;
-    g->exponent = g->curve.k;
+    t->scale = fmax(squares / ((double)degrees * mean_weight(t)), SCALE_MIN);
+    reach = squares + t->scale * reach * reach;
     g->low =
         fmin(end_of_interval(t, g->exponent, K_MIN, reach), g->exponent - HALF_MIN);
     g->high =
         fmax(end_of_interval(t, g->exponent, K_MAX, reach), g->exponent + HALF_MIN);
+}
+
+static void find_exponent(struct fitter *t, struct sd_growth *g, struct tried *best)
+{
+    g->curve = fit_power(t, best);
+    g->exponent = g->curve.k;
+    find_interval(t, g, best->squares, PARAMETERS);
+}
+
+/* Where nothing grows, any exponent fits beside an offset; without one it is about 0,
+ * and its interval says how well that is known. */
+static void find_exponent_of_constant(struct fitter *t, struct sd_growth *g)
+{
+    struct tried best;
+
+    t->has_no_offset = true;
+    g->exponent = best_parameter(t, SD_GROWTH_POWER, K_MIN, K_MAX, K_STEP, &best);
+    find_interval(t, g, best.squares, PARAMETERS - 1);
+    t->has_no_offset = false;
 }
 
 /* --- Classes */
@@ -512,26 +520,40 @@ static bool is_near(const struct sd_growth *g, enum sd_growth_class f)
     return slope > g->low - SLOPE_FINE && slope < g->high + SLOPE_FINE;
 }
 
-static void find_classes(struct fitter *t, struct sd_growth *g, double power_squares)
+/* Does this curve explain the points, when the best of all has those squares? */
+static bool is_possible(const struct fitter *t, const struct sd_growth *g,
+                        enum sd_growth_class f, struct tried one, double best)
 {
     double fine = MISFIT_FINE * MISFIT_FINE * sum_weights(t);
-    double best = power_squares, within = CHOSEN_BY * t->scale;
-    struct tried tried[SD_GROWTH_EXPONENTIAL];
 
-    if (try_exponential(t, g, power_squares))
+    return is_seen(t, f, one) && (one.squares <= best + CHOSEN_BY * t->scale ||
+                                  (one.squares <= best + fine && is_near(g, f)));
+}
+
+/* The lower term comes in where a class does not do without it. */
+static void find_classes(struct fitter *t, struct sd_growth *g, double best)
+{
+    struct tried plain[SD_GROWTH_EXPONENTIAL], both[SD_GROWTH_EXPONENTIAL];
+    struct tried chosen = { 0 };
+
+    if (try_exponential(t, g, best))
         return;
     for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
-        tried[f] = try_class(t, f);
-        if (is_seen(t, f, tried[f]))
-            best = fmin(best, tried[f].squares);
+        plain[f] = try_curve(t, f, 0);
+        both[f] = lower_of(f) == SD_GROWTH_CLASSES ? plain[f] : try_lower(t, f);
+        if (is_seen(t, f, both[f]))
+            best = fmin(best, both[f].squares);
     }
-    for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++)
-        if (is_seen(t, f, tried[f]) &&
-            (tried[f].squares <= best + within ||
-             (tried[f].squares <= best + fine && is_near(g, f))))
-            g->classes |= 1u << f;
+    for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
+        struct tried one = is_possible(t, g, f, plain[f], best) ? plain[f] : both[f];
+
+        if (!is_possible(t, g, f, one, best))
+            continue;
+        g->classes |= 1u << f;
+        chosen = one;
+    }
     if (sd_growth_only(g) < SD_GROWTH_CLASSES)
-        g->curve = curve_of(sd_growth_only(g), 0, tried[sd_growth_only(g)]);
+        g->curve = curve_of(sd_growth_only(g), 0, chosen);
 }
 
 /* --- The whole */
@@ -591,6 +613,8 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
         thin_out(&t);
         find_exponent(&t, out, &best);
         find_classes(&t, out, best.squares);
+        if (sd_growth_only(out) == SD_GROWTH_CONSTANT)
+            find_exponent_of_constant(&t, out);
         measure_misfit(&t, out);
     }
     sd_free(t.samples);
@@ -615,7 +639,7 @@ bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 {
     const unsigned slow = (2u << (degree > 1 ? SD_GROWTH_ROOT : SD_GROWTH_N_LOG_N)) - 1;
 
-    return g->answer == SD_GROWTH_FITTED && g->low * degree > 1.1 &&
+    return g->answer == SD_GROWTH_FITTED && g->low * degree > 1.2 &&
            !(g->classes & slow) && g->n_sizes > SD_GROWTH_SIZES_MIN &&
            g->n_grown >= GROWN_MIN;
 }

@@ -86,7 +86,7 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n,
 double sd_growth_at(const struct sd_growth_curve *c, double n);
 /* The one possible class, or SD_GROWTH_CLASSES. */
 enum sd_growth_class sd_growth_only(const struct sd_growth *g);
-/* Surely faster than linear: the lowest exponent is above 1.1, and neither n nor
+/* Surely faster than linear: the lowest exponent is above 1.2, and neither n nor
  * n log n would do, and three sizes or more show it.  `degree` 2: n is the product of
  * two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);

@@ -235,6 +235,22 @@ static struct sd_tables_wish data_wish(const struct sd_command *c,
     return wish;
 }
 
+static bool is_scaling(const struct sd_command *c)
+{
+    return sd_command_options_of(c, &sd_about_calls)[SD_CALLS_OPT_SCALING].number != 0;
+}
+
+/* How time grows with size, in the place of everything else. */
+static void wish_growth(const struct sd_command *c, struct sd_tables_wish *wish)
+{
+    const struct sd_option_value *v = c->values;
+
+    wish->table = v[OPT_JSON].number ? "scaling,scaling_points" : "scaling";
+    wish->samples.metric = "cpu_time";
+    if (!v[OPT_SORT].is_given)
+        wish->sort = NULL;
+}
+
 static int put_data(const struct sd_command *c, const struct sd_profile *p,
                     const char *capture, struct sd_out *out)
 {
@@ -247,12 +263,19 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
     if (rc == 0) {
         struct sd_tables_wish wish = data_wish(c, &l);
 
+        if (is_scaling(c))
+            wish_growth(c, &wish);
         rc = sd_tables_of(p, &wish, &view);
     }
     if (rc == 0 && c->values[OPT_JSON].number)
         sd_tables_json(out, p, &view, &file, file ? 1 : 0);
-    else if (rc == 0)
+    else if (rc == 0 && c->values[OPT_CSV].number)
         sd_tables_csv(out, &view);
+    else if (rc == 0) {
+        const struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
+
+        sd_tables_text(out, &view, &style);
+    }
     sd_view_release(&view);
     release(&l);
     return rc;
@@ -261,7 +284,8 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture)
 {
-    bool is_data = c->values[OPT_JSON].number || c->values[OPT_CSV].number;
+    bool is_data =
+        c->values[OPT_JSON].number || c->values[OPT_CSV].number || is_scaling(c);
     const struct sd_traced_tables wish = {
         .traced = traced_wish(c),
         .calls = call_wish(c),
@@ -318,7 +342,8 @@ const struct sd_verb sd_verb_calls = {
                 "sonde calls -o profile.txt myscript.py    # a pstats file\n"
                 "sonde calls --builtins -m pytest tests    # C functions too\n"
                 "sonde calls --mine --callers=load train.py\n"
-                "sonde calls --timeline -o trace.json train.py    # for Perfetto\n",
+                "sonde calls --timeline -o trace.json train.py    # for Perfetto\n"
+                "sonde calls --scaling train.py    # how time grows with size\n",
     .options = options,
     .takes_program = true,
     .collector = &sd_about_calls,

@@ -56,6 +56,13 @@ static const struct sd_option options[] = {
                                       "arguments, and the dtype and shape of arrays; "
                                       "lengths: of containers, too; sizes: and the "
                                       "values of integers" },
+    [SD_CALLS_OPT_SCALING] = { .name = "scaling",
+                               .kind = SD_FLAG,
+                               .fallback = "0",
+                               .meaning =
+                                   "record sizes of arguments (--signatures=sizes) and "
+                                   "CPU time; sonde calls then shows how time grows "
+                                   "with size" },
     { .name = NULL },
 };
 
@@ -91,9 +98,12 @@ static int check(const struct sd_option_value *values)
         return sd_fail(SD_EUSAGE,
                        "--signatures=%s: it is one of types, lengths and sizes",
                        values[SD_CALLS_OPT_SIGNATURES].text);
-    if (values[SD_CALLS_OPT_SIGNATURES].text && values[SD_CALLS_OPT_BOUNDED].number)
-        return sd_fail(SD_EUSAGE, "signatures are of every call: choose one of "
-                                  "--signatures and --bounded");
+    if ((values[SD_CALLS_OPT_SIGNATURES].text || values[SD_CALLS_OPT_SCALING].number) &&
+        values[SD_CALLS_OPT_BOUNDED].number)
+        return sd_fail(SD_EUSAGE,
+                       "signatures are of every call: choose one of "
+                       "--%s and --bounded",
+                       values[SD_CALLS_OPT_SCALING].number ? "scaling" : "signatures");
     return 0;
 }
 
@@ -139,6 +149,15 @@ static void read_values(const char *at, size_t n, struct sd_option_value *values
     }
 }
 
+/* Growth is seen in sizes, and in CPU time, which other programs do not lengthen. */
+static void imply(struct sd_option_value *values)
+{
+    if (!values[SD_CALLS_OPT_SCALING].number)
+        return;
+    values[SD_CALLS_OPT_SIGNATURES].text = details[2];
+    values[SD_CALLS_OPT_CPU].number = 1;
+}
+
 bool sd_calls_options_from(const char *with,
                            struct sd_option_value values[SD_CALLS_N_OPTIONS])
 {
@@ -152,6 +171,7 @@ bool sd_calls_options_from(const char *with,
             continue;
         if (n > name)
             read_values(with + name + 1, n - name - 1, values);
+        imply(values);
         return check(values) == 0;
     }
     return false;
