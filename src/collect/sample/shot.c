@@ -16,10 +16,6 @@
 #define TRUST_PART 1000u
 #define TRUST_NS 10000000u
 
-enum {
-    N_SLOW = 8
-}; /* reads in a row after which the system is slow, and not one read */
-
 void sd_shot_init(struct sd_shot *s, const struct sd_python_thread *who)
 {
     *s = (struct sd_shot){ .thread = who->state,
@@ -262,11 +258,8 @@ static bool is_plain(const struct sd_shot_walk *w)
 {
     const struct sd_shot *s = w->s;
 
-    if (!s->n_frames || s->is_cut || w->n_cut || w->of->is_still || w->of->is_blind)
-        return false;
-    if (sd_shot_has_chunks(w->l))
-        return s->n_chunks && !s->spots.n;
-    return s->spots.n == s->n_frames && !w->n_missing;
+    return s->n_frames && s->n_chunks && !s->spots.n && !s->is_cut && !w->n_cut &&
+           !w->of->is_still && !w->of->is_blind;
 }
 
 static bool has_codes(const struct sd_shot *s)
@@ -287,7 +280,7 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
 
     s->n_frames = 0;
     s->seen.n = 0;
-    s->is_cut = s->is_plain = s->is_planned = false;
+    s->is_cut = s->is_plain = false;
     rc = sd_shot_follow(w, at);
     swap_spots(s);
     if (rc == SD_EGONE)
@@ -307,45 +300,18 @@ static enum sd_shot_result judge_chain(struct sd_shot_walk *w, uint64_t at,
     return is_last ? salvage(s, w->n_cut) : SD_SHOT_TORN;
 }
 
-/* Where one read after the other takes too long, it is not that we are put off our CPU:
- * system calls are slow here, because we are traced ourselves or in a sandbox.  Then
- * the quickest of them are the measure, and a third look makes up for the time that
- * lies between two. */
-static bool is_usual(struct sd_shot *s, uint64_t took_ns, uint64_t limit_ns)
-{
-    uint64_t slow = 16 * took_ns / limit_ns;
-
-    if (!s->n_slow || slow < s->least_slow)
-        s->least_slow = slow;
-    else
-        s->least_slow += 1 + s->least_slow / 32;
-    if (s->n_slow < N_SLOW) {
-        s->n_slow++;
-        return false;
-    }
-    s->n_restless = SD_SHOT_RESTLESS;
-    return slow < 2 * s->least_slow;
-}
-
 /* A reader that was put off its CPU between the two copies proves nothing: the thread
  * may have gone round a loop and come back to the same place. */
 void sd_shot_came(struct sd_shot *s, uint64_t began_ns, uint64_t ended_ns,
                   size_t n_ranges, size_t n_bytes)
 {
-    uint64_t limit_ns;
-
     s->came_ns = ended_ns;
     s->took_ns = ended_ns - began_ns;
     if (s->n_looks > 1) { /* each has its own proof: the pauses between need none */
         n_ranges -= (s->n_looks - 1) * (n_ranges / s->n_looks);
         n_bytes -= (s->n_looks - 1) * s->n_look;
     }
-    limit_ns = QUICK_NS + n_ranges * RANGE_NS + n_bytes;
-    s->was_quick = s->took_ns < limit_ns;
-    if (s->was_quick)
-        s->n_slow = 0;
-    else
-        s->was_quick = is_usual(s, s->took_ns, limit_ns);
+    s->was_quick = s->took_ns < QUICK_NS + n_ranges * RANGE_NS + n_bytes;
 }
 
 enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of,

@@ -28,9 +28,6 @@
  * long is believed to be for a thousandth of that time, at most 10 ms; functions made
  * up anew all the time are compared at every look.
  *
- * A stack that stands is not walked again: where each frame of it says what it said, it
- * is the same.  And where frames are objects, what was asked for is asked for again.
- *
  * Who samples as fast as can be takes several looks by one system call: after the
  * second look at the innermost frames, which is the first of the next, the words and
  * these frames come again, and again.  Each look is proved as a single one is,
@@ -113,14 +110,12 @@ struct sd_shot {
     uint32_t n_stale; /* wrong guesses in a row */
     size_t n_same;    /* so many outer frames are those of the take before */
     /* The stack as it was, which is looked for first: */
-    bool is_plain; /* `frames` are a whole stack that lies in the chunks, or each of
-                      them in the spot of the same number */
+    bool is_plain; /* `frames` are a whole stack that lies in the chunks */
     uint64_t outermost_previous; /* what its outermost frame points to */
     uint64_t believed_until_ns;  /* its codes need not be compared before */
     size_t n_retired;            /* codes that were, then */
     /* The guess: */
     bool is_learnt;
-    bool is_planned; /* `from` asks for these spots already */
     uint64_t top, cframe;
     struct sd_shot_chunk *chunks; /* owned; newest first */
     size_t n_chunks, cap_chunks;
@@ -133,15 +128,12 @@ struct sd_shot {
     size_t n_from, cap_from;
     uint8_t *copy; /* owned; all ranges one after the other */
     size_t n_copy, cap_copy;
-    uint32_t n_wished, n_looks; /* in the copy; n_look bytes from one to the next */
-    uint32_t look;              /* that is judged, from 0 */
+    uint32_t n_looks; /* in the copy; n_look bytes from one to the next */
+    uint32_t look;    /* that is judged, from 0 */
     size_t n_look;
     uint64_t came_ns; /* when it had come: all of it was read before */
     uint64_t took_ns; /* of the system call */
     bool was_quick;   /* not so long that we were put off the CPU in between */
-    uint32_t n_slow;  /* reads in a row that took longer than that should */
-    uint64_t
-        least_slow; /* by how much the quickest of them, lately; 16 is not at all */
     size_t thread_at, cframe_at, again_at; /* where in `copy` */
     size_t earlier_at; /* the first copy of what again_at is the second of */
     uint64_t again_from, again_to; /* addresses of the second look, and the third */

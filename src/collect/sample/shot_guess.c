@@ -13,7 +13,6 @@ enum {
     N_AGAIN_SPOTS = 12,     /* innermost spots that get a second look */
     PAGE = 4096,
     AROUND_LOOKS = 512, /* as SD_SHOT_AROUND, above the top, where looks are many */
-    N_LOOK_RANGES = 48, /* of frames that are objects, in all looks together */
 };
 
 static uint64_t page_up(uint64_t at) { return (at + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
@@ -80,7 +79,7 @@ static int learn(struct sd_shot *s, const struct sd_shot_of *of)
     if (rc < 0)
         return rc;
     s->spots.n = 0;
-    s->is_plain = s->is_planned = false;
+    s->is_plain = false;
     s->root_mark = 0;
     s->cframe = sd_shot_word(slice + l->thread_frame - from);
     if (sd_shot_has_chunks(l))
@@ -213,30 +212,18 @@ static uint32_t n_looks(const struct sd_shot *s, const struct sd_shot_of *of)
                : 1;
 }
 
-/* What came from the words of the thread on, again.  A look at objects takes a range
- * for each place where some lie together: fewer looks, so that it stays quick. */
-static int want_more_looks(struct sd_shot *s, const struct sd_layout *l, size_t first)
+/* What came from the words of the thread on, again. */
+static int want_more_looks(struct sd_shot *s, size_t first)
 {
     size_t end = s->n_from, i, at;
     uint32_t look;
     int rc = 0;
 
     s->n_look = s->n_copy - s->thread_at;
-    while (!sd_shot_has_chunks(l) && s->n_looks > 1 &&
-           end + (s->n_looks - 1) * (end - first) > N_LOOK_RANGES)
-        s->n_looks--;
     for (look = 1; look < s->n_looks; look++)
         for (i = first; rc == 0 && i < end; i++)
             rc = want(s, (uintptr_t)s->from[i].iov_base, s->from[i].iov_len, &at);
     return rc;
-}
-
-/* Whether what was asked for last time is what would be asked for now.  Frames in
- * chunks come and go with the top; objects are the same as long as the stack is. */
-static bool is_planned(const struct sd_shot *s, const struct sd_shot_of *of)
-{
-    return s->is_planned && s->is_plain && s->is_learnt && !of->is_still &&
-           !of->is_blind && s->n_wished == n_looks(s, of);
 }
 
 int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
@@ -245,19 +232,11 @@ int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
     uint32_t from, to;
     uint8_t *copy;
     size_t words;
-    int rc = 0;
+    int rc = s->is_learnt ? 0 : learn(s, of);
 
-    if (is_planned(s, of)) {
-        s->thread_at -= s->look * s->n_look;
-        s->look = 0;
-        return 0;
-    }
-    if (!s->is_learnt)
-        rc = learn(s, of);
     s->n_from = s->n_copy = 0;
-    s->n_wished = s->n_looks = n_looks(s, of);
+    s->n_looks = n_looks(s, of);
     s->look = 0;
-    s->is_planned = false;
     sd_shot_slice(l, &from, &to);
     if (rc == 0)
         rc = want_chunks(s);
@@ -273,13 +252,12 @@ int sd_shot_plan(struct sd_shot *s, const struct sd_shot_of *of)
     if (rc == 0 && !of->is_still && !of->is_blind)
         rc = want_again(s, l);
     if (rc == 0 && s->n_looks > 1)
-        rc = want_more_looks(s, l, words);
+        rc = want_more_looks(s, words);
     if (rc < 0)
         return rc;
     copy = sd_grow_array(s->copy, &s->cap_copy, s->n_copy, 1);
     if (!copy)
         return SD_ENOMEM;
     s->copy = copy;
-    s->is_planned = !sd_shot_has_chunks(l);
     return 0;
 }

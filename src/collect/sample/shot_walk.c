@@ -44,24 +44,9 @@ static bool find_in_chunks(struct sd_shot_walk *w, uint64_t at)
     return false;
 }
 
-/* Of a spot that is looked at again there is a copy in each look. */
-static void use_spot(struct sd_shot_walk *w, const struct sd_shot_spot *spot)
-{
-    const struct sd_shot *s = w->s;
-
-    w->a = s->copy + spot->at;
-    w->b = w->c = NULL;
-    if (spot->again_at == SIZE_MAX)
-        return;
-    w->b = s->copy + spot->again_at + s->look * s->n_look;
-    if (s->look > 0)
-        w->a = w->b - s->n_look;
-}
-
 static bool find_in_spots(struct sd_shot_walk *w, uint64_t at)
 {
     const struct sd_shot_spots *spots = &w->s->spots;
-    struct sd_shot_spot *seen = &w->s->seen.items[w->s->seen.n - 1];
     size_t i = w->spot;
 
     if (i >= spots->n || spots->items[i].address != at)
@@ -69,9 +54,10 @@ static bool find_in_spots(struct sd_shot_walk *w, uint64_t at)
             ;
     if (i == spots->n)
         return false;
-    use_spot(w, &spots->items[i]);
-    seen->at = spots->items[i].at; /* for the looks to come */
-    seen->again_at = spots->items[i].again_at;
+    w->a = w->s->copy + spots->items[i].at;
+    w->b = spots->items[i].again_at == SIZE_MAX ? NULL
+                                                : w->s->copy + spots->items[i].again_at;
+    w->c = NULL;
     w->spot = i + 1;
     return true;
 }
@@ -384,18 +370,6 @@ static bool is_same_frame(struct sd_shot_walk *w, size_t i)
                        stood(w, w->c, f->address, f->code)));
 }
 
-/* The copies of a frame of the stack as it was. */
-static bool hold_known(struct sd_shot_walk *w, size_t i)
-{
-    const struct sd_shot *s = w->s;
-
-    w->is_in_chunk = s->n_chunks > 0;
-    if (w->is_in_chunk)
-        return find_in_chunks(w, s->frames[i].address);
-    use_spot(w, &s->spots.items[i]);
-    return s->spots.items[i].address == s->frames[i].address;
-}
-
 /* From the innermost frame on.  What a later look has not brought anew was judged with
  * an earlier one. */
 static bool are_same_frames(struct sd_shot_walk *w)
@@ -404,8 +378,9 @@ static bool are_same_frames(struct sd_shot_walk *w)
     size_t i;
 
     for (i = 0; i < s->n_frames; i++) {
-        if (!hold_known(w, i))
+        if (!find_in_chunks(w, s->frames[i].address))
             return false;
+        w->is_in_chunk = true;
         if (!w->b && s->look > 0)
             return true;
         if (!is_same_frame(w, i))
@@ -430,10 +405,10 @@ static bool move_on(struct sd_shot_walk *w)
     struct sd_shot_frame *f = &s->frames[0];
     uint64_t instr;
 
-    hold_known(w, 0);
+    find_in_chunks(w, f->address);
     instr = sd_shot_instr(w->l, w->b ? w->b : w->a);
     if (!sd_code_has_instr(f->code, w->l, instr) ||
-        (w->is_in_chunk && w->chunk == 0 && f->address + f->code->frame_bytes > w->top))
+        (w->chunk == 0 && f->address + f->code->frame_bytes > w->top))
         return false;
     s->n_same = s->n_frames - (instr != f->instr);
     f->instr = instr;
