@@ -93,7 +93,7 @@ static int load(const struct sd_asked *a, int first, int n, struct sd_graph_sour
     struct sd_profile *p = NULL;
     int rc;
 
-    if (sd_call_file_is(a->words[first]))
+    if (n > 0 && sd_call_file_is(a->words[first]))
         return sd_graph_source_of_files(s, a->words + first, (size_t)n);
     rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)

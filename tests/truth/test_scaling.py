@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
+# interpreters: oldest and newest in CI
+# alone
 """`sonde calls --scaling`: growth that is known by construction is named, and what does not grow is left alone.
 
 Everything is of CPU time, which other programs on the machine change little, and of two runs put together; exponents have

@@ -306,9 +306,9 @@ static inline void read_array(struct sd_values *v, PyObject *o, struct sd_words 
     if (__builtin_expect(has_more((uint32_t)d->number), 0)) {
         if (d->number == NUMBER_DATETIME || d->number == NUMBER_TIMEDELTA)
             sd_words_add(w, unit_of(d));
-        else if (d->number <= NUMBER_VOID)
+        else if ((uint32_t)d->number <= NUMBER_VOID) /* new kinds of dtypes: -1 */
             sd_words_add(w, bytes_of(d));
-        else if (kind_of(v, d->scalar) != KIND_UNKNOWN) /* it is held from now on */
+        else if (d->scalar && kind_of(v, d->scalar) != KIND_UNKNOWN) /* is held now */
             sd_words_add(w, (uintptr_t)d->scalar);
         else
             w->is_cut = true;
