@@ -13,6 +13,7 @@
 #include "analyse/traced.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/matcher_testing.h"
 #include "formats/format.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -25,7 +26,7 @@ static void sample_tables(const struct sd_profile *p, struct sd_view *v)
     sd_analyse_functions(p, &all, v);
     sd_analyse_lines(p, &plain, v);
     sd_analyse_call_tree(p, &all, SD_CALLS_BY_LINE, 1, v);
-    sd_analyse_calls(p, &plain, SD_CALLERS, "a", v);
+    sd_analyse_calls(p, &plain, SD_CALLERS, SD_MATCHER("a"), v);
     sd_analyse_calls(p, &all, SD_CALLEES, NULL, v);
     sd_analyse_threads(p, v);
 }
@@ -40,7 +41,7 @@ static void traced_tables(const struct sd_profile *p, struct sd_view *v)
     sd_traced_functions(p, &plain, v);
     sd_traced_functions(p, &folded, v);
     sd_traced_tree(p, &plain, 1, v);
-    sd_traced_calls(p, &folded, SD_CALLERS, "a", v);
+    sd_traced_calls(p, &folded, SD_CALLERS, SD_MATCHER("a"), v);
     sd_traced_imports(p, &plain, v);
     sd_traced_threads(p, v);
     sd_call_stats_init(&stats);
@@ -151,7 +152,9 @@ static struct sd_profile *load(const uint8_t *data, size_t n,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    const struct sd_filter filter = { .section = "a", .match = "a|b", .to_ns = 1000 };
+    const struct sd_filter filter = { .section = "a",
+                                      .match = SD_MATCHER("a|b"),
+                                      .to_ns = 1000 };
     struct sd_profile *p = load(data, n, NULL), *q;
 
     if (!p)

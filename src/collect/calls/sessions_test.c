@@ -21,7 +21,7 @@ static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const voi
 
 static struct sd_calls_session *session(unsigned events)
 {
-    struct sd_calls_wish wish = { .events = events, .names = { define, NULL } };
+    struct sd_calls_wish wish = { .events = events, .names = { .define = define } };
     struct sd_calls_session *s;
 
     CHECK(sd_calls_session_new(&wish, &s) == 0);
@@ -154,7 +154,7 @@ static bool is_seven(const void *what) { return what == (const void *)7; }
 TEST(a_session_may_wait_for_the_program_to_begin)
 {
     struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
-                                  .names = { define, NULL },
+                                  .names = { .define = define },
                                   .begins = is_seven };
     struct sd_calls_session *s;
 
@@ -199,7 +199,7 @@ TEST(a_child_of_fork_ends_what_other_threads_left_open)
                       false };
     struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
                                   .has_cpu = true,
-                                  .names = { define, NULL } };
+                                  .names = { .define = define } };
     struct sd_calls_session *s;
     pthread_t thread;
     int status;
@@ -244,7 +244,7 @@ TEST(a_timed_session_outlives_the_thread_that_it_follows)
                                   .has_cpu = true,
                                   .timer = count_up,
                                   .of = &clock,
-                                  .names = { define, NULL } };
+                                  .names = { .define = define } };
     struct sd_calls_session *s;
     pthread_t thread;
 
@@ -264,7 +264,7 @@ TEST(a_timer_is_asked_twice_for_each_call)
     struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
                                   .timer = count_up,
                                   .of = &clock,
-                                  .names = { define, NULL } };
+                                  .names = { .define = define } };
     struct sd_calls_session *s;
 
     CHECK(sd_calls_session_new(&wish, &s) == 0);

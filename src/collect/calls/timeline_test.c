@@ -33,7 +33,7 @@ static void begin(struct world *w)
     struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | SD_CALLS_ALL,
                                   .has_timeline = true,
                                   .in_capture = true,
-                                  .names = { define, NULL } };
+                                  .names = { .define = define } };
 
     sd_scratch_make(&w->s);
     CHECK(sd_scratch_create(&w->s, &raw) == 0);
@@ -217,7 +217,7 @@ TEST(a_timeline_outlives_its_process)
         struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
                                       .has_timeline = true,
                                       .in_capture = true,
-                                      .names = { define, NULL } };
+                                      .names = { .define = define } };
 
         if (sd_session_join(w.s.live) < 0 ||
             sd_calls_session_new(&wish, &w.session) < 0 ||
@@ -286,7 +286,7 @@ TEST(a_trial_of_a_timeline_is_not_in_the_capture)
     struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON,
                                   .has_timeline = true,
                                   .is_trial = true,
-                                  .names = { define, NULL } };
+                                  .names = { .define = define } };
     struct sd_calls_session *s;
 
     CHECK(sd_calls_session_new(&wish, &s) == 0);

@@ -34,9 +34,10 @@ static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const voi
 
 static struct world *begin(struct world *w, uint32_t n_max)
 {
-    struct sd_call_tree_how how = {
-        .names = { define, w }, .timer = read_clock, .timer_of = w, .n_max = n_max
-    };
+    struct sd_call_tree_how how = { .names = { .define = define, .of = w },
+                                    .timer = read_clock,
+                                    .timer_of = w,
+                                    .n_max = n_max };
 
     *w = (struct world){ .now = 1000 };
     CHECK(sd_call_tree_new(&how, &w->tree) == 0);
@@ -366,7 +367,7 @@ TEST(calls_go_on_without_memory)
     EACH_FAILURE(nth)
     {
         struct world w = { .now = 1000 };
-        struct sd_call_tree_how how = { .names = { define, &w },
+        struct sd_call_tree_how how = { .names = { .define = define, .of = &w },
                                         .timer = read_clock,
                                         .timer_of = &w };
 
@@ -388,7 +389,7 @@ TEST(calls_go_on_without_memory)
 static void call_and_die(struct sd_scratch *s)
 {
     struct world w = { .now = 1 };
-    struct sd_call_tree_how how = { .names = { define, &w },
+    struct sd_call_tree_how how = { .names = { .define = define, .of = &w },
                                     .clock = SD_CLOCK_MONOTONIC };
 
     CHECK(sd_scratch_join(s) == 0);
