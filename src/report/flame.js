@@ -7,6 +7,7 @@
 (function () {
   'use strict';
 
+  const { make, makeHtml, expression, makeTools } = sondePicture;
   const svg = document.currentScript ? document.currentScript.parentNode : document.documentElement;
   const number = name => Number(svg.getAttribute('data-' + name));
   const pad = number('pad'), head = number('head'), foot = number('foot'), row = number('row');
@@ -36,13 +37,6 @@
              where: label.slice(nameLength + 2, -1), from, to: from + total, total, self, idle, depth,
              isFolded: g.classList.contains('o'), isFound: false, isShown: true, shown: null };
   }
-
-  function make(name, attributes, namespace) {
-    const e = document.createElementNS(namespace || 'http://www.w3.org/2000/svg', name);
-    for (const key in attributes) e.setAttribute(key, attributes[key]);
-    return e;
-  }
-  const makeHtml = (name, attributes) => make(name, attributes, 'http://www.w3.org/1999/xhtml');
 
   const frame = svg.querySelector('.boxes'), legend = svg.querySelector('.legend');
   const boxes = Array.from(frame.children).map(readBox); // copied first: the list is counted anew after each change
@@ -146,15 +140,6 @@
 
   // ---- Search
 
-  function expression(words) {
-    const flags = /[A-Z]/.test(words) ? '' : 'i'; // capitals count once one is typed
-    try {
-      return { re: new RegExp(words, flags), isBad: false };
-    } catch (e) {
-      return { re: new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags), isBad: true };
-    }
-  }
-
   // A box inside one that was found already counts with that one.
   function search() {
     const wanted = state.search ? expression(state.search) : null;
@@ -218,24 +203,10 @@
 
   // ---- Tools
 
-  const toolsFrame = make('foreignObject', { height: 36 });
-  const tools = makeHtml('div', { class: 'tools', role: 'toolbar' });
-  const found = makeHtml('span', { class: 'found', role: 'status' });
-  const field = makeHtml('input', { type: 'search', placeholder: 'Search (regex)', 'aria-label': 'Search functions, a regular expression',
-                                    spellcheck: 'false' });
-
-  function button(words, title, act) {
-    const b = makeHtml('button', { type: 'button', title });
-    b.textContent = words;
-    b.addEventListener('click', act);
-    tools.appendChild(b);
-    return b;
-  }
-  tools.append(found, field);
+  const { frame: toolsFrame, found, field, button } = makeTools();
   const reset = button('Reset zoom', 'show everything (Escape)', () => zoom(all));
   const turn = button('Flip', 'first call at the top or at the bottom (f)', () => change({ isTurned: !state.isTurned }));
   button('?', 'keys (?)', () => help());
-  toolsFrame.appendChild(tools);
   svg.appendChild(toolsFrame);
 
   function drawTools(isNarrow) {

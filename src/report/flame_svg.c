@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "report/flame_files.h"
+#include "report/page_files.h"
 #include "report/report.h"
 #include "report/xml.h"
 
@@ -321,6 +321,7 @@ void sd_report_flame(struct sd_out *out, const struct sd_view_flame *f, unsigned
     sd_out_text(out, "</g>\n");
     put_legend(&d);
     sd_out_text(out, "<script><![CDATA[\n");
+    sd_out_text(out, sd_picture_js);
     sd_out_text(out, sd_flame_js);
     sd_out_text(out, "]]></script>\n</svg>\n");
     sd_buf_release(&d.label);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "report/flame_files.h"
+#include "report/page_files.h"
 #include "report/report.h"
 #include "report/xml.h"
 

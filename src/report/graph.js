@@ -6,18 +6,12 @@
 (function () {
   'use strict';
 
+  const { make, makeHtml, expression, makeTools } = sondePicture;
   const svg = document.currentScript ? document.currentScript.parentNode : document.documentElement;
   const number = name => Number(svg.getAttribute('data-' + name));
   const pad = number('pad'), head = number('head'), wide = number('width'), high = number('height');
   const leastScale = 0.02, mostScale = 8, readable = 0.45; // below `readable` no label can be read
   const toolsWidth = 560;
-
-  function make(name, attributes, namespace) {
-    const e = document.createElementNS(namespace || 'http://www.w3.org/2000/svg', name);
-    for (const key in attributes) e.setAttribute(key, attributes[key]);
-    return e;
-  }
-  const makeHtml = (name, attributes) => make(name, attributes, 'http://www.w3.org/1999/xhtml');
 
   // ---- What is in the file
 
@@ -116,15 +110,6 @@
 
   // ---- Marks
 
-  function expression(words) {
-    const flags = /[A-Z]/.test(words) ? '' : 'i'; // capitals count once one is typed
-    try {
-      return { re: new RegExp(words, flags), isBad: false };
-    } catch (e) {
-      return { re: new RegExp(words.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags), isBad: true };
-    }
-  }
-
   function mark() {
     const wanted = state.search ? expression(state.search) : null, chosen = state.chosen;
     const near = new Set(chosen ? chosen.edges.flatMap(e => [e.from, e.to]).concat(chosen) : []);
@@ -175,23 +160,11 @@
 
   // ---- Tools
 
-  const toolsFrame = make('foreignObject', { height: 36 });
-  const tools = makeHtml('div', { class: 'tools', role: 'toolbar' });
-  const found = makeHtml('span', { class: 'found', role: 'status' });
-  const field = makeHtml('input', { type: 'search', placeholder: 'Search (regex)', 'aria-label': 'Search functions, a regular expression',
-                                    spellcheck: 'false' });
-  function button(words, title, act) {
-    const b = makeHtml('button', { type: 'button', title });
-    b.textContent = words;
-    b.addEventListener('click', act);
-    tools.appendChild(b);
-  }
-  tools.append(found, field);
+  const { frame: toolsFrame, found, field, button } = makeTools();
   button('+', 'larger (+)', () => zoom(1.4, width / 2, height / 2));
   button('−', 'smaller (-)', () => zoom(1 / 1.4, width / 2, height / 2));
   button('Fit', 'show all of it (0)', fit);
   button('?', 'keys (?)', () => help());
-  toolsFrame.appendChild(tools);
   svg.appendChild(toolsFrame);
 
   // ---- The card
@@ -262,7 +235,7 @@
   };
   let drag = null; // where the button went down, and where the picture was then
   svg.addEventListener('pointerdown', e => {
-    if (e.button !== 0 || tools.contains(e.target)) return;
+    if (e.button !== 0 || toolsFrame.contains(e.target)) return;
     drag = { x: e.clientX, y: e.clientY, viewX: view.x, viewY: view.y, isFar: false };
   });
   window.addEventListener('pointermove', e => {

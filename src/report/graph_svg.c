@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "report/graph.h"
-#include "report/graph_files.h"
+#include "report/page_files.h"
 #include "report/layers.h"
 #include "report/xml.h"
 
@@ -466,6 +466,7 @@ static void put_all(struct drawing *d)
     sd_out_text(d->out, "</g>\n</g>\n");
     put_words(d);
     sd_out_text(d->out, "<script><![CDATA[\n");
+    sd_out_text(d->out, sd_picture_js);
     sd_out_text(d->out, sd_graph_js);
     sd_out_text(d->out, "]]></script>\n</svg>\n");
 }

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/test.h"
 #include "report/graph.h"
-#include "report/graph_files.h"
+#include "report/page_files.h"
 
 #define HOSTILE "a:1:]]></script><script>x('\"&\\"
 
@@ -189,6 +189,7 @@ TEST(graph_svg_is_one_script_whatever_names_say)
     CHECK(count(svg, "<g data-v=") == 3 && count(svg, "<rect x=") == 3);
     CHECK(strstr(svg, "<tspan x=\"0\"") && strstr(svg, ">3997\u00d7</tspan>"));
     CHECK(strstr(svg, "total 80.00%, 8.0 s\nself 70.00%, 7.0 s\ncalls 3,997</title>"));
+    CHECK(!strstr(sd_picture_js, "]]>"));
     CHECK(!strstr(sd_graph_js, "]]>") && !strstr(sd_graph_css, "<"));
     CHECK(strlen(sd_graph_js) < 20000);
     sd_out_release(&out);
