@@ -3,7 +3,7 @@
 // would.  Prints one JSON object with what was seen at each step; judging is test_flame.py's.
 const path = require('path');
 const [packages, file, folder] = process.argv.slice(2);
-const { chromium } = require(path.join(packages, 'playwright-core'));
+const { browse } = require('./browse.js');
 
 // The boxes that are shown: label, place and width in pixels, whether they are marked or faded.
 function boxes(page) {
@@ -84,23 +84,4 @@ async function steps(page, seen) {
   seen.matched = await look(page);
 }
 
-(async () => {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-           '--disable-component-update', '--disable-sync'],
-  });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-  const seen = { complaints: [], requests: [] };
-  page.on('console', m => seen.complaints.push(m.text()));
-  page.on('pageerror', e => seen.complaints.push(e.message));
-  page.on('request', r => seen.requests.push(r.url()));
-  try {
-    await page.goto('file://' + file);
-    await steps(page, seen);
-  } catch (e) {
-    seen.complaints.push('the steps stopped: ' + e.message);
-  }
-  await browser.close();
-  console.log(JSON.stringify(seen));
-})();
+browse(packages, file, { width: 1280, height: 720 }, steps);

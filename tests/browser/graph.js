@@ -3,7 +3,7 @@
 // of sonde.plot.  Prints one JSON object with what was seen at each step; judging is test_graph.py's.
 const path = require('path');
 const [packages, file, plotted, folder] = process.argv.slice(2);
-const { chromium } = require(path.join(packages, 'playwright-core'));
+const { browse } = require('./browse.js');
 
 // Functions and calls as they stand in the window.
 const look = page => page.evaluate(() => ({
@@ -92,24 +92,7 @@ async function plotSteps(page, seen) {
   seen.plotChosen = await page.frames()[2].evaluate(() => document.querySelectorAll('.chosen').length);
 }
 
-(async () => {
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-           '--disable-component-update', '--disable-sync'],
-  });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  const seen = { complaints: [], requests: [] };
-  page.on('console', m => seen.complaints.push(m.text()));
-  page.on('pageerror', e => seen.complaints.push(e.message));
-  page.on('request', r => seen.requests.push(r.url()));
-  try {
-    await page.goto('file://' + file);
-    await steps(page, seen);
-    await plotSteps(page, seen);
-  } catch (e) {
-    seen.complaints.push('the steps stopped: ' + e.message);
-  }
-  await browser.close();
-  console.log(JSON.stringify(seen));
-})();
+browse(packages, file, { width: 1280, height: 800 }, async (page, seen) => {
+  await steps(page, seen);
+  await plotSteps(page, seen);
+});

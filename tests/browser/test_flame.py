@@ -4,22 +4,13 @@
 Chromium does what flame.js says and tells what it showed; here that is held against the capture,
 whose every number is known.  Both are installed with CI=true only.
 """
-import json
 import os
 import re
-import shutil
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, ".."))
-sys.path.insert(0, os.path.join(HERE, "..", "formats"))
-import helpers  # noqa: E402
-import made  # noqa: E402
+from browser import HOSTILE, browse, helpers, need_browser
+import made  # found by browser
 
-PACKAGES = os.environ.get("NODE_PACKAGES") or os.path.join(
-    os.environ.get("SONDE_BUILD") or os.path.dirname(helpers.SONDE), "npm", "node_modules")
 MS = 10 ** 6
-HOSTILE = "]]></script><script>document.title='run'</script>\x1b\u202e\udcff"
 
 
 def capture(folder):
@@ -37,25 +28,16 @@ def capture(folder):
     return c.save(os.path.join(folder, "x.sonde"))
 
 
-SEEN = {}
-
-
+@helpers.once
 def seen():
     """What the browser showed, by step; it is started once for all tests."""
-    if not SEEN:
-        for program in ("chromium", "node"):
-            helpers.need(shutil.which(program), "no %s; CI=true make test installs it" % program)
-        helpers.need(os.path.exists(os.path.join(PACKAGES, "playwright-core")),
-                     "playwright-core is not in build/npm; CI=true make test installs it")
-        folder = os.getcwd()
-        svg = os.path.join(folder, "x.svg")
-        helpers.equal(helpers.sonde("convert", capture(folder), svg).status, 0, "status of convert")
-        helpers.equal(helpers.sonde("report", "--flame", "--match", "listcomp", "-o", os.path.join(folder, "matched.svg"),
-                                    os.path.join(folder, "x.sonde")).status, 0, "status of report")
-        done = helpers.run(["node", os.path.join(HERE, "flame.js"), PACKAGES, svg, folder], limit=200)
-        helpers.equal(done.status, 0, "status of node: %s" % done.err)
-        SEEN.update(json.loads(done.out))
-    return SEEN
+    need_browser()
+    folder = os.getcwd()
+    svg = os.path.join(folder, "x.svg")
+    helpers.equal(helpers.sonde("convert", capture(folder), svg).status, 0, "status of convert")
+    helpers.equal(helpers.sonde("report", "--flame", "--match", "listcomp", "-o", os.path.join(folder, "matched.svg"),
+                                os.path.join(folder, "x.sonde")).status, 0, "status of report")
+    return browse("flame.js", svg, folder)
 
 
 def by_label(step):

@@ -4,22 +4,13 @@
 Chromium does what graph.js says and tells what it showed; here that is held against the capture,
 whose every number is known.  Both are installed with CI=true only.
 """
-import json
 import os
 import re
-import shutil
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, ".."))
-sys.path.insert(0, os.path.join(HERE, "..", "formats"))
-import helpers  # noqa: E402
-import made  # noqa: E402
+from browser import HOSTILE, browse, helpers, need_browser
+import made  # found by browser
 
-PACKAGES = os.environ.get("NODE_PACKAGES") or os.path.join(
-    os.environ.get("SONDE_BUILD") or os.path.dirname(helpers.SONDE), "npm", "node_modules")
 MS = 10 ** 6
-HOSTILE = "]]></script><script>document.title='run'</script>\x1b\u202e\udcff"
 PLOTTED = """
 import sonde
 def leaf(): return 1
@@ -48,18 +39,13 @@ def capture(folder):
 @helpers.once
 def seen():
     """What the browser showed, by step; it is started once for all tests."""
-    for program in ("chromium", "node"):
-        helpers.need(shutil.which(program), "no %s; CI=true make test installs it" % program)
-    helpers.need(os.path.exists(os.path.join(PACKAGES, "playwright-core")),
-                 "playwright-core is not in build/npm; CI=true make test installs it")
+    need_browser()
     folder = os.getcwd()
     svg = os.path.join(folder, "x.svg")
     helpers.equal(helpers.sonde("report", capture(folder), "--graph", "-o", svg).status, 0, "status of report")
     made_page = helpers.run([helpers.PYTHON, helpers.write(folder, "plotted.py", PLOTTED)], cwd=folder)
     helpers.equal(made_page.status, 0, "status of the program that plots: %s" % made_page.err)
-    done = helpers.run(["node", os.path.join(HERE, "graph.js"), PACKAGES, svg, os.path.join(folder, "plotted.html"), folder], limit=200)
-    helpers.equal(done.status, 0, "status of node: %s" % done.err)
-    return json.loads(done.out)
+    return browse("graph.js", svg, os.path.join(folder, "plotted.html"), folder)
 
 
 def by_label(step):
