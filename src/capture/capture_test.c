@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,8 +11,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "base/test.h"
 #include "capture/pool.h"
+#include "capture/source.h"
 #include "capture/capture_testing.h"
 
 TEST(capture_gives_back_what_was_logged)
@@ -291,6 +294,92 @@ TEST(reader_follows_chunks_that_are_sealed_while_it_reads)
     CHECK(seen.events == n && seen.sum == n * (n + 1) / 2 && seen.out_of_order == 0);
     CHECK(seen.health.bad_chunks == 0);
     sd_reader_free(r);
+    sd_scratch_remove(&s);
+}
+
+/* Chunks of the file that stand behind a later one of their stream; *n: all of them
+ * that are of a log. */
+static int n_out_of_order(const char *path, int *n)
+{
+    struct sd_source source;
+    struct sd_scan scan;
+    struct sd_found found;
+    struct sd_table last = { 0 };
+    uint64_t before;
+    int fd = open(path, O_RDONLY), bad = 0;
+
+    *n = 0;
+    sd_source_of_fd(&source, fd, 0, (uint64_t)lseek(fd, 0, SEEK_END));
+    sd_scan_init(&scan, &source, 0, sizeof(struct sd_preamble));
+    while (sd_scan_next(&scan, &found)) {
+        if (found.head.type != SD_CHUNK_EVENTS)
+            continue;
+        bad +=
+            sd_table_get(&last, found.head.stream, &before) && before > found.head.seq;
+        sd_table_put(&last, found.head.stream, found.head.seq);
+        ++*n;
+    }
+    sd_table_release(&last);
+    sd_source_release(&source);
+    return bad;
+}
+
+/* Nobody fetches: the first half waits while all that comes behind it is appended to
+ * .chunks.  A file that is cut must have the first chunk before those. */
+TEST(capture_has_the_chunks_of_a_stream_in_order)
+{
+    struct sd_scratch s;
+    int n;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    for (uint64_t i = 1; i <= 50000; i++)
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    CHECK(n_out_of_order(s.path, &n) == 0);
+    CHECK(n >= 5);
+    sd_scratch_remove(&s);
+}
+
+struct busy {
+    struct sd_scratch *s;
+    uint64_t n;
+};
+
+static void *write_events(void *busy)
+{
+    struct busy *b = busy;
+
+    for (uint64_t i = 1; i <= b->n; i++)
+        if (!sd_scratch_event(sd_writer_log(b->s->writer), i))
+            return NULL;
+    return b;
+}
+
+/* The owner fetches now and then: halves are sealed, and handed over again, while
+ * others are appended to .chunks. */
+TEST(capture_has_the_chunks_in_order_while_threads_write)
+{
+    enum { THREADS = 3 };
+    struct sd_scratch s;
+    struct busy busy = { &s, 100000 };
+    pthread_t threads[THREADS];
+    void *done;
+    int n;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0 && sd_scratch_join(&s) == 0);
+    CHECK(sd_capture_start(s.capture) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, write_events, &busy) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(threads[i], &done) == 0 && done);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, &s.counts) == 0);
+    CHECK(s.counts.events == THREADS * busy.n && s.counts.lost == 0);
+    CHECK(n_out_of_order(s.path, &n) == 0);
+    CHECK(n >= THREADS * 10);
     sd_scratch_remove(&s);
 }
 

@@ -3,7 +3,14 @@
  *
  * The order of each step is what makes a death harmless: a half is given back, and a
  * file removed, only after its chunk stands in x.sonde.  A death in between leaves the
- * same chunk in both places, and readers take it once. */
+ * same chunk in both places, and readers take it once.
+ *
+ * The chunks of a stream go into the file in the order of their numbers: what a file
+ * was cut to is then the beginning of each stream, and the names that the first chunks
+ * of a timeline have for all of it are there.  A producer that finds its other half
+ * FULL still goes on in .chunks, so later chunks may wait there while an earlier one
+ * waits in its half, and the other way round: before either is sealed the other place
+ * is looked at. */
 #include "capture/owner.h"
 
 #include <errno.h>
@@ -65,29 +72,6 @@ static int seal_half(struct sd_capture *c, struct sd_joined *j, uint32_t i,
     return sd_live_in_free_half(&j->in, i, slot, half) < 0 ? EIO : 0;
 }
 
-static int seal_slot(struct sd_capture *c, struct sd_joined *j, uint32_t i,
-                     bool is_final)
-{
-    struct sd_slot slot;
-    int first, why;
-
-    if (!sd_live_in_slot(&j->in, i, &slot))
-        return 0;
-    first = slot.halves[1].seq < slot.halves[0].seq; /* the older one first */
-    why = seal_half(c, j, i, &slot, first, is_final);
-    return why ? why : seal_half(c, j, i, &slot, !first, is_final);
-}
-
-static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
-{
-    uint32_t n = j->in.head.n_slots;
-    int why = 0;
-
-    for (uint32_t i = 0; i < n && i < j->in.head.max_slots && !why; i++)
-        why = seal_slot(c, j, i, is_final);
-    return why;
-}
-
 /* --- .chunks */
 
 /* 0, with or without such a file, or an errno. */
@@ -120,6 +104,34 @@ static void set_drained(struct sd_joined *j, uint64_t to)
                   (off_t)to);
 }
 
+/* The slot that a stream of the process is of. */
+static bool find_slot(const struct sd_live_in *in, uint64_t stream, uint32_t *i)
+{
+    struct sd_who who = { in->head.pid, in->head.start, in->head.pid_ns };
+
+    for (*i = 0; *i < in->head.max_slots; ++*i)
+        if (sd_stream_of(&who, in->head.number, *i) == stream)
+            return true;
+    return false;
+}
+
+/* Seals the half that was handed over before this chunk of its stream was appended.
+ * Where that cannot be done the chunk goes in all the same: to be kept is more than to
+ * be in order. */
+static void seal_older_half(struct sd_capture *c, struct sd_joined *j,
+                            const struct sd_chunk_head *head)
+{
+    struct sd_slot slot;
+    uint32_t i;
+
+    if (!find_slot(&j->in, head->stream, &i) || !sd_live_in_slot(&j->in, i, &slot))
+        return;
+    for (int half = 0; half < 2; half++)
+        if (slot.halves[half].state == SD_HALF_FULL &&
+            slot.halves[half].seq < head->seq)
+            seal_half(c, j, i, &slot, half, false);
+}
+
 static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found *f)
 {
     struct sd_chunk_head head = f->head;
@@ -127,6 +139,7 @@ static int seal_chunk(struct sd_capture *c, struct sd_joined *j, struct sd_found
     if (head.flags & SD_CHUNK_ZSTD) /* producers do not compress: not theirs */
         return 0;
     head.flags = 0;
+    seal_older_half(c, j, &head);
     /* Without memory a chunk may be sealed twice; readers take it once. */
     sd_table_put(&j->last_seq, head.stream, head.seq);
     return sd_capture_append(c, &head, f->payload);
@@ -186,6 +199,56 @@ static int drain_chunks(struct sd_capture *c, struct sd_joined *j, bool is_final
     sd_source_release(&source);
     if (done > j->drained)
         set_drained(j, done);
+    return why;
+}
+
+/* --- Slots */
+
+static bool is_full(const struct sd_slot *slot, int half)
+{
+    return slot->halves[half].state == SD_HALF_FULL;
+}
+
+/* Of a process that goes on.  What its thread appended to .chunks before it handed a
+ * half over is in that file by the time the half is seen to be FULL, and goes first.  A
+ * half that is FULL only when it is looked at again waits for the next pass, since
+ * chunks may have been appended before it meanwhile. */
+static int seal_full_halves(struct sd_capture *c, struct sd_joined *j, uint32_t i)
+{
+    struct sd_slot was, slot;
+    int why = 0;
+
+    if (!sd_live_in_slot(&j->in, i, &was) || (!is_full(&was, 0) && !is_full(&was, 1)))
+        return 0;
+    why = drain_chunks(c, j, false);
+    if (why || !sd_live_in_slot(&j->in, i, &slot))
+        return why;
+    for (int half = 0; half < 2 && why == 0; half++)
+        if (is_full(&was, half) && slot.halves[half].seq == was.halves[half].seq)
+            why = seal_half(c, j, i, &slot, half, false);
+    return why;
+}
+
+/* Of one that is gone, whose .chunks are sealed: the older half first. */
+static int seal_both_halves(struct sd_capture *c, struct sd_joined *j, uint32_t i)
+{
+    struct sd_slot slot;
+    int first, why;
+
+    if (!sd_live_in_slot(&j->in, i, &slot))
+        return 0;
+    first = slot.halves[1].seq < slot.halves[0].seq;
+    why = seal_half(c, j, i, &slot, first, true);
+    return why ? why : seal_half(c, j, i, &slot, !first, true);
+}
+
+static int seal_slots(struct sd_capture *c, struct sd_joined *j, bool is_final)
+{
+    uint32_t n = j->in.head.n_slots;
+    int why = 0;
+
+    for (uint32_t i = 0; i < n && i < j->in.head.max_slots && !why; i++)
+        why = is_final ? seal_both_halves(c, j, i) : seal_full_halves(c, j, i);
     return why;
 }
 

@@ -288,12 +288,12 @@ def test_a_kill_loses_no_call(folder):
     equal(info(path)["timeline_lost"], 0, "calls lost")
 
 
-def test_a_file_cut_anywhere_gives_what_is_before_the_cut(folder):
-    path, _ = recorded(folder, "cut", "def leaf(): pass\ndef job():\n    for i in range(100000): leaf()\njob()\n")
+def check_cuts(folder, path):
+    """What is before a cut has its names, and there is more of it the later the cut is."""
     with open(path, "rb") as f:
         whole = f.read()
     last = 0
-    for part in (0.3, 0.6, 0.9, 0.999):
+    for part in (0.1, 0.3, 0.6, 0.9, 0.999):
         cut = os.path.join(folder, "cut%d.sonde" % (1000 * part))
         with open(cut, "wb") as f:
             f.write(whole[:int(len(whole) * part)])
@@ -305,6 +305,23 @@ def test_a_file_cut_anywhere_gives_what_is_before_the_cut(folder):
         assert last <= n <= 100000, "%d calls of leaf at %g, %d before" % (n, part, last)
         last = n
     assert last > 50000, "only %d calls in nearly all of the file" % last
+
+
+CUT = "def leaf(): pass\ndef job():\n    for i in range(100000): leaf()\n"
+
+
+def test_a_file_cut_anywhere_gives_what_is_before_the_cut(folder):
+    path, _ = recorded(folder, "cut", CUT + "job()\n")
+    check_cuts(folder, path)
+
+
+def test_the_file_of_a_program_that_records_itself_may_be_cut(folder):
+    """Nobody fetches while it runs: what it wrote first waits longest, and must not come last into the file."""
+    path = os.path.join(folder, "own.sonde")
+    program = CUT + "import sonde\nsonde.start(%r)\np = sonde.Profile(timeline=True, signatures=False)\np.enable(); job(); p.disable()\nsonde.stop()\n"
+    done = run([PYTHON, write(folder, "own.py", program % path)], cwd=folder)
+    equal(done.status, 0, "status (%r)" % done.err)
+    check_cuts(folder, path)
 
 
 if __name__ == "__main__":
