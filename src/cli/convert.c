@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/call_tables.h"
 #include "cli/export.h"
+#include "cli/line_tables.h"
 #include "cli/path.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
@@ -72,6 +73,8 @@ static int run(const struct sd_command *c)
     rc = sd_export_check_spares(c->words[1], c->words, 1);
     if (rc == 0 && sd_call_file_is(c->words[0]))
         rc = sd_call_file_convert(c->words[0], c->words[1], format, create);
+    else if (rc == 0 && sd_line_file_is(c->words[0]))
+        rc = sd_line_file_convert(c->words[0], c->words[1], format, create);
     else if (rc == 0)
         rc = sd_export(c->words[0], c->words[1], format, style, create);
     return rc < 0 ? sd_say_failure(rc) : 0;
@@ -82,11 +85,13 @@ const struct sd_verb sd_verb_convert = {
     .group = SD_GROUP_READ,
     .summary = "writes a capture in another format",
     .usage = "[OPTION...] IN OUT",
-    .about = "Writes the capture IN as OUT, in the format that OUT's suffix names. "
-             "OUT \"-\" is stdout, and then --format is needed. What a format cannot "
-             "carry is listed by --list. IN may be a pstats file, too, which becomes "
-             ".pstats, .prof, .csv, .json, .txt, its call graph (.svg, .dot) or "
-             ".callgrind.",
+    .about =
+        "Writes the capture IN as OUT, in the format that OUT's suffix names. "
+        "OUT \"-\" is stdout, and then --format is needed. What a format cannot "
+        "carry is listed by --list. IN may be a pstats file, too, which becomes "
+        ".pstats, .prof, .csv, .json, .txt, its call graph (.svg, .dot) or "
+        ".callgrind, or a file of line_profiler, which becomes .lprof, .csv, .json "
+        "or .txt.",
     .examples = "sonde convert train.sonde train.csv\n"
                 "sonde convert train.sonde - --format json | jq .\n"
                 "sonde convert --qualified train.sonde train.speedscope.json\n"

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 
 #include "base/error.h"
+#include "cli/line_tables.h"
 #include "cli/load.h"
 #include "cli/path.h"
 #include "cli/say.h"
@@ -185,6 +186,17 @@ static const struct sd_option options[] = {
                           0, "N" },
     [SD_REPORT_HEIGHT] = { "height", SD_NUMBER, "500", "of the plot, in pixels", 0,
                            "N" },
+    [SD_REPORT_UNIT] = { "unit", SD_TEXT, "1e-6",
+                         "of a file of line_profiler: seconds of one unit of its times",
+                         'u', "SECONDS" },
+    [SD_REPORT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
+                              "of a file of line_profiler: no functions that never ran",
+                              0, NULL },
+    [SD_REPORT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
+                              "of a file of line_profiler: the time of each function "
+                              "at "
+                              "the end",
+                              0, NULL },
     [SD_REPORT_CSV] = { "csv", SD_FLAG, NULL,
                         "print one table as CSV: the first there is, or --table's", 0,
                         NULL },
@@ -199,18 +211,45 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-/* Captures and files of pstats have different answers. */
-static int check_kinds(const struct sd_asked *a, bool *are_pstats)
+enum kind { KIND_CAPTURE, KIND_PSTATS, KIND_LPROF };
+static const char *const kinds[] = { "a capture", "a pstats file",
+                                     "a file of line_profiler" };
+
+static enum kind kind_of(const char *file)
 {
-    *are_pstats = a->n_words > 0 && sd_call_file_is(a->words[0]);
-    for (int i = 1; i < a->n_words; i++)
-        if (sd_call_file_is(a->words[i]) != *are_pstats)
-            return sd_fail(
-                SD_EUSAGE,
-                "%s is a pstats file and %s is not: they are reported one by "
-                "one",
-                *are_pstats ? a->words[0] : a->words[i],
-                *are_pstats ? a->words[i] : a->words[0]);
+    return sd_call_file_is(file)   ? KIND_PSTATS
+           : sd_line_file_is(file) ? KIND_LPROF
+                                   : KIND_CAPTURE;
+}
+
+/* Captures and other tools' files have different answers. */
+static int check_kinds(const struct sd_asked *a, enum kind *kind)
+{
+    *kind = a->n_words > 0 ? kind_of(a->words[0]) : KIND_CAPTURE;
+    for (int i = 1; i < a->n_words; i++) {
+        enum kind other = kind_of(a->words[i]);
+
+        if (other == *kind)
+            continue;
+        return sd_fail(SD_EUSAGE,
+                       "%s is %s and %s is not: they are reported one by one",
+                       *kind != KIND_CAPTURE ? a->words[0] : a->words[i],
+                       kinds[*kind != KIND_CAPTURE ? *kind : other],
+                       *kind != KIND_CAPTURE ? a->words[i] : a->words[0]);
+    }
+    return 0;
+}
+
+static const size_t of_lprof[] = { SD_REPORT_UNIT, SD_REPORT_SKIP_ZERO,
+                                   SD_REPORT_SUMMARIZE };
+
+/* Whoever wants the layout of line_profiler must have its file. */
+static int check_has_no_lprof_options(const struct sd_asked *a)
+{
+    for (size_t i = 0; i < sizeof of_lprof / sizeof *of_lprof; i++)
+        if (a->v[of_lprof[i]].is_given)
+            return sd_fail(SD_EUSAGE, "--%s is for files of line_profiler (.lprof)",
+                           options[of_lprof[i]].name);
     return 0;
 }
 
@@ -234,10 +273,14 @@ static int check_for_captures(const struct sd_asked *a, const struct sd_profile 
 static int report_captures(const struct sd_asked *a)
 {
     struct sd_profile *p = NULL;
-    int rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->filter, &p);
+    int rc = check_has_no_lprof_options(a);
 
+    if (rc == 0)
+        rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->filter, &p);
     if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
-        rc = sd_fail(rc, "%s; sonde report reads captures and files of pstats",
+        rc = sd_fail(rc,
+                     "%s; sonde report reads captures and files of pstats and "
+                     "line_profiler",
                      sd_fail_text());
     if (rc == 0)
         rc = check_for_captures(a, p);
@@ -253,7 +296,7 @@ static int report_captures(const struct sd_asked *a)
 
 static int run(const struct sd_command *c)
 {
-    bool are_pstats = false;
+    enum kind kind = KIND_CAPTURE;
     struct sd_asked a;
     int rc = sd_asked_read(&a, c);
 
@@ -261,11 +304,13 @@ static int run(const struct sd_command *c)
         rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
                                     (size_t)a.n_words);
     if (rc == 0 && a.form != SD_FORM_GRAPH)
-        rc = check_kinds(&a, &are_pstats);
+        rc = check_kinds(&a, &kind);
     if (rc == 0 && a.form == SD_FORM_GRAPH)
         rc = sd_report_graph_of(&a);
     else if (rc == 0)
-        rc = are_pstats ? sd_report_pstats_files(&a) : report_captures(&a);
+        rc = kind == KIND_PSTATS  ? sd_report_pstats_files(&a)
+             : kind == KIND_LPROF ? sd_report_lprof_files(&a)
+                                  : report_captures(&a);
     sd_asked_release(&a);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
@@ -290,6 +335,9 @@ const struct sd_verb sd_verb_report = {
         "numbers, "
         "-n and --match as its restrictions, in the order typed, --callers and "
         "--callees for its other tables. Several files add up.\n\n"
+        "An .lprof file, of kernprof or line_profiler, is printed as line_profiler "
+        "prints it, also without Python; -s time puts the slowest functions first. It "
+        "is read as data: nothing in it is run.\n\n"
         "Times of --from and --to count from the start of the capture: 2s, "
         "500ms, 1.5m; a bare number is seconds.",
     .examples = "sonde report train.sonde\n"
@@ -302,7 +350,8 @@ const struct sd_verb sd_verb_report = {
                 "sonde report train.sonde --plot -o image.png    # memory over time\n"
                 "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
                 "sonde report train.sonde --json | jq .functions\n"
-                "sonde report old.pstats -s cumulative -n 10 --callers=forward\n",
+                "sonde report old.pstats -s cumulative -n 10 --callers=forward\n"
+                "sonde report script.py.lprof -u 1e-3 --skip-zero    # line by line\n",
     .options = options,
     .run = run,
 };

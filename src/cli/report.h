@@ -5,8 +5,8 @@
  *
  * One file for each step: report_asked.c understands what was typed, report_calls.c
  * says it in the words of pstats, report_put.c writes the answer, report_pstats.c is
- * for files of pstats, which have answers of their own, report_graph.c for the call
- * graph of either.  report.c has the options. */
+ * for files of pstats, which have answers of their own, as those of line_profiler have
+ * (report_lprof.c), report_graph.c for the call graph.  report.c has the options. */
 #include "analyse/analyse.h"
 #include "cli/export.h"
 #include "cli/pattern.h"
@@ -67,6 +67,9 @@ enum sd_report_option {
     SD_REPORT_METRIC,
     SD_REPORT_WIDTH,
     SD_REPORT_HEIGHT,
+    SD_REPORT_UNIT,
+    SD_REPORT_SKIP_ZERO,
+    SD_REPORT_SUMMARIZE,
     SD_REPORT_CSV,
     SD_REPORT_JSON,
     SD_REPORT_OUTPUT,
@@ -139,4 +142,9 @@ int sd_report_graph_of(const struct sd_asked *a);
 
 /* Of files of pstats. */
 int sd_report_pstats_files(const struct sd_asked *a);
+
+/* --- report_lprof.c */
+
+/* Of files of line_profiler. */
+int sd_report_lprof_files(const struct sd_asked *a);
 #endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_REPORT_LINE_TEXT_H
+#define SD_REPORT_LINE_TEXT_H
+/* line_text: the tables of line_profiler, byte for byte as its version 5 prints them.
+ *
+ * A function's table shows its source beside the numbers; where a file has changed or
+ * gone since, the numbers stay and the source is what is there. */
+#include <stdbool.h>
+
+#include "base/out.h"
+#include "profile/line_stats.h"
+#include "report/code_text.h"
+
+struct sd_line_text_wish {
+    double unit;      /* seconds of one unit shown; 0: the stats' own */
+    bool skips_zeros; /* leaves out functions that never ran */
+    bool has_no_details;
+    bool has_summary; /* one line for each function, at the end */
+    bool is_sorted;   /* by time, the least first */
+    bool is_reversed; /* the other way round */
+    /* The source of a file: 1 when there is one, which `into` then holds; 0; or
+     * negative.  NULL: the file of that name is read. */
+    int (*source)(void *context, const char *file, struct sd_code_text *into);
+    void *context;
+};
+
+int sd_report_lines(const struct sd_line_stats *s, const struct sd_line_text_wish *wish,
+                    struct sd_out *out);
+
+/* The functions in the order that is wished for, by their places; sd_free frees it. */
+int sd_line_text_order(const struct sd_line_stats *s,
+                       const struct sd_line_text_wish *wish, size_t **order);
+#endif
