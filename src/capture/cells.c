@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/cells_in.h"
@@ -12,6 +13,8 @@
 #include "capture/owner.h"
 #include "capture/pool.h"
 #include "capture/writer.h"
+
+enum { RETRY_NS = 100 * 1000 * 1000 }; /* after a segment could not be had */
 
 struct sd_cells {
     struct sd_pool *pool;      /* NULL on anonymous memory; borrowed */
@@ -23,6 +26,8 @@ struct sd_cells {
     uint32_t n;       /* cells */
     uint32_t next_id; /* of definitions */
     uint64_t lost;
+    bool is_short;           /* there was no room the last time it was asked for */
+    uint64_t retry_ns;       /* not before this is more asked for; or 0 */
     bool is_mapped;          /* segments are shared with the file */
     struct sd_segment *defs; /* the one that definitions go to, or NULL */
     uint8_t defs_epoch;
@@ -61,13 +66,26 @@ static void *map_segment(struct sd_cells *t)
     return sd_live_map(fd, at, SD_SEGMENT, SD_SEGMENT);
 }
 
+/* On a full disk every call asks for room again: not each of them is a system call. */
+static struct sd_segment *try_segment(struct sd_cells *t)
+{
+    struct sd_segment *s = NULL;
+
+    if (t->n_all >= SD_MAX_SEGMENTS || (t->retry_ns && sd_clock_ns() < t->retry_ns))
+        return NULL;
+    s = map_segment(t);
+    t->retry_ns = s ? 0 : sd_clock_ns() + RETRY_NS;
+    return s;
+}
+
 /* A fresh segment of the type, visible to others once its head is filled. */
 static struct sd_segment *add_segment(struct sd_cells *t, enum sd_chunk_type type)
 {
-    struct sd_segment *s = t->n_all < SD_MAX_SEGMENTS ? map_segment(t) : NULL;
+    struct sd_segment *s = try_segment(t);
 
     if (!s)
         return NULL;
+    t->is_short = false;
     if (!push(&t->all, &t->n_all, &t->cap_all, s)) {
         munmap(s, SD_SEGMENT);
         return NULL;
@@ -164,8 +182,13 @@ static bool has_room(struct sd_cells *t)
     return s && push(&t->cells, &t->n_cells, &t->cap_cells, s);
 }
 
+/* What finds no room is tried again at every call, and the calls themselves are booked
+ * elsewhere: once for each time that room ran out. */
 static void lose(struct sd_cells *t)
 {
+    if (t->is_short)
+        return;
+    t->is_short = true;
     t->lost++;
     if (t->head)
         atomic_fetch_add(&t->head->lost, 1);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/error.h"
@@ -271,5 +272,42 @@ TEST(cells_of_tables_that_come_and_go_are_all_there)
     CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
     read_table(&s, &seen);
     CHECK(seen.n == TABLES * EACH && seen.n_sites == TABLES * EACH);
+    sd_scratch_remove(&s);
+}
+
+/* A disk that is full for this process alone. */
+static int lose_names(struct sd_writer *w)
+{
+    const struct rlimit little = { 1024 * 1024, 1024 * 1024 };
+    struct sd_cells *t;
+    int i = 0;
+
+    if (sd_cells_new(w, KIND, sizeof(struct cell), &t) < 0 ||
+        setrlimit(RLIMIT_FSIZE, &little) != 0)
+        return 1;
+    while (i < 1000000 && sd_cells_define_string(t, "a name that is long", 19))
+        i++;
+    if (i == 0 || i == 1000000)
+        return 2;
+    for (i = 0; i < 100000; i++)
+        if (sd_cells_define_string(t, "a name that is long", 19))
+            return 3;
+    return sd_cells_lost(t) == 1 ? 0 : 4;
+}
+
+TEST(cells_that_run_out_of_room_say_so_once)
+{
+    struct sd_scratch s;
+    int status = 0;
+    pid_t child;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    child = fork();
+    if (child == 0)
+        _exit(sd_scratch_join(&s) == 0 ? lose_names(s.writer) : 5);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
     sd_scratch_remove(&s);
 }

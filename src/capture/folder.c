@@ -157,6 +157,29 @@ static bool is_same_half(const struct sd_half *was, const struct sd_half *is)
            is->committed >= was->committed;
 }
 
+static const struct sd_record *last_record(const uint8_t *buf, uint32_t whole)
+{
+    const struct sd_record *r = NULL;
+
+    for (uint32_t at = 0; at < whole; at += r->len)
+        r = (const void *)(buf + at);
+    return r;
+}
+
+/* A run (log.h) that is ended gives back what it did not use: who copied the half with
+ * the length of before has zeros behind the run, and who is killed in the middle of it
+ * leaves them.  Behind anything else zeros are pages that never came to the disk. */
+static bool is_unused_of_run(const uint8_t *buf, uint32_t whole, uint32_t n)
+{
+    const struct sd_record *last = last_record(buf, whole);
+
+    if (!last || last->type != SD_REC_CALLS)
+        return false;
+    while (whole < n && buf[whole] == 0)
+        whole++;
+    return whole == n;
+}
+
 int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slot *slot,
                     int half, uint8_t *buf, struct sd_chunk_head *head,
                     uint32_t *bad_bytes)
@@ -181,7 +204,12 @@ int sd_live_in_half(const struct sd_live_in *in, uint32_t i, const struct sd_slo
     if (!is_same_half(h, &again.halves[half]))
         return SD_ETORN;
     whole = sd_records_walk(buf, n, (uint8_t)seq, &count);
-    *bad_bytes = n - whole;
+    if (whole < n && !is_unused_of_run(buf, whole, n)) {
+        /* The next record may have begun there just now, and end behind the copy. */
+        if (again.halves[half].committed != n)
+            return SD_ETORN;
+        *bad_bytes = n - whole;
+    }
     *head = (struct sd_chunk_head){
         .magic = SD_CHUNK_MAGIC,
         .type = SD_CHUNK_EVENTS,

@@ -66,8 +66,9 @@ struct sd_log {
     uint64_t slot_offset; /* in the file */
     struct sd_live_out *out; /* the file this slot is in */
     struct sd_pool *pool;
-    struct sd_writer *writer;        /* whose thread has it now, or NULL */
-    uint64_t flushed_ns;             /* of a written log: when it last was */
+    struct sd_writer *writer; /* whose thread has it now, or NULL */
+    uint64_t flushed_ns;      /* of a written log: when it last was */
+    uint64_t timeline;        /* for who takes one: whose events were the last in it */
     struct sd_log *next, *next_idle; /* the pool's lists */
     struct {
         uint64_t key;
@@ -92,6 +93,13 @@ static inline void sd_log_commit(struct sd_log *l, uint32_t n_events, uint64_t t
 /* hot: the id under which `key` is defined in this chunk, or 0.  Keys are the caller's:
  * an address or a hash, mixed so that strings, sites, tracks and shapes do not meet. */
 static inline uint32_t sd_log_known(const struct sd_log *l, uint64_t key);
+
+/* False after fork, and when the process has left the capture: nothing of the log may
+ * be touched then, and giving it back is all that is left. */
+static inline bool sd_log_may_write(const struct sd_log *l)
+{
+    return atomic_load_explicit(l->owner, memory_order_relaxed) != 0;
+}
 
 /* A number for a span, unique in the process. */
 static inline uint64_t sd_log_next_span(struct sd_log *l) { return l->next_span++; }

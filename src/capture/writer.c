@@ -129,11 +129,6 @@ static struct sd_pool *pool_of(struct sd_writer *w)
     return p;
 }
 
-static bool may_write(const struct sd_log *l)
-{
-    return atomic_load_explicit(l->owner, memory_order_relaxed) != 0;
-}
-
 struct sd_log *sd_writer_take_log(struct sd_writer *w)
 {
     struct sd_log *l = NULL;
@@ -186,7 +181,7 @@ static struct sd_log *log_slowly(struct sd_writer *w)
     }
     if (!l)
         l = take_log(w);
-    else if (!may_write(l))
+    else if (!sd_log_may_write(l))
         return NULL;
     cached = l;
     return l;
@@ -196,7 +191,7 @@ struct sd_log *sd_writer_log(struct sd_writer *w)
 {
     struct sd_log *l = cached;
 
-    if (__builtin_expect(l && l->writer == w && may_write(l), 1))
+    if (__builtin_expect(l && l->writer == w && sd_log_may_write(l), 1))
         return l;
     return log_slowly(w);
 }

@@ -80,6 +80,35 @@ TEST(log_is_readable_while_it_is_written)
     CHECK(seen.events == n && !seen.health.is_running);
 }
 
+/* The first of the stores that end a run is done, and the process is killed, or read
+ * from, just then. */
+TEST(a_run_that_is_being_ended_is_no_damage)
+{
+    struct sd_rec_calls *run;
+    struct sd_scratch s;
+    struct sd_seen seen;
+    struct sd_log *l;
+    uint16_t len;
+
+    begin(&s);
+    l = sd_writer_take_log(s.writer);
+    CHECK(l && sd_log_room(l, 4096));
+    run = sd_log_begin_run(l, SD_REC_CALLS, sizeof *run, 100, 1);
+    run->table = run->base = run->number = 1;
+    run->pad = 0;
+    sd_log_commit(l, 0, 1);
+    run->events[0] = (uint64_t)sd_call_what(SD_CALL_BEGINS, 1) << 32;
+    len = run->head.len;
+    run->head.len = sizeof *run + 8;
+    CHECK(sd_scratch_read(&s, &seen) == 0);
+    CHECK(seen.health.bad_bytes == 0 && !seen.complaint[0]);
+    run->head.len = len;
+    sd_log_end_run(l, run, sizeof *run, 1, 2);
+    sd_writer_give_log(s.writer, l);
+    end(&s, &seen);
+    CHECK(seen.health.bad_bytes == 0);
+}
+
 TEST(log_gives_no_room_inside_an_event)
 {
     struct sd_scratch s;

@@ -260,6 +260,59 @@ def test_a_profile_has_a_timeline_in_the_capture_of_start(folder):
         equal({n for (parent, child), n in check_nesting(spans).items() if child == leaf and parent}, {21}, "calls from work")
 
 
+FORKED = r"""
+import os, sonde, sys
+sonde.start(sys.argv[1])
+def leaf(): pass
+def work():
+    for i in range(5): leaf()
+def use(p):
+    p.enable(); work(); p.disable()
+rests, drops = (sonde.Profile(builtins=False, signatures=False, timeline=True) for _ in range(2))
+use(rests); use(drops)
+pid = os.fork()
+if pid == 0:
+    with sonde.section("in the child"):
+        pass
+    del drops
+    use(rests)
+    rests.clear()
+    os._exit(0)
+status = os.waitpid(pid, 0)[1]
+use(rests)
+sonde.stop()
+print(status)
+"""
+
+
+def test_a_profile_that_is_off_may_be_used_in_a_child(folder):
+    path = os.path.join(folder, "p.sonde")
+    done = run([PYTHON, write(folder, "p.py", FORKED), path], cwd=folder)
+    equal((done.status, done.out), (0, "0\n"), "status, and that of the child (%r)" % done.err)
+    equal(sum(e["name"] == "leaf" for e in trace_of(path)[0]), 20, "calls in the child and in the parent")
+
+
+BESIDE = r"""
+import sonde
+def leaf(): pass
+def work():
+    for i in range(50): leaf()
+work()
+p = sonde.Profile(builtins=False, signatures=False, timeline=True)
+p.enable(); work(); p.disable()
+"""
+
+
+def test_calls_that_nobody_wanted_a_timeline_of_are_not_missing(folder):
+    path = os.path.join(folder, "p.sonde")
+    program = write(folder, "p.py", BESIDE)
+    done = sonde("calls", "--python", PYTHON, "-o", path, program, cwd=folder)
+    equal(done.status, 0, "status (%r)" % done.err)
+    about = info(path)
+    assert about["timeline_calls"] >= 51, "calls of the timeline: %r" % about["timeline_calls"]
+    equal(about["timeline_lost"], 0, "calls lost")
+
+
 # ---- how it may end
 
 

@@ -474,8 +474,8 @@ static void rename_top(struct sd_call_tree *t, uint64_t from, uint64_t to,
     if (e) {
         e->start = was.start;
         e->cpu_start = was.cpu_start;
-        if (t->extra & SD_EXTRA_TIMELINE)
-            sd_call_tree_log_start(t, e);
+        if (t->extra & SD_EXTRA_TIMELINE) /* behind what was told just now */
+            sd_timeline_put(t, SD_CALL_BEGINS, e, e->start);
     }
 }
 
@@ -548,8 +548,8 @@ int sd_calls_session_start(struct sd_calls_session *s)
     t = tree_of(s, th);
     if (!t)
         rc = make_tree(s, th, &t);
-    if (t)
-        set_wishes(t, s);
+    for (size_t i = 0; i < s->n_trees; i++) /* those of other threads, too */
+        set_wishes(s->trees[i], s);
     if (rc == 0)
         activate(s);
     pthread_mutex_unlock(&calls.lock);

@@ -290,3 +290,48 @@ TEST(ticks_and_nanoseconds_go_together)
     CHECK(ns > 0.05 && ns < 20);
     CHECK(sd_ticks_ns(kind, &a, &a) == (kind == SD_CLOCK_TSC ? 0 : 1));
 }
+
+/* A thread that works twice, when it is told to. */
+struct worker {
+    pthread_t thread;
+    pthread_barrier_t turn;
+};
+
+static void *work_twice(void *of)
+{
+    struct worker *w = of;
+
+    for (int i = 0; i < 2; i++) {
+        pthread_barrier_wait(&w->turn);
+        work(3);
+        pthread_barrier_wait(&w->turn);
+    }
+    return NULL;
+}
+
+static void let_work(struct worker *w)
+{
+    pthread_barrier_wait(&w->turn);
+    pthread_barrier_wait(&w->turn);
+}
+
+TEST(what_is_wanted_anew_is_heard_in_threads_that_were_followed_before)
+{
+    struct sd_calls_session *s = session(SD_CALLS_PYTHON | SD_CALLS_ALL);
+    struct worker w;
+
+    CHECK(pthread_barrier_init(&w.turn, NULL, 2) == 0);
+    CHECK(pthread_create(&w.thread, NULL, work_twice, &w) == 0);
+    CHECK(sd_calls_session_start(s) == 0);
+    let_work(&w);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 32) == 3 && calls_of(s, 65) == 0);
+    s->wish.events |= SD_CALLS_C;
+    CHECK(sd_calls_session_start(s) == 0);
+    let_work(&w);
+    sd_calls_session_stop(s);
+    CHECK(calls_of(s, 32) == 6 && calls_of(s, 65) == 3);
+    CHECK(pthread_join(w.thread, NULL) == 0);
+    pthread_barrier_destroy(&w.turn);
+    sd_calls_session_free(s);
+}

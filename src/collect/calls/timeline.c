@@ -54,7 +54,7 @@ static void copy_names(struct sd_call_tree *t)
         struct sd_rec_names *r;
         size_t bytes = sizeof *r + n;
 
-        if (bytes <= SD_RECORD_MAX) {
+        if (bytes <= SD_RECORD_MAX && bytes <= l->log->half_bytes) {
             if (!sd_log_room(l->log, bytes))
                 return; /* once more, before the next run */
             r = put(l->log, SD_REC_NAMES, bytes);
@@ -125,18 +125,35 @@ static void name_table(struct sd_call_tree *t)
             l->log->slot->stream ^ sd_log_next_span(l->log) * 0x9E3779B97F4A7C15u;
 }
 
-static bool may_write(const struct sd_log *log)
-{
-    return atomic_load_explicit(log->owner, memory_order_relaxed) != 0;
-}
-
-/* Forgets the log; in the next one this is another timeline. */
 static void forget_log(struct sd_timeline *l)
 {
     l->log = NULL;
     l->run = NULL;
     l->at = l->end = NULL;
-    l->table = l->names = 0;
+}
+
+static void give_log(struct sd_timeline *l)
+{
+    if (!l->log)
+        return;
+    l->was = l->log;
+    l->given = l->number;
+    sd_writer_give_log(l->log->writer, l->log);
+    forget_log(l);
+}
+
+/* In a log that was another's, or is another one, this is a timeline that begins.  What
+ * was dropped while there was none is part of it. */
+static void begin_in_log(struct sd_call_tree *t)
+{
+    struct sd_timeline *l = &t->timeline;
+
+    l->number -= l->given;
+    l->names = 0;
+    l->chunk = sd_log_chunk(l->log) - 1;
+    l->seq = l->log->seq - 1;
+    name_table(t);
+    l->log->timeline = l->table;
 }
 
 static bool take_log(struct sd_call_tree *t)
@@ -144,19 +161,16 @@ static bool take_log(struct sd_call_tree *t)
     struct sd_timeline *l = &t->timeline;
     struct sd_writer *w;
 
-    if (l->log && may_write(l->log))
+    if (l->log)
         return true;
-    if (l->log) { /* of a capture that was left */
-        sd_writer_give_log(l->log->writer, l->log);
-        forget_log(l);
-    }
     w = sd_session_writer();
     l->log = w ? sd_writer_take_log(w) : NULL;
     if (!l->log)
         return false;
-    l->chunk = sd_log_chunk(l->log) - 1;
-    l->seq = l->log->seq - 1;
-    name_table(t);
+    /* Who goes on and off all the time mostly gets the log that he had, and is the last
+     * who wrote there: then he goes on, and all names are there. */
+    if (l->log != l->was || l->log->timeline != l->table)
+        begin_in_log(t);
     return true;
 }
 
@@ -289,6 +303,8 @@ void sd_timeline_put_slowly(struct sd_call_tree *t, enum sd_call_event event,
         return;
     }
     now_ns = sd_clock_ns();
+    if (l->log && !sd_log_may_write(l->log))
+        give_log(l); /* what stands in the run is not ours to change any more */
     end_run(l, now_ns);
     if (now < l->last)
         now = l->last;
@@ -308,20 +324,25 @@ void sd_timeline_rest(struct sd_call_tree *t)
 {
     struct sd_timeline *l = &t->timeline;
 
-    if (!l->log || !may_write(l->log))
-        return;
-    end_run(l, sd_clock_ns());
-    copy_names(t);
+    if (l->log && sd_log_may_write(l->log)) {
+        end_run(l, sd_clock_ns());
+        copy_names(t);
+    }
+    give_log(l);
 }
 
-void sd_timeline_after_fork(struct sd_timeline *l) { forget_log(l); }
+void sd_timeline_after_fork(struct sd_timeline *l)
+{
+    forget_log(l);
+    l->was = NULL;
+    l->number = l->given = 0;
+}
 
 void sd_timeline_release(struct sd_timeline *l)
 {
-    if (l->log && may_write(l->log))
+    if (l->log && sd_log_may_write(l->log))
         end_run(l, sd_clock_ns());
-    if (l->log)
-        sd_writer_give_log(l->log->writer, l->log);
+    give_log(l);
     sd_free(l->scratch);
     *l = (struct sd_timeline){ 0 };
 }

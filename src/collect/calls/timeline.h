@@ -27,10 +27,12 @@ struct sd_timeline {    /* all zero: there is none */
     uint64_t base;      /* ticks that words are counted from ... */
     uint64_t reach;     /* ... and how many a word may be behind them */
     uint64_t *scratch;  /* instead of a log; owned */
-    struct sd_log *log; /* ours until it is given back; NULL: not yet, or scratch */
+    struct sd_log *log; /* ours until it is given back; NULL: none now, or scratch */
+    const struct sd_log *was; /* the one before it: compared, never looked into */
     struct sd_rec_calls *run; /* that is being filled, or NULL */
     uint64_t table;           /* what it is known by in the log */
     uint64_t number;          /* events so far, those that were dropped too */
+    uint64_t given;           /* the same when the log was given back */
     uint64_t names;           /* mark: definitions up to here are copied */
     uint32_t chunk, seq;      /* of the log, in which `from` stands */
     uint64_t last;            /* ticks of the last event of the run before */
@@ -42,8 +44,11 @@ struct sd_timeline {    /* all zero: there is none */
 /* A timeline that streams into the capture of the process; as a trial it goes into
  * memory that nobody reads.  0 or SD_ENOMEM. */
 int sd_timeline_init(struct sd_timeline *l, bool is_trial);
-/* Nothing is open, and nothing more comes for now: the run at hand ends, and the
- * table's last definitions, its clock's among them, are copied. */
+/* Nothing is open, and nothing more comes for now: the run at hand ends, the table's
+ * last definitions, its clock's among them, are copied, and the log is given back.  A
+ * tree that rests may do so for long (a Profile that is off, a thread that ended), and
+ * must hold nothing then: neither room in the capture, nor what a child of fork frees.
+ */
 void sd_timeline_rest(struct sd_call_tree *t);
 /* The table has a new definition: it is copied before the next event. */
 void sd_timeline_renames(struct sd_timeline *l);

@@ -2,6 +2,7 @@
 #include "collect/calls/timeline.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -294,4 +295,164 @@ TEST(a_trial_of_a_timeline_is_not_in_the_capture)
     work(1000);
     CHECK(!s->trees[0]->timeline.log && s->trees[0]->timeline.scratch);
     sd_calls_session_free(s);
+}
+
+/* A Profile: its trees are in memory, and only its timeline is in the capture. */
+static struct sd_calls_session *new_profile(unsigned events)
+{
+    struct sd_calls_wish wish = { .events = SD_CALLS_PYTHON | events,
+                                  .has_timeline = true,
+                                  .names = { .define = define } };
+    struct sd_calls_session *s;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    return s;
+}
+
+static void begin_capture(struct world *w)
+{
+    sd_scratch_make(&w->s);
+    CHECK(sd_scratch_create(&w->s, &(struct sd_capture_options){ .zstd_level = 0 }) ==
+          0);
+    CHECK(sd_session_join(w->s.live) == 0);
+}
+
+/* On and off, again and again: names are told once, and nothing is missing between. */
+TEST(a_timeline_that_rests_holds_no_log_and_goes_on)
+{
+    struct world w;
+    struct heard h;
+
+    begin_capture(&w);
+    w.session = new_profile(0);
+    CHECK(sd_calls_session_start(w.session) == 0);
+    for (uint64_t key = 100; key < 200; key++) { /* names that would weigh */
+        sd_calls_enter(key * 16, NULL, 0x100, 0);
+        sd_calls_leave(0x100);
+    }
+    sd_calls_session_stop(w.session);
+    for (int i = 0; i < 50; i++) {
+        CHECK(sd_calls_session_start(w.session) == 0);
+        work(3);
+        CHECK(w.session->trees[0]->timeline.log);
+        sd_calls_session_stop(w.session);
+        CHECK(!w.session->trees[0]->timeline.log);
+    }
+    end(&w);
+    h = read_back(&w);
+    CHECK(h.begins == 100 + 50 * 4 && h.ends == h.begins);
+    CHECK(h.n_wrong == 0 && h.n_gaps == 0);
+    /* The clock is told at every rest, the names once. */
+    CHECK(w.s.counts.bytes_raw < 50 * 600 + 32 * 1024);
+    sd_scratch_remove(&w.s);
+}
+
+/* Two by turns: the log of one is the other's next, where each begins anew. */
+TEST(timelines_that_take_turns_in_a_log_are_told_apart)
+{
+    struct sd_calls_session *other;
+    struct world w;
+    struct heard h;
+
+    begin_capture(&w);
+    w.session = new_profile(0);
+    other = new_profile(0);
+    for (int i = 0; i < 10; i++) {
+        struct sd_calls_session *s = i % 2 ? other : w.session;
+
+        CHECK(sd_calls_session_start(s) == 0);
+        work(3);
+        sd_calls_session_stop(s);
+    }
+    sd_calls_session_free(other);
+    end(&w);
+    h = read_back(&w);
+    CHECK(h.begins == 10 * 4 && h.ends == 10 * 4 && h.n_wrong == 0 && h.n_missing == 0);
+    sd_scratch_remove(&w.s);
+}
+
+/* What was stopped before a fork has nothing of the parent's in the child, where the
+ * first event of anybody else frees all that was the parent's. */
+TEST(a_timeline_that_rests_may_go_in_a_child_of_fork)
+{
+    struct sd_calls_session *rests;
+    struct world w;
+    struct heard h;
+    pid_t child;
+    int status;
+
+    begin_capture(&w);
+    rests = new_profile(0);
+    CHECK(sd_calls_session_start(rests) == 0);
+    work(3);
+    sd_calls_session_stop(rests);
+    w.session = new_profile(0);
+    child = fork();
+    if (child == 0) {
+        if (!sd_session_log()) /* an event of somebody's */
+            _exit(2);
+        if (sd_calls_session_start(rests) < 0)
+            _exit(3);
+        work(5);
+        sd_calls_session_free(rests);
+        sd_session_leave();
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    sd_calls_session_free(rests);
+    end(&w);
+    h = read_back(&w);
+    CHECK(h.begins == 4 + 6 && h.ends == 4 + 6 && h.n_wrong == 0 && h.n_missing == 0);
+    sd_scratch_remove(&w.s);
+}
+
+static void *short_thread(void *unused)
+{
+    work(2);
+    return unused;
+}
+
+/* Threads, one after the other: the log of one is the next one's. */
+TEST(timelines_of_threads_that_ended_take_no_place)
+{
+    struct world w;
+    struct heard h;
+    uint64_t slots = 0;
+
+    begin_capture(&w);
+    w.session = new_profile(SD_CALLS_ALL);
+    CHECK(sd_calls_session_start(w.session) == 0);
+    for (int i = 0; i < 300; i++) {
+        pthread_t thread;
+
+        CHECK(pthread_create(&thread, NULL, short_thread, NULL) == 0);
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+    for (size_t i = 0; i < w.session->n_trees; i++)
+        slots += w.session->trees[i]->timeline.log != NULL;
+    CHECK(w.session->n_trees == 301 && slots <= 1);
+    end(&w);
+    h = read_back(&w);
+    CHECK(h.begins == 300 * 3 && h.ends == 300 * 3 && h.n_wrong == 0);
+    sd_scratch_remove(&w.s);
+}
+
+/* Of a session that is not the capture's, after that was left. */
+TEST(a_timeline_writes_nothing_once_the_capture_is_left)
+{
+    struct world w;
+    struct heard h;
+
+    begin_capture(&w);
+    w.session = new_profile(0);
+    CHECK(sd_calls_session_start(w.session) == 0);
+    work(3);
+    sd_session_leave();
+    work(1000);
+    CHECK(!w.session->trees[0]->timeline.log);
+    sd_calls_session_free(w.session);
+    CHECK(sd_capture_finish(w.s.capture, 0, &w.s.counts) == 0);
+    h = read_back(&w);
+    CHECK(h.begins < 4 + 256 && h.n_wrong == 0);
+    sd_scratch_remove(&w.s);
 }
