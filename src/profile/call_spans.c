@@ -10,7 +10,7 @@
 
 /* Names that were lost leave gaps in the ids.  A file that lies must not make much of
  * that: so many times as many ids as there are definitions. */
-enum { GAPS = 64, FIRST_IDS = 1 << 16, NONE = UINT32_MAX };
+enum { GAPS = 64, FIRST_IDS = 1 << 16, MOST_IDS = 1 << 24, NONE = UINT32_MAX };
 /* A stretch between two pairs that is shorter than this says little of the rate. */
 #define SHORT_NS (UINT64_C(10) * 1000 * 1000)
 
@@ -22,11 +22,45 @@ static void leave_table(struct sd_call_spans *s)
     s->is_begun = s->is_closing = s->is_leaving = false;
     s->n_open = s->n_kept = 0;
     s->n_below = s->number = s->names_bytes = 0;
+    s->n_missing = s->n_calls = s->n_undone = 0;
     s->last_ns = 0;
     s->at = s->end = NULL;
     s->line.until = s->line.ticks = 0;
-    if (s->n_names)
-        memset(s->names, 0, s->n_names * sizeof *s->names);
+    if (s->n_named)
+        memset(s->names, 0, s->n_named * sizeof *s->names);
+    s->n_named = 0;
+}
+
+static int add_to(struct sd_table *t, uint64_t key, uint64_t n)
+{
+    uint64_t before = 0;
+
+    sd_table_get(t, key, &before);
+    return sd_table_put(t, key, before + n);
+}
+
+static int keep_counts(struct sd_call_spans *s)
+{
+    int rc =
+        s->wish == SD_SPANS_COUNTED ? add_to(&s->counted, s->table, s->n_calls) : 0;
+
+    return rc < 0 || s->n_missing == 0 ? rc
+                                       : add_to(&s->missing, s->table, s->n_missing);
+}
+
+uint64_t sd_call_spans_lost(const struct sd_call_spans *s,
+                            const struct sd_table *in_trees)
+{
+    uint64_t table, n, of_tree, missing, lost = 0;
+    size_t at = 0;
+
+    while (sd_table_next(&s->counted, &at, &table, &n)) {
+        if (sd_table_get(in_trees, table, &of_tree))
+            lost += of_tree > n ? of_tree - n : 0;
+        else if (sd_table_get(&s->missing, table, &missing))
+            lost += missing / 2;
+    }
+    return lost;
 }
 
 static void close_above(struct sd_call_spans *s, size_t n_kept, bool is_leaving)
@@ -62,6 +96,8 @@ void sd_call_spans_release(struct sd_call_spans *s)
 {
     sd_free(s->names);
     sd_free(s->open);
+    sd_table_release(&s->counted);
+    sd_table_release(&s->missing);
     *s = (struct sd_call_spans){ .wish = s->wish }; /* which is not of the walk */
 }
 
@@ -73,11 +109,17 @@ static int make_room_for(struct sd_call_spans *s, uint32_t id)
     struct sd_local *names;
     size_t cap = s->n_names;
 
-    if (id < s->n_names || id >= most)
+    if (id >= most || id >= MOST_IDS)
         return 0; /* what has no room shows as lost */
+    if (id >= s->n_named)
+        s->n_named = (size_t)id + 1;
+    if (id < s->n_names)
+        return 0;
     names = sd_grow_array(s->names, &cap, (size_t)id + 1, sizeof *names);
-    if (!names)
+    if (!names) {
+        s->n_named = s->n_names;
         return sd_no_memory();
+    }
     memset(names + s->n_names, 0, (cap - s->n_names) * sizeof *names);
     s->names = names;
     s->n_names = cap;
@@ -182,12 +224,15 @@ static uint64_t moment_of(struct sd_decoder *d, uint64_t ticks)
 {
     struct sd_call_spans *s = &d->spans;
     uint64_t ns;
+    double scaled;
 
     if (ticks < s->line.ticks || ticks >= s->line.until)
         find_line(d, ticks);
-    ns = s->line.slope == 1
-             ? ticks - s->line.ticks
-             : (uint64_t)((double)(ticks - s->line.ticks) * s->line.slope);
+    scaled = (double)(ticks - s->line.ticks) * s->line.slope;
+    if (s->line.slope == 1)
+        ns = ticks - s->line.ticks;
+    else /* which may be more than there are nanoseconds */
+        ns = scaled < (double)SD_TIME_MAX ? (uint64_t)scaled : SD_TIME_MAX;
     ns = ns < SD_TIME_MAX ? ns + s->line.ns : SD_TIME_MAX;
     if (ns > s->line.most_ns)
         ns = s->line.most_ns;
@@ -276,6 +321,8 @@ int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r)
     struct sd_call_spans *s = &d->spans;
     int rc = choose_table(d, r->table);
 
+    /* The walk for the clocks fills the chunk's memory anew, and a file that changes
+     * may give another chunk: the record is looked at again before it is used. */
     if (rc == 0 && r->clock != SD_CLOCK_MONOTONIC)
         rc = sd_decoder_need_clocks(d);
     if (rc != 0 || r->n > r->depth)
@@ -386,7 +433,7 @@ static int count_run(struct sd_decoder *d, struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
     bool is_lost = false;
-    uint32_t n = 0, site;
+    uint32_t n = 0, undone, site;
     int rc = fill(d, e, SD_EVENT_CALLS_RUN);
 
     e->from_ns = next_moment(d, s->base + (uint32_t)*s->at);
@@ -395,13 +442,18 @@ static int count_run(struct sd_decoder *d, struct sd_event *e)
     for (; s->at < s->end; s->at++) {
         uint32_t what = (uint32_t)(*s->at >> 32);
 
-        if (event_of(what) == SD_CALL_NEVER_WAS)
-            n -= n > 0;
+        s->n_undone += event_of(what) == SD_CALL_NEVER_WAS;
         if (event_of(what) > SD_CALL_GOES_ON)
             continue;
         n += event_of(what) == SD_CALL_BEGINS;
         is_lost |= !has_name(s, what >> SD_CALL_EVENT_BITS);
     }
+    /* One that began in the run before, and turns out never to have been in this one,
+     * is taken from those of the next that has any. */
+    undone = s->n_undone < n ? (uint32_t)s->n_undone : n;
+    s->n_undone -= undone;
+    n -= undone;
+    s->n_calls += n;
     if (rc == 0 && is_lost)
         rc = sd_decoder_lost_site(d, &site);
     e->flags = n;
@@ -419,9 +471,11 @@ static int close_next(struct sd_decoder *d, struct sd_event *e)
     if (rc != 0)
         return rc;
     s->is_closing = false;
-    if (s->is_leaving)
+    if (s->is_leaving) {
+        rc = keep_counts(s);
         leave_table(s);
-    return 0;
+    }
+    return rc;
 }
 
 int sd_call_spans_next(struct sd_decoder *d, struct sd_event *e)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "capture/record.h"
 
 struct sd_decoder;
@@ -38,9 +39,14 @@ struct sd_call_spans { /* all zero is a fresh one */
     bool is_begun;  /* it has said where it stands */
     uint32_t track;
     uint64_t number;           /* of the next event */
-    uint64_t n_missing;        /* events that were dropped, or whose chunk is lost */
+    uint64_t n_missing;        /* of its events: dropped, or in a chunk that is lost */
+    uint64_t n_calls;          /* that began in it, where runs are counted ... */
+    uint64_t n_undone;         /* ... and of those, what turned out in a later run */
+    struct sd_table counted;   /* table to calls, and ... */
+    struct sd_table missing;   /* ... to events, of those that were left */
     struct sd_local *names;    /* owned; by the table's ids */
     size_t n_names;            /* that there is room for */
+    size_t n_named;            /* above the highest id that was used */
     uint64_t names_bytes;      /* of its definitions so far */
     struct sd_call_open *open; /* owned; from outside in */
     size_t n_open, cap_open;
@@ -62,6 +68,12 @@ struct sd_call_spans { /* all zero is a fresh one */
 int sd_call_spans_names(struct sd_decoder *d, const struct sd_rec_names *r);
 int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r);
 int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r);
+/* How many calls should be in the timelines that were counted, and are not: by the
+ * trees, which have counted every call (`in_trees`: calls by the stream of the table),
+ * and where there is none, as of a Profile, or it is lost, by what is missing between
+ * the events: a call is two of them.  A tree without a timeline misses nothing. */
+uint64_t sd_call_spans_lost(const struct sd_call_spans *s,
+                            const struct sd_table *in_trees);
 /* The stream has ended. */
 void sd_call_spans_leave(struct sd_call_spans *s);
 /* hot: 1: *e is the next span; 0: another record is wanted; < 0. */

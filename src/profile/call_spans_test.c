@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "profile/calls_testing.h"
 #include "profile/events.h"
+#include "profile/series.h"
 
 enum { TABLE = 900, F = 7, G = 10 }; /* the ids that names() gives to functions */
 
@@ -258,5 +259,124 @@ TEST(ticks_of_a_timeline_become_nanoseconds)
     sd_made_clock(&m, 4000 + 80000000, SD_MADE_MONO + 20000000);
     sd_made_end(&m, 0);
     CHECK(strcmp(spans(&m, NULL), "f 100-1000000") == 0);
+    sd_made_release(&m);
+}
+
+/* A tree of f, called so often, whose table has this stream. */
+static void tree(struct sd_made *m, uint64_t stream, uint64_t calls)
+{
+    struct sd_call_cell cells[2];
+    uint32_t process, track, f;
+
+    sd_made_defs(m, stream, 1);
+    process = sd_made_track(m, SD_TRACK_PROCESS, 0, 7, "python");
+    track = sd_made_track(m, SD_TRACK_THREAD, process, 8, "Worker");
+    f = sd_made_function(m, "f", "/app/a.py", 1);
+    cells[0] = sd_made_root(track, 0, 0);
+    cells[1] = (struct sd_call_cell){ .key = 1, .site = f, .calls = calls, .ticks = 5 };
+    sd_made_cells(m, stream, 2, 0, cells, 2);
+}
+
+static uint64_t lost(struct sd_made *m)
+{
+    struct sd_profile *p = sd_made_load(m, NULL);
+    uint64_t n = p->n_timeline_lost;
+
+    sd_profile_free(p);
+    return n;
+}
+
+TEST(a_tree_without_a_timeline_misses_nothing)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8); /* of a Profile, whose tree is nowhere */
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 .20", 2);
+    tree(&m, 5, 1000);
+    sd_made_end(&m, 0);
+    CHECK(lost(&m) == 0);
+    sd_made_release(&m);
+}
+
+TEST(a_tree_says_what_its_own_timeline_misses)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, 5, 8);
+    from(&m, 5, 0, 0, 0);
+    run(&m, 5, 0, "f10 .20 f30 .40", 4);
+    tree(&m, 5, 9);
+    tree(&m, 6, 1000);
+    sd_made_end(&m, 0);
+    CHECK(lost(&m) == 7);
+    sd_made_release(&m);
+}
+
+TEST(without_a_tree_a_gap_says_what_a_timeline_misses)
+{
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 .20", 2);
+    sd_made_chunk(&m, 1, 2);
+    from(&m, TABLE, 22, 0, 0);
+    run(&m, TABLE, 22, "f30 .40", 2);
+    tree(&m, 5, 1000);
+    sd_made_end(&m, 0);
+    CHECK(lost(&m) == 10);
+    sd_made_release(&m);
+}
+
+TEST(a_call_that_never_was_is_not_counted_in_another_run_either)
+{
+    struct sd_profile *p;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    from(&m, TABLE, 0, 0, 0);
+    run(&m, TABLE, 0, "f10 g20", 2);
+    run(&m, TABLE, 2, "!21 g30 .40 .50", 4);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_timeline_calls == 2);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* Ticks that are more nanoseconds than there are: the last moment there is. */
+TEST(ticks_beyond_all_time_are_its_end)
+{
+    struct sd_rec_calls *r;
+    struct sd_made m;
+    struct sd_profile *p;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 1, 1);
+    names(&m, TABLE, 8);
+    for (int i = 0; i < 2; i++) {
+        struct sd_rec_calls_from *at = from(&m, TABLE, 0, 0, 0);
+
+        at->clock = SD_CLOCK_TSC;
+        at->ticks = 1000 + 100000000 * (uint64_t)i;
+        at->mono_ns = SD_MADE_MONO + 400000000 * (uint64_t)i;
+    }
+    r = sd_made_record(&m, SD_REC_CALLS, sizeof *r + 8);
+    r->table = TABLE;
+    r->base = UINT64_MAX - 10;
+    r->events[0] = (uint64_t)sd_call_what(SD_CALL_BEGINS, F) << 32;
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->n_timeline_calls == 1 && p->end_ns == SD_TIME_MAX - SD_MADE_MONO);
+    sd_profile_free(p);
     sd_made_release(&m);
 }

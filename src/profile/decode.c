@@ -30,6 +30,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
     sd_call_spans_release(&d->spans);
+    sd_table_release(&d->tree_calls);
     d->has_chunk = d->is_draining = d->is_past = false;
     d->n_streams = d->n_chunks = 0;
     d->left_at = 0;
@@ -43,6 +44,7 @@ void sd_decoder_release(struct sd_decoder *d)
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
     sd_call_spans_release(&d->spans);
+    sd_table_release(&d->tree_calls);
     *d = (struct sd_decoder){ 0 };
 }
 
@@ -88,6 +90,7 @@ static int collect_pairs(struct sd_decoder *d, const struct sd_chunk_view *view)
 static int collect_clocks(struct sd_decoder *d)
 {
     struct sd_chunk_view view;
+    uint64_t stream = d->view.stream;
     int rc;
 
     sd_reader_rewind(d->reader);
@@ -99,6 +102,12 @@ static int collect_clocks(struct sd_decoder *d)
     sd_reader_rewind(d->reader);
     for (uint64_t i = 0; i < d->n_chunks && rc >= 0; i++)
         rc = sd_reader_next(d->reader, &d->view);
+    /* A file that is written or cut meanwhile may have another one there: then nothing
+     * more comes of it. */
+    if (d->n_chunks && (rc == 0 || d->view.stream != stream || d->view.n < d->at)) {
+        d->view.stream = stream;
+        d->view.n = d->at = 0;
+    }
     d->has_clocks = true;
     return rc < 0 ? rc : 0;
 }
@@ -582,6 +591,7 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
 static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
 {
     const void *r = rec;
+    uint32_t len = rec->len; /* it may be gone behind the calls */
     int rc;
 
     if (d->spans.wish == SD_SPANS_NONE)
@@ -590,7 +600,9 @@ static int take_timeline(struct sd_decoder *d, const struct sd_record *rec)
          : rec->type == SD_REC_CALLS_FROM ? sd_call_spans_from(d, r)
                                           : sd_call_spans_run(d, r);
     if (rc == 1)
-        d->at -= rec->len; /* it comes again, when what is open has been handed out */
+        d->at -= d->at < len
+                     ? d->at
+                     : len; /* it comes again, when what is open has been handed out */
     return rc < 0 ? rc : 0;
 }
 
@@ -668,7 +680,12 @@ int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track)
 
 int sd_decoder_need_clocks(struct sd_decoder *d)
 {
-    return d->has_clocks ? 0 : collect_clocks(d);
+    int rc;
+
+    if (d->has_clocks)
+        return 0;
+    rc = collect_clocks(d);
+    return rc < 0 ? rc : 1;
 }
 
 /* --- Tables of cells */
@@ -735,7 +752,17 @@ static int begin_chunk(struct sd_decoder *d)
 
 /* --- Chunks and streams */
 
-static int end_stream(struct sd_decoder *d)
+/* Of the tree of this stream, which is about to be settled. */
+static int count_tree(struct sd_decoder *d, uint64_t stream)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 1; i < d->calls.n; i++)
+        sum += d->calls.cells[i].calls;
+    return d->calls.n ? sd_table_put(&d->tree_calls, stream, sum) : 0;
+}
+
+static int end_stream(struct sd_decoder *d, uint64_t stream)
 {
     uint64_t *ends =
         sd_grow_array(d->stream_ends, &d->cap_streams, d->n_streams + 1, sizeof *ends);
@@ -747,7 +774,10 @@ static int end_stream(struct sd_decoder *d)
     ends[d->n_streams++] = d->stream_last_ns;
     rc = sd_opens_next_stream(&d->opens);
     sd_call_spans_leave(&d->spans);
-    return rc < 0 || !d->wants_calls ? rc : sd_call_tables_settle(&d->calls, d);
+    if (rc < 0 || !d->wants_calls)
+        return rc;
+    rc = count_tree(d, stream);
+    return rc < 0 ? rc : sd_call_tables_settle(&d->calls, d);
 }
 
 static void begin_stream(struct sd_decoder *d)
@@ -772,7 +802,7 @@ static int next_chunk(struct sd_decoder *d)
     d->has_chunk = rc == 1;
     d->n_chunks += d->has_chunk;
     is_new = !had || !d->has_chunk || d->view.stream != stream;
-    rc = had && is_new ? end_stream(d) : 0;
+    rc = had && is_new ? end_stream(d, stream) : 0;
     if (rc < 0 || !d->has_chunk)
         return rc;
     if (is_new)

@@ -60,6 +60,7 @@ struct sd_decoder {
     struct sd_call_tables calls; /* the table at hand */
     uint64_t defs_bytes;         /* of its definitions so far */
     struct sd_call_spans spans;  /* the timeline at hand */
+    struct sd_table tree_calls;  /* stream of a tree to its calls */
     uint64_t first_clock_ns, last_clock_ns; /* moments that its clock records tell */
 };
 
@@ -78,6 +79,7 @@ int sd_decoder_take_name(struct sd_decoder *d, const struct sd_record *r,
                          struct sd_local **names, size_t *n);
 int sd_decoder_lost_site(struct sd_decoder *d, uint32_t *site);
 int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track);
+/* 1: they were read just now, and the record at hand is to come again; 0; < 0. */
 int sd_decoder_need_clocks(struct sd_decoder *d);
 /* How long a tick of the present stream is. */
 double sd_decoder_ns_per_tick(const struct sd_decoder *d);

@@ -266,21 +266,12 @@ static int say_missing(struct loader *l, const struct sd_reader *r)
     return rc < 0 ? rc : complain(p, sd_reader_complaint(r), text);
 }
 
-/* The trees have counted every call.  Where they are lost, too, what is missing between
- * the events says it: a call is two of them. */
+/* Of a part of the file nobody knows how many calls should be in it. */
 static uint64_t timeline_lost(const struct loader *l)
 {
-    const struct sd_profile *p = l->p;
-    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
-    uint64_t counted = 0, missing = l->decoder.spans.n_missing / 2;
-
-    if (p->n_timeline_calls == 0 || p->is_part)
-        return 0;
-    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
-        counted += (uint64_t)p->calls.values[at][i];
-    if (counted > p->n_timeline_calls)
-        return counted - p->n_timeline_calls;
-    return counted ? 0 : missing;
+    return l->p->is_part
+               ? 0
+               : sd_call_spans_lost(&l->decoder.spans, &l->decoder.tree_calls);
 }
 
 static int finish(struct loader *l, struct sd_reader *r)
