@@ -209,36 +209,35 @@ static bool is_same_part(const struct sd_code_part *p, const uint8_t *at)
     return crc_of_part(word(at, 0), at + (p->data_at - p->n_at), p->n_data) == p->crc;
 }
 
-/* Characters and line table, by one more. */
+/* Characters and line table, by one more, into *room, which is the caller's. */
 static int read_contents(struct sd_codes *c, const struct sd_remote *r,
                          const struct sd_layout *l, const struct draft *d,
-                         struct sd_code *out)
+                         struct sd_code *out, uint8_t **room)
 {
     struct text const *texts[3] = { &d->name, &d->filename, &d->qualname };
     const char **names[3] = { &out->name, &out->filename, &out->qualname };
     size_t n_texts = d->qualname.at ? 3 : 2, n = 0, sum = 0, i;
     struct iovec to[4], from[4];
-    uint8_t *table = sd_arena_alloc(&c->arena, d->n_table + 1), *room;
+    uint8_t *table;
     int rc;
 
     for (i = 0; i < n_texts; i++)
         sum += texts[i]->n * texts[i]->str.width;
-    room = sd_alloc(sum + 1);
-    if (!table || !room) {
-        sd_free(room);
+    *room = sd_alloc(sum + d->n_table + 1);
+    if (!*room)
         return sd_no_memory();
-    }
+    table = *room + sum;
     for (i = 0, sum = 0; i < n_texts; i++) {
         size_t bytes = texts[i]->n * texts[i]->str.width;
 
-        want(to, from, &n, room + sum, texts[i]->at + texts[i]->str.data, bytes);
+        want(to, from, &n, *room + sum, texts[i]->at + texts[i]->str.data, bytes);
         sum += bytes;
     }
     want(to, from, &n, table, d->lines + l->bytes_data, d->n_table);
     rc = sd_remote_readv(r, to, n, from, n);
     for (i = 0, sum = 0; rc == 0 && i < n_texts; i++) {
-        rc = keep_text(c, texts[i], room + sum, names[i]);
-        out->parts[i] = part_of_text(l, texts[i], room + sum);
+        rc = keep_text(c, texts[i], *room + sum, names[i]);
+        out->parts[i] = part_of_text(l, texts[i], *room + sum);
         sum += texts[i]->n * texts[i]->str.width;
     }
     out->table = table;
@@ -246,7 +245,6 @@ static int read_contents(struct sd_codes *c, const struct sd_remote *r,
     if (d->n_table) /* 0 may stand for one too long to be read */
         out->parts[SD_CODE_PARTS - 1] =
             part_of(d->lines, l->bytes_n, d->n_table, l->bytes_data, table, d->n_table);
-    sd_free(room);
     return rc;
 }
 
@@ -291,21 +289,20 @@ static uint32_t n_arguments(const struct sd_layout *l, const uint8_t *header)
            ((flags & HAS_ARGS) != 0) + ((flags & HAS_KWARGS) != 0);
 }
 
+/* Into *code, which is not kept yet, with its line table in *room: most of what is read
+ * of a program that compiles all the time is torn, or known. */
 static int read_code(struct sd_codes *c, const struct sd_remote *r,
-                     const struct sd_runtime *rt, uint64_t at, struct sd_code **out)
+                     const struct sd_runtime *rt, uint64_t at, struct sd_code *code,
+                     uint8_t **room)
 {
     const struct sd_layout *l = &rt->layout;
     struct draft d;
-    struct sd_code *code;
     int rc = read_header(r, rt, at, &d);
 
     if (rc == 0)
         rc = read_parts(r, l, at, &d);
     if (rc < 0)
         return rc;
-    code = sd_arena_alloc(&c->arena, sizeof *code);
-    if (!code)
-        return sd_no_memory();
     *code = (struct sd_code){ .address = at,
                               .bytecode = d.bytecode,
                               .n_code = (uint32_t)d.n_code,
@@ -319,8 +316,7 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
                               .filename = "",
                               .path = "" };
     take_stamp(l, d.header, code->stamp);
-    *out = code;
-    rc = read_contents(c, r, l, &d, code);
+    rc = read_contents(c, r, l, &d, code, room);
     return rc < 0 ? rc : find_path(c, r, code);
 }
 
@@ -356,23 +352,134 @@ static int grow(struct sd_codes *c)
     return 0;
 }
 
-static int add(struct sd_codes *c, struct sd_code *code)
+/* --- Entries that are taken again */
+
+static uint64_t hash_contents(const struct sd_code *code)
+{
+    const uint64_t what[] = { (uintptr_t)code->name,
+                              (uintptr_t)code->qualname,
+                              (uintptr_t)code->filename,
+                              (uintptr_t)code->path,
+                              (uint32_t)code->first_line,
+                              code->n_code,
+                              code->n_locals,
+                              code->n_args };
+
+    return sd_hash(what, sizeof what, sd_crc32c(0, code->table, code->n_table));
+}
+
+/* Names are kept once, so their addresses tell. */
+static bool has_same_contents(const struct sd_code *a, const struct sd_code *b)
+{
+    return a->name == b->name && a->qualname == b->qualname &&
+           a->filename == b->filename && a->path == b->path &&
+           a->first_line == b->first_line && a->n_code == b->n_code &&
+           a->n_locals == b->n_locals && a->n_args == b->n_args &&
+           a->n_table == b->n_table && memcmp(a->table, b->table, a->n_table) == 0;
+}
+
+/* Without memory it is not found again. */
+static void retire(struct sd_codes *c, struct sd_code *code)
+{
+    uint64_t first;
+
+    code->is_retired = true;
+    code->retired_ns = c->now_ns;
+    c->n_retired++;
+    slot_of(c->slots, c->n_slots, code->address)->code = NULL;
+    code->next_retired =
+        sd_table_get(&c->by_contents, code->contents, &first) ? c->all[first] : NULL;
+    sd_table_put(&c->by_contents, code->contents, code->id);
+}
+
+/* Out of the list of its hash, in which `before` (NULL: none) stands before it. */
+static void unlink_retired(struct sd_codes *c, struct sd_code *before,
+                           struct sd_code *code)
+{
+    if (before)
+        before->next_retired = code->next_retired;
+    else if (code->next_retired)
+        sd_table_put(&c->by_contents, code->contents, code->next_retired->id);
+    else
+        sd_table_remove(&c->by_contents, code->contents);
+    code->next_retired = NULL;
+}
+
+/* A retired entry of these contents, or NULL.  One that was retired this very moment
+ * may be in the hands of who asked for that, and has to stay what it was. */
+static struct sd_code *take_retired(struct sd_codes *c, const struct sd_code *made)
+{
+    struct sd_code *before = NULL, *code;
+    uint64_t first;
+
+    if (!sd_table_get(&c->by_contents, made->contents, &first))
+        return NULL;
+    for (code = c->all[first]; code; before = code, code = code->next_retired)
+        if (code->retired_ns < c->now_ns && has_same_contents(code, made)) {
+            unlink_retired(c, before, code);
+            return code;
+        }
+    return NULL;
+}
+
+/* It is another object with the same text: all that depends on where it lies is new. */
+static void move_to(struct sd_code *code, const struct sd_code *made)
+{
+    code->address = made->address;
+    code->bytecode = made->bytecode;
+    code->frame_bytes = made->frame_bytes;
+    code->local_names = made->local_names;
+    memcpy(code->stamp, made->stamp, sizeof code->stamp);
+    memcpy(code->parts, made->parts, sizeof code->parts);
+    code->is_retired = false;
+    code->checked_ns = code->asked_ns = 0;
+}
+
+/* --- New entries */
+
+static struct sd_code *add(struct sd_codes *c, const struct sd_code *made)
+{
+    struct sd_code *code = sd_arena_copy(&c->arena, made, sizeof *made);
+    const uint8_t *table = sd_arena_copy(&c->arena, made->table, made->n_table + 1);
+
+    if (!code || !table)
+        return NULL;
+    code->table = table;
+    code->id = (uint32_t)c->n;
+    c->all[c->n++] = code;
+    return code;
+}
+
+static int make_room(struct sd_codes *c)
 {
     struct sd_code **all = sd_grow_array(c->all, &c->cap, c->n + 1, sizeof *all);
-    struct sd_code_slot *slot;
 
-    if (!all)
+    if (!all || c->n >= SD_CODES_MAX)
         return sd_no_memory();
     c->all = all;
-    if (grow(c) < 0)
-        return SD_ENOMEM;
+    return grow(c);
+}
+
+static int keep(struct sd_codes *c, struct sd_code *made, const struct sd_code **out)
+{
+    struct sd_code_slot *slot;
+    struct sd_code *code;
+    int rc = make_room(c);
+
+    if (rc < 0)
+        return rc;
+    made->contents = hash_contents(made);
+    code = take_retired(c, made);
+    if (code)
+        move_to(code, made);
+    else if (!(code = add(c, made)))
+        return sd_no_memory();
     code->read_ns = c->now_ns;
     slot = slot_of(c->slots, c->n_slots, code->address);
     if (!slot->address)
         c->n_used++;
     *slot = (struct sd_code_slot){ code->address, code };
-    code->id = (uint32_t)c->n;
-    c->all[c->n++] = code;
+    *out = code;
     return 0;
 }
 
@@ -380,26 +487,19 @@ int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
                  const struct sd_runtime *rt, uint64_t address,
                  const struct sd_code **out)
 {
-    struct sd_code *code = NULL;
+    struct sd_code made;
+    uint8_t *room = NULL;
     int rc;
 
     *out = sd_codes_find(c, address);
     if (*out)
         return 0;
     c->names.arena = &c->arena;
-    rc = read_code(c, r, rt, address, &code);
+    rc = read_code(c, r, rt, address, &made, &room);
     if (rc == 0)
-        rc = add(c, code);
-    if (rc == 0)
-        *out = code;
+        rc = keep(c, &made, out);
+    sd_free(room);
     return rc;
-}
-
-static void retire(struct sd_codes *c, struct sd_code *code)
-{
-    code->is_retired = true;
-    c->n_retired++;
-    slot_of(c->slots, c->n_slots, code->address)->code = NULL;
 }
 
 /* Code objects on their way to be compared: each its header and then its parts. */
@@ -547,6 +647,7 @@ void sd_codes_release(struct sd_codes *c)
     sd_free(c->slots);
     sd_free(c->all);
     sd_intern_release(&c->names);
+    sd_table_release(&c->by_contents);
     sd_arena_release(&c->arena);
     *c = (struct sd_codes){ 0 };
 }

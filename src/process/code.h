@@ -7,8 +7,11 @@
  * takes its place, as happens to the code of every module once it is imported.  So what
  * was read is checked again: those in use by sd_codes_verify, as often as their user
  * wants it, or all by sd_codes_check.  Where the fields have changed the entry is
- * retired and the next use of the address reads anew under a new id.  Retired entries
- * stay until release, so that ids and pointers given out stay good.
+ * retired and the next use of the address reads anew.  Retired entries stay until
+ * release, so that ids and pointers given out stay good; one is taken again for a code
+ * object of the same contents, wherever that lies.  So an id always is the same
+ * function with the same lines, and a program that compiles one text for hours has one
+ * of it, or as many as live at once.
  *
  * A program that compiles the same kind of text again and again frees and allocates in
  * the same order: then the name, the file name and the tables of the next code object
@@ -21,6 +24,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/table.h"
 #include "cpython/layout.h"
 #include "cpython/lines.h"
 #include "process/remote.h"
@@ -32,6 +36,7 @@ enum {
     SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
     SD_CODE_STAMP = 7,             /* words that tell one code object from another */
     SD_CODE_PARTS = 4,             /* what it points to that does, too */
+    SD_CODES_MAX = 1 << 20,        /* that one process may have; more are not read */
 };
 
 /* The contents of a str or of bytes: how many there are, and then the data. */
@@ -58,6 +63,7 @@ struct sd_code {
     /* sd_codes.now_ns when it was read, and when it was last compared (0: not yet): */
     uint64_t read_ns, checked_ns;
     uint64_t asked_ns; /* the user's own: when it was last to be compared */
+    uint64_t retired_ns;
 
     /* code.c's own: */
     uint64_t stamp[SD_CODE_STAMP]; /* the fields that sd_codes_check compares */
@@ -65,6 +71,8 @@ struct sd_code {
     const uint8_t *table;                     /* the line table as it was read */
     struct sd_line_run *runs; /* decoded at the first question; NULL before */
     uint32_t n_table, n_runs;
+    uint64_t contents;            /* a hash of all that the id stands for */
+    struct sd_code *next_retired; /* of the same hash */
 };
 
 struct sd_code_slot {     /* code.c's own */
@@ -86,7 +94,8 @@ struct sd_codes {               /* all zero is a fresh one */
     struct sd_arena arena; /* everything the codes hold */
     struct sd_intern names;
     const char *file, *file_path; /* the last one that was looked for, in `names` */
-    size_t n_retired;
+    size_t n_retired;             /* so far: those that were taken again, too */
+    struct sd_table by_contents;  /* hash to the id of the first retired one */
     uint64_t now_ns; /* set by the user; any clock that only goes forward */
 };
 

@@ -223,6 +223,101 @@ TEST(code_with_a_number_is_told_from_others_by_it)
     tear_down(&s);
 }
 
+/* The code object of `number` lies at the i-th place now, and is not the one before:
+ * its version is new. */
+static void compile_at(struct setting *s, size_t i, unsigned number, uint32_t version)
+{
+    make(&s->runtime.layout, &s->fakes[i], number);
+    put_half(s->fakes[i].code, s->runtime.layout.code_version, version);
+    s->codes.now_ns++;
+}
+
+/* A program that evaluates one text again and again. */
+TEST(code_of_the_same_contents_takes_the_entry_of_one_that_is_gone)
+{
+    const struct sd_code *code;
+    struct setting s;
+    size_t n_retired;
+
+    set_up(&s);
+    for (uint32_t i = 1; i <= 1000; i++) {
+        size_t at = i % 3 == 0; /* now here, now there */
+
+        compile_at(&s, at, 7, 1000 + i);
+        CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+        s.codes.now_ns++;
+        CHECK(get(&s, at, &code) == 0);
+        CHECK(strcmp(code->name, "function_7") == 0 && code->first_line == 70);
+        CHECK(code->address == address_of(&s, at) && !code->is_retired);
+        CHECK(code->read_ns == s.codes.now_ns && code->id < 2);
+        CHECK(sd_codes_find(&s.codes, address_of(&s, at)) == code);
+        CHECK(sd_codes_line(&s.codes, code, &s.runtime.layout,
+                            s.runtime.layout.bytecode_style == SD_BYTECODE_INLINE
+                                ? code->bytecode
+                                : 0) == 70);
+    }
+    CHECK(s.codes.n == 2 && s.codes.n_retired > 900);
+    tear_down(&s);
+}
+
+/* Whatever differs, in a name, a number or the lines alone, is another function. */
+TEST(code_of_other_contents_never_takes_an_entry)
+{
+    const struct sd_layout *l;
+    const struct sd_code *code;
+    struct setting s;
+    uint32_t first;
+
+    set_up(&s);
+    l = &s.runtime.layout;
+    compile_at(&s, 0, 7, 1);
+    CHECK(get(&s, 0, &code) == 0);
+    first = code->id;
+    for (int change = 0; change < 4; change++) {
+        compile_at(&s, 0, 7, 2 + (uint32_t)change);
+        if (change == 0)
+            put_str(l, s.fakes[0].name, "function_8");
+        else if (change == 1)
+            put_half(s.fakes[0].code, l->code_first_line, 71);
+        else if (change == 2)
+            s.fakes[0].table[l->bytes_data + 2] = 4;
+        CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL) == 0);
+        s.codes.now_ns++;
+        CHECK(get(&s, 0, &code) == 0);
+        CHECK((code->id == first) == (change == 3)); /* nothing: it is back */
+    }
+    tear_down(&s);
+}
+
+/* Who had it verified just now still holds the pointer. */
+TEST(code_that_is_retired_this_moment_is_not_taken_again)
+{
+    const struct sd_code *code, *again;
+    struct setting s;
+
+    set_up(&s);
+    compile_at(&s, 0, 7, 1);
+    CHECK(get(&s, 0, &code) == 0);
+    compile_at(&s, 0, 7, 2);
+    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL) == 0);
+    CHECK(get(&s, 0, &again) == 0 && again != code && code->is_retired);
+    tear_down(&s);
+}
+
+TEST(code_that_cannot_be_read_leaves_nothing)
+{
+    const struct sd_code *code;
+    struct setting s;
+
+    set_up(&s);
+    CHECK(get(&s, 1, &code) == 0);
+    put_word(s.fakes[0].code, s.runtime.layout.code_filename, 0x10000);
+    for (int i = 0; i < 1000; i++)
+        CHECK(get(&s, 0, &code) == SD_ETORN);
+    CHECK(s.codes.n == 1);
+    tear_down(&s);
+}
+
 TEST(code_that_is_none_is_refused)
 {
     struct setting s;

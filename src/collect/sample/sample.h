@@ -51,7 +51,8 @@ struct sd_told { /* all borrowed for the call */
     const struct sd_shot_frame *frames; /* innermost first; code NULL: native */
     size_t n_frames;
     struct sd_codes *codes;
-    uint32_t serial; /* of these codes: (serial, code->id) never comes again */
+    uint32_t
+        serial; /* of these codes: (serial, code->id) is always the same function */
     const struct sd_runtime *rt;
     const struct sd_remote *remote; /* the process's memory, for who wants more of it */
     uint64_t ident, state; /* threading.get_ident(); address of the thread state */

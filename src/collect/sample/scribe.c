@@ -26,7 +26,7 @@ _Static_assert((int)SD_PROCESS_NAME <= (int)SD_THREAD_NAME, "one TRACK_ROOM for 
 /* What is kept of a thread. */
 struct step { /* of its last path, outermost first */
     const struct sd_code *code;
-    uint64_t instr;
+    uint64_t at; /* the instruction, by its place in the function */
     uint32_t node;
 };
 struct sd_scribe_memo {
@@ -102,6 +102,13 @@ static uint64_t who_is(const struct sd_told *t, const struct sd_shot_frame *f)
     return f->code ? who | f->code->id : IS_NATIVE | who | f->native->function;
 }
 
+/* The instruction by its place in the function: an entry for a code object may be that
+ * of another one of the same text, elsewhere (process/code.h). */
+static uint64_t place_of(const struct sd_shot_frame *f)
+{
+    return f->code ? f->instr - f->code->bytecode : f->instr;
+}
+
 static int32_t line_of(const struct sd_told *t, const struct sd_shot_frame *f)
 {
     int32_t line = f->code ? sd_codes_line(t->codes, f->code, &t->rt->layout, f->instr)
@@ -137,12 +144,12 @@ static uint32_t node_of(struct sd_scribe *s, struct sd_scribe_memo *m,
         struct step *step = &m->steps[d];
 
         is_known =
-            is_known && d < m->n && step->code == f->code && step->instr == f->instr;
+            is_known && d < m->n && step->code == f->code && step->at == place_of(f);
         if (!is_known) {
             node = node_under(s, node, who_is(t, f), f, line_of(t, f));
             if (!node)
                 break;
-            *step = (struct step){ f->code, f->instr, node };
+            *step = (struct step){ f->code, place_of(f), node };
         }
         node = step->node;
     }

@@ -231,9 +231,9 @@ static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_o
         s->n_calls++;
         rc = sd_codes_verify(of->codes, of->remote, of->rt, s->doubts, n, &n_retired);
     }
+    n_cut = n_unproved(s, of); /* before entries are taken again */
     if (n_retired)
         read_anew(s, of, n);
-    n_cut = n_unproved(s, of);
     if (rc == 0 && n_cut == 0)
         return result;
     s->is_plain = false;
