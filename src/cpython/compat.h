@@ -3,7 +3,8 @@
 #define SD_CPYTHON_COMPAT_H
 /* compat: CPython 3.8 to 3.13 under one set of names.
  *
- * The only file that compares PY_VERSION_HEX.  Each difference is one macro or one
+ * With compat_eval.h, compat_frame.h and compat_args.h, which do the same for live
+ * frames, it alone compares PY_VERSION_HEX.  Each difference is one macro or one
  * small function here, named after what is wanted, so that the extension reads the
  * same for every version.  Where a newer CPython has the call, its name is used. */
 #define PY_SSIZE_T_CLEAN
@@ -156,5 +157,18 @@ static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
     while (at && at != interp)
         at = PyInterpreterState_Next(at);
     return at != NULL;
+}
+
+/* What the module has under this name, if that is loaded and a plain module; borrowed.
+ * Runs no code of the module's. */
+static inline PyObject *sd_found_in(const char *module, const char *name)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *m = modules && PyDict_CheckExact(modules)
+                      ? PyDict_GetItemString(modules, module)
+                      : NULL;
+
+    return m && PyModule_Check(m) ? PyDict_GetItemString(PyModule_GetDict(m), name)
+                                  : NULL;
 }
 #endif

@@ -60,9 +60,10 @@ static int load(struct sd_call_stats *s, PyObject *name, const char *path)
     struct stat st;
     int rc;
 
-    Py_BEGIN_ALLOW_THREADS /* the disk may take its time */
-        rc = read_whole(path, &bytes, &st);
-    Py_END_ALLOW_THREADS if (rc < 0)
+    Py_BEGIN_ALLOW_THREADS; /* the disk may take its time */
+    rc = read_whole(path, &bytes, &st);
+    Py_END_ALLOW_THREADS;
+    if (rc < 0)
         PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, name);
     if (rc == 0) {
         rc = sd_pstats_read(bytes.p, bytes.n, s);

@@ -154,6 +154,8 @@ static int start(struct sd_profile *p)
     int rc;
 
     p->session->wish.events = events_of(p);
+    if (p->switches & SD_PROFILE_SIGNATURES)
+        sd_tensors_look();
     if (sd_calls_calibrate(p->session) < 0)
         return -1;
     sd_calls_profile_is((PyObject *)p);
@@ -587,7 +589,16 @@ static int profile_traverse(PyObject *self, visitproc visit, void *arg)
     SD_VISIT_TYPE(self);
     Py_VISIT(p->timer);
     Py_VISIT(p->stats);
-    return 0;
+    return sd_calls_names_traverse(&p->names, visit, arg);
+}
+
+/* The trees first, which use the names.  What a class that goes here runs may ask this
+ * Profile again, and finds it empty. */
+static void forget_all(struct sd_profile *p)
+{
+    if (p->session)
+        sd_calls_session_clear(p->session);
+    sd_calls_names_release(&p->names);
 }
 
 /* While it runs, its timer is needed. */
@@ -598,6 +609,7 @@ static int profile_clear_refs(PyObject *self)
     stop(p);
     if (p->session)
         p->session->wish.timer = NULL;
+    forget_all(p);
     Py_CLEAR(p->timer);
     Py_CLEAR(p->stats);
     return 0;

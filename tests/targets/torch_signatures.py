@@ -34,7 +34,7 @@ tensors = [torch.zeros(3, 4), torch.zeros(1, 2, 3, 1, 2, 3, 1, dtype=torch.float
            torch.zeros(2, 2, dtype=torch.bfloat16, device="meta"), torch.nn.Parameter(torch.zeros(5)), torch.zeros(2, 3).t()[1:],
            torch.zeros(6, 7, dtype=torch.complex64).as_subclass(Loud)]
 odd = [torch.eye(3).to_sparse(), torch.zeros(2, 5)]
-print("\n".join(signatures(tensors)))
-with Mode():
+with Mode():        # where the layout is not known yet
     print("\n".join(signatures(tensors[:1])))
+print("\n".join(signatures(tensors)))
 print("\n".join(signatures(odd)))

@@ -7,12 +7,16 @@ The texts of arrays are those that numpy itself gives (str of a dtype, the tuple
 import array
 import asyncio
 import collections
+import gc
+import json
 import os
 import pstats
 import signal
 import subprocess
 import sys
 import threading
+import types
+import weakref
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
@@ -40,6 +44,16 @@ def rows(profile, function):
 
 def counts(function, **how):
     return {name: calls for name, (calls, _) in rows(Profile(**dict(dict(builtins=False), **how)), function).items()}
+
+
+def rows_by_line(function):
+    """{(line, signature): calls} of this file."""
+    p = Profile(builtins=False)
+    p.enable()
+    function()
+    p.disable()
+    p.create_stats()
+    return {(key[1], key[2]): v[1] for key, v in p.stats.items() if key[0] == __file__ and key[2].startswith("plain")}
 
 
 def need_numpy():
@@ -198,6 +212,87 @@ def test_beyond_the_limit_they_are_one(folder):
     found = counts(lengths, signatures="lengths")
     equal(sum(found.values()), 1999, "all calls")
     assert "plain(a:str(len=256), b:int)" in found and "plain(a:str(len=~1792), b:int)" in found and "plain(...)" not in found, sorted(found)
+
+
+def test_names_of_keywords_are_told_by_their_text(folder):
+    text = '{"first name": 1, "second \\u20ac": 2.5}'
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+    def program():
+        for _ in range(300):        # new strings at each call, as of lines of JSON
+            many(1, 2, c=3, **json.loads(text))
+        for _ in range(2):
+            many(1, 2, c=3, **{"first name": 1, "second \u20ac": 2.5})
+            many(1, 2, c=3, **{Name("first name"): 1, Name("second \u20ac"): 2.5})
+            many(1, 2, c=3, other=json.loads("1"), **json.loads('{"name": 1}'))
+            many(1, 2, c=3, other=1, name=1)
+    found = {name: n for name, n in counts(program).items() if name.startswith("many(")}
+    equal(found, {
+        "many(a:int, b:int, c:int, d:NoneType, *rest:(), **more:(first name:int, second \u20ac:float))": 304,
+        "many(a:int, b:int, c:int, d:NoneType, *rest:(), **more:(other:int, name:int))": 4}, "calls")
+
+
+def test_functions_without_end_are_not_kept_for_their_signatures(folder):
+    made, code = types.FunctionType, plain.__code__
+
+    def program():
+        for i in range(66000):
+            made(code.replace(co_firstlineno=i + 1), {}, "plain")(1, 2)
+    found = rows_by_line(program)
+    signed = sum(name == "plain(a:int, b:int)" for _, name in found)
+    equal((len(found), sum(found.values())), (66000, 66000), "functions, calls")
+    assert 65000 < signed <= 65536, "%d of 66000 functions have signatures" % signed
+    equal(sum(name == "plain" for _, name in found), 66000 - signed, "functions without")
+
+
+def test_a_profile_and_the_classes_it_has_met_are_collected(folder):
+    def use():
+        class Met:
+            pass
+        Met.profile = Profile(builtins=False)       # from the class to who holds it
+        Met.profile.enable()
+        plain(Met())
+        Met.profile.disable()
+        return weakref.ref(Met)
+    gone = use()
+    gc.collect()
+    equal(gone(), None, "the class, when nobody has it")
+
+
+DTYPE_WITHOUT_A_NUMBER = """\
+import ctypes, numpy, sonde
+def f(a): pass
+a = numpy.zeros((2, 3), [("x", "f8")])
+number = ctypes.c_int.from_address(id(a.dtype) + object.__basicsize__ + 8 + 4)
+assert number.value == 20, number.value     # that of records
+p = sonde.Profile(builtins=False)
+p.enable()
+number.value = -1       # as all kinds of dtypes have that are made by numpy's newer interface
+f(a)
+number.value = 20
+p.disable()
+p.create_stats()
+print(sorted(key[2] for key in p.stats if key[2].startswith("f(")))
+"""
+
+
+def test_a_dtype_without_a_number_has_its_scalar_type(folder):
+    need_numpy()
+    done = run([PYTHON, write(folder, "p.py", DTYPE_WITHOUT_A_NUMBER)], cwd=folder)
+    equal((done.status, done.out), (0, "['f(a:ndarray(dtype=void, shape=(2, 3)))']\n"), "status, signatures (%s)" % done.err[-300:])
+
+
+def test_tables_of_many_blocks_are_not_counted_block_by_block(folder):
+    try:
+        import pandas
+    except ImportError:
+        raise Skip("no pandas for this Python")
+    frame = pandas.DataFrame({"c0": [1, 2]})
+    for i in range(1, 99):
+        frame["c%d" % i] = [i, i]       # a block each
+    equal(counts(lambda: plain(frame)).get("plain(a:DataFrame(shape=(2, 99)), b:int)"), 1, "calls")
 
 
 # ---- which call has which

@@ -33,6 +33,7 @@ def test_calls_around_and_within_compiled_functions(folder):
 
 
 SIGNATURES = """\
+f(x:Tensor)
 f(x:Loud(dtype=complex64, shape=(6, 7), device=cpu))
 f(x:Parameter(dtype=float32, shape=(5,), device=cpu))
 f(x:Tensor(dtype=bfloat16, shape=(2, 2), device=meta))
@@ -41,7 +42,6 @@ f(x:Tensor(dtype=float16, shape=(1, 2, 3, 1, 2, 3, 1), device=cpu))
 f(x:Tensor(dtype=float32, shape=(2, 2), device=cpu))
 f(x:Tensor(dtype=float32, shape=(3, 4), device=cpu))
 f(x:Tensor(dtype=int64, shape=(), device=cpu))
-f(x:Tensor)
 f(x:Tensor(dtype=float32, shape=(2, 5), device=cpu))
 f(x:Tensor)
 """

@@ -38,8 +38,7 @@ struct bout {
 };
 
 /* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
- * not, signatures or
- * not. */
+ * not, signatures or not. */
 static struct known {
     struct bout bouts[MOST_BOUTS]; /* the oldest is overwritten */
     unsigned n;                    /* that there were */

@@ -127,6 +127,8 @@ static int start(const struct sd_option_value *v)
     int rc = sd_calls_session_new(&wish, &captured.session);
 
     captured.names.detail = (enum sd_value_detail)(detail > 0 ? detail : 0);
+    if (detail > 0)
+        sd_tensors_look();
     if (rc == 0)
         calibrate(captured.session);
     if (rc == 0)

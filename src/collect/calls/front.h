@@ -71,19 +71,13 @@ static inline uint64_t sd_calls_signed(const struct sd_call_tree *t, uint64_t ke
     return t->names.sign(t->names.of, key, what, frame, goes_on);
 }
 
-/* hot: a function starts. */
-static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t frame,
-                                  uintptr_t below)
+/* hot: a function starts, in the only tree of this thread, whose key it has. */
+static inline void sd_calls_enter_signed(struct sd_call_tree *t, uint64_t key,
+                                         const void *what, uintptr_t frame,
+                                         uintptr_t below)
 {
-    struct sd_call_tree *t = sd_calls_only;
-    struct sd_call_entry *e;
+    struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
 
-    if (__builtin_expect(!t, 0)) {
-        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_STARTS);
-        return;
-    }
-    key = sd_calls_signed(t, key, what, frame, false);
-    e = sd_call_tree_enter(t, key, what, frame, below);
     if (__builtin_expect(e == NULL, 0))
         return;
     e->start = sd_tsc();
@@ -91,19 +85,26 @@ static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t fram
         sd_call_tree_started(t, e);
 }
 
-/* hot: a generator or coroutine goes on. */
-static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t frame,
-                                   uintptr_t below)
+/* hot: a function starts. */
+static inline void sd_calls_enter(uint64_t key, const void *what, uintptr_t frame,
+                                  uintptr_t below)
 {
     struct sd_call_tree *t = sd_calls_only;
-    struct sd_call_entry *e;
 
-    if (__builtin_expect(!t, 0)) {
-        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_RESUMES);
-        return;
-    }
-    key = sd_calls_signed(t, key, what, frame, true);
-    e = sd_call_tree_enter(t, key, what, frame, below);
+    if (__builtin_expect(!t, 0))
+        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_STARTS);
+    else
+        sd_calls_enter_signed(t, sd_calls_signed(t, key, what, frame, false), what,
+                              frame, below);
+}
+
+/* hot: the two of a generator or coroutine that goes on. */
+static inline void sd_calls_resume_signed(struct sd_call_tree *t, uint64_t key,
+                                          const void *what, uintptr_t frame,
+                                          uintptr_t below)
+{
+    struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
+
     if (__builtin_expect(e == NULL, 0))
         return;
     e->cell->resumes++;
@@ -112,6 +113,18 @@ static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t fra
     e->start = sd_tsc();
     if (__builtin_expect(t->extra, 0))
         sd_call_tree_started(t, e);
+}
+
+static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t frame,
+                                   uintptr_t below)
+{
+    struct sd_call_tree *t = sd_calls_only;
+
+    if (__builtin_expect(!t, 0))
+        sd_calls_enter_slowly(key, what, frame, below, SD_CALLS_RESUMES);
+    else
+        sd_calls_resume_signed(t, sd_calls_signed(t, key, what, frame, true), what,
+                               frame, below);
 }
 
 /* hot: it returned, raised or, being a generator, yielded, when the clock was `now`:

@@ -269,6 +269,18 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
     return result;
 }
 
+/* hot: arguments are read once, also of a call that is none of the two likely ones. */
+static inline void step_in(struct sd_call_tree *t, PyCodeObject *code, sd_live_frame *f,
+                           uintptr_t below, bool goes_on)
+{
+    uint64_t key = sd_calls_signed(t, (uintptr_t)code, code, (uintptr_t)f, goes_on);
+
+    if (goes_on)
+        sd_calls_resume_signed(t, key, code, (uintptr_t)f, below);
+    else
+        sd_calls_enter_signed(t, key, code, (uintptr_t)f, below);
+}
+
 /* hot: every step of a generator, and every call when something extra is asked for;
  * nothing else is unusual. */
 __attribute__((noinline)) static PyObject *
@@ -276,7 +288,6 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
 {
     PyCodeObject *code = sd_live_code(f);
     uintptr_t position;
-    struct sd_call_entry *e;
     PyObject *result;
     bool goes_on;
 
@@ -288,15 +299,7 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
     if (can_wait(f))
         return hook_with_care(ts, f, raises);
     goes_on = sd_live_is_generators(f) && !sd_live_begins(f);
-    e = sd_call_tree_try(
-        t, sd_calls_signed(t, (uintptr_t)code, code, (uintptr_t)f, goes_on),
-        (uintptr_t)f, sd_live_below(ts));
-    if (__builtin_expect(!e, 0))
-        return hook_with_care(ts, f, raises);
-    e->cell->resumes += goes_on;
-    e->start = sd_tsc();
-    if (t->extra)
-        sd_call_tree_started(t, e);
+    step_in(t, code, f, sd_live_below(ts), goes_on);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, position, raises);

@@ -133,20 +133,30 @@ static PyObject *on_resume(ARGS)
     return started(t, e);
 }
 
+/* Arguments are read once, whatever becomes of the call: where one function calls many,
+ * none of the two that are likely is the usual case. */
+__attribute__((noinline)) static PyObject *
+start_signed_slowly(struct sd_call_tree *t, sd_frame *f, PyObject *code, uint64_t key)
+{
+    sd_calls_enter_signed(t, key, code, (uintptr_t)f, caller_of(f));
+    return Py_None;
+}
+
 /* hot: the two of them where some session has arguments in its keys. */
 static PyObject *on_start_signed(ARGS)
 {
     sd_frame *f = sd_frame_now();
     struct sd_call_tree *t = sd_calls_only;
-    struct sd_call_entry *e = NULL;
+    struct sd_call_entry *e;
+    uint64_t key;
 
     UNUSED;
-    if (__builtin_expect(t != NULL, 1))
-        e = sd_call_tree_try(
-            t, sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, false),
-            (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
-    if (__builtin_expect(e == NULL, 0))
+    if (__builtin_expect(t == NULL, 0))
         return start_slowly(f, args[0]);
+    key = sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, false);
+    e = sd_call_tree_try(t, key, (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
+    if (__builtin_expect(e == NULL, 0))
+        return start_signed_slowly(t, f, args[0], key);
     return started(t, e);
 }
 
@@ -162,7 +172,7 @@ static PyObject *on_resume_signed(ARGS)
             t, sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, true),
             (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
-        return resume_slowly(f, args[0]);
+        return resume_slowly(f, args[0]); /* no argument is read twice: it goes on */
     e->cell->resumes++;
     return started(t, e);
 }

@@ -293,6 +293,14 @@ PyObject *sd_calls_function(const struct sd_calls_names *names, uint64_t key)
                : NULL;
 }
 
+/* Code objects and names are nobody's way back: the collector does not follow them. */
+int sd_calls_names_traverse(const struct sd_calls_names *names, visitproc visit,
+                            void *arg)
+{
+    return names->signatures ? sd_signatures_traverse(names->signatures, visit, arg)
+                             : 0;
+}
+
 void sd_calls_names_release(struct sd_calls_names *names)
 {
     struct sd_table known = names->known;

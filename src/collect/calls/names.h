@@ -33,6 +33,10 @@ PyObject *sd_calls_function(const struct sd_calls_names *names, uint64_t key);
 /* What stands for the key, held from now on; NULL: it cannot be. */
 PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *what);
 
+/* For the collector of cycles: what is held and can be part of one. */
+int sd_calls_names_traverse(const struct sd_calls_names *names, visitproc visit,
+                            void *arg);
+
 /* Drops all but what is wanted of signatures.  The trees that use the keys are gone, or
  * ask no more. */
 void sd_calls_names_release(struct sd_calls_names *names);

@@ -16,6 +16,9 @@ enum {
     N_RECENT = 512,      /* a power of two */
     MOST_SHOWN = 8,      /* of *args and of **kwargs */
     MOST_SIZES = 16,
+    MOST_FUNCTIONS = 65536,
+    MOST_NAMES = 16384, /* of keywords, that are no names of the program's own text */
+    MOST_ALIKE = 8,     /* names of one hash */
 };
 
 struct function { /* of a code object */
@@ -36,9 +39,9 @@ struct sd_signatures {
     struct sd_table functions; /* code to struct function */
     struct sd_table begun;     /* frame of a generator to its signature */
     struct sd_arena arena;
-    PyObject **held; /* names of keywords; owned, each with a reference */
-    size_t n_held, cap_held;
-    PyObject *self_name; /* "self", of which there is one; owned */
+    struct sd_table names;   /* names of keywords, by address; each holds a reference */
+    struct sd_table by_text; /* hash of a text to the one of these that has it */
+    PyObject *self_name;     /* "self", of which there is one; owned */
 };
 
 static struct sd_signatures *new_signatures(enum sd_value_detail detail)
@@ -48,9 +51,8 @@ static struct sd_signatures *new_signatures(enum sd_value_detail detail)
     if (!s)
         return NULL;
     s->self_name = PyUnicode_InternFromString("self");
-    if (!s->self_name)
+    if (!s->self_name || !sd_values_init(&s->values, detail)) {
         PyErr_Clear();
-    if (!sd_values_init(&s->values, detail) || !s->self_name) {
         sd_signatures_free(s);
         return NULL;
     }
@@ -59,13 +61,17 @@ static struct sd_signatures *new_signatures(enum sd_value_detail detail)
 
 void sd_signatures_free(struct sd_signatures *s)
 {
+    uint64_t name, unused;
+    size_t at = 0;
+
     if (!s)
         return;
-    for (size_t i = 0; i < s->n_held; i++)
-        Py_DECREF(s->held[i]);
+    while (sd_table_next(&s->names, &at, &name, &unused))
+        Py_DECREF((PyObject *)(uintptr_t)name);
     Py_XDECREF(s->self_name);
     sd_values_release(&s->values);
-    sd_free(s->held);
+    sd_table_release(&s->names);
+    sd_table_release(&s->by_text);
     sd_table_release(&s->by_hash);
     sd_table_release(&s->functions);
     sd_table_release(&s->begun);
@@ -73,9 +79,90 @@ void sd_signatures_free(struct sd_signatures *s)
     sd_free(s);
 }
 
+int sd_signatures_traverse(const struct sd_signatures *s, visitproc visit, void *arg)
+{
+    return sd_values_traverse(&s->values, visit, arg);
+}
+
 PyObject *sd_signature_parameter(const struct sd_signature *s, int argument)
 {
     return sd_code_parameter(s->code, argument);
+}
+
+/* --- Names of keywords ------------------------------------------------------------ */
+
+/* A name is told by its address.  Those of the program's text are all interned, so
+ * there is one of each; those that it makes (of a line of JSON, of a row of a table)
+ * are other objects at every call, and the interned one stands for them.  Nothing here
+ * runs code of the program's: strings are compared as they lie in memory. */
+
+static bool hold_name(struct sd_signatures *s, PyObject *name)
+{
+    uint64_t unused;
+
+    if (sd_table_get(&s->names, (uintptr_t)name, &unused))
+        return true;
+    if (sd_table_put(&s->names, (uintptr_t)name, 0) < 0)
+        return false;
+    Py_INCREF(name);
+    return true;
+}
+
+static uint64_t hash_name(PyObject *name)
+{
+    return sd_hash(PyUnicode_DATA(name),
+                   (size_t)PyUnicode_GET_LENGTH(name) * PyUnicode_KIND(name), 0);
+}
+
+static bool is_same_name(PyObject *a, PyObject *b)
+{
+    return PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
+           PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) &&
+           memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                  (size_t)PyUnicode_GET_LENGTH(a) * PyUnicode_KIND(a)) == 0;
+}
+
+/* The interned one of this text, a copy unless there is one; NULL: there is no memory
+ * for it, or there are too many. */
+static PyObject *add_name(struct sd_signatures *s, PyObject *name, uint64_t hash)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *own =
+        s->by_text.n < MOST_NAMES
+            ? PyUnicode_FromKindAndData((int)PyUnicode_KIND(name), PyUnicode_DATA(name),
+                                        PyUnicode_GET_LENGTH(name))
+            : NULL;
+
+    if (own)
+        PyUnicode_InternInPlace(&own);
+    PyErr_Clear();
+    sd_raised_give_back(raised);
+    if (own && (!hold_name(s, own) || sd_table_put(&s->by_text, hash, (uintptr_t)own)))
+        Py_CLEAR(own);
+    Py_XDECREF(own); /* it is held */
+    return own;
+}
+
+__attribute__((noinline)) static PyObject *interned_name(struct sd_signatures *s,
+                                                         PyObject *name)
+{
+    uint64_t hash, found;
+
+    if (!PyUnicode_Check(name) || !PyUnicode_IS_READY(name))
+        return NULL;
+    hash = hash_name(name);
+    for (int i = 0; i < MOST_ALIKE; i++, hash++) {
+        if (!sd_table_get(&s->by_text, hash, &found))
+            return add_name(s, name, hash);
+        if (is_same_name((PyObject *)(uintptr_t)found, name))
+            return (PyObject *)(uintptr_t)found;
+    }
+    return NULL;
+}
+
+static inline bool is_interned(PyObject *name)
+{
+    return PyUnicode_CheckExact(name) && PyUnicode_CHECK_INTERNED(name);
 }
 
 /* --- Words ------------------------------------------------------------------------ */
@@ -108,6 +195,9 @@ static void read_keywords(struct sd_signatures *s, PyObject *keywords,
     sd_words_add(w, (uint64_t)shown << 1 | (n > shown));
     for (Py_ssize_t i = 0; i < shown && PyDict_Next(keywords, &at, &name, &value);
          i++) {
+        if (__builtin_expect(!is_interned(name), 0))
+            name = interned_name(s, name);
+        w->is_cut |= !name;
         sd_words_add(w, (uintptr_t)name);
         sd_values_read(&s->values, value, w);
     }
@@ -290,19 +380,8 @@ static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *co
     return r;
 }
 
-static bool hold(struct sd_signatures *s, PyObject *o)
-{
-    PyObject **grown =
-        sd_grow_array(s->held, &s->cap_held, s->n_held + 1, sizeof *grown);
-
-    if (!grown)
-        return false;
-    s->held = grown;
-    grown[s->n_held++] = Py_NewRef(o);
-    return true;
-}
-
-/* Names of keywords are told by their address, which must stay theirs. */
+/* The address of a name must stay its own; those that are not interned have one that
+ * stands for them, which is held. */
 static bool hold_keywords(struct sd_signatures *s, const PyCodeObject *code,
                           const sd_args_frame *f)
 {
@@ -314,7 +393,7 @@ static bool hold_keywords(struct sd_signatures *s, const PyCodeObject *code,
     for (int k = 0; keywords && PyDict_CheckExact(keywords) && k < MOST_SHOWN &&
                     PyDict_Next(keywords, &i, &name, &value);
          k++)
-        if (!hold(s, name))
+        if (is_interned(name) && !hold_name(s, name))
             return false;
     return true;
 }
@@ -354,13 +433,18 @@ static struct sd_signature *other_of(struct sd_signatures *s, struct function *f
     return f->other = new_record(s, code, &w);
 }
 
-static struct function *function_of(struct sd_signatures *s, const PyCodeObject *code)
+/* NULL: there is no memory, or there are too many functions: a program may make them
+ * without end, and each is held. */
+static struct function *function_of(struct sd_calls_names *names, PyCodeObject *code)
 {
+    struct sd_signatures *s = names->signatures;
     uint64_t key = (uintptr_t)code, found;
     struct function *f;
 
     if (sd_table_get(&s->functions, key, &found))
         return (struct function *)(uintptr_t)found;
+    if (s->functions.n >= MOST_FUNCTIONS || !sd_calls_hold(names, key, code))
+        return NULL;
     f = sd_arena_alloc(&s->arena, sizeof *f);
     return f && sd_table_put(&s->functions, key, (uintptr_t)f) == 0 ? f : NULL;
 }
@@ -419,9 +503,9 @@ static struct sd_signature *make(struct sd_calls_names *names, PyCodeObject *cod
                                  uint64_t hash)
 {
     struct sd_signatures *s = names->signatures;
-    struct function *function =
-        sd_calls_hold(names, (uintptr_t)code, code) ? function_of(s, code) : NULL;
+    struct function *function = function_of(names, code);
 
+    sd_tensors_are_near(); /* a program with torch meets new functions before tensors */
     if (!function)
         return NULL;
     if (w->is_cut)
@@ -430,6 +514,8 @@ static struct sd_signature *make(struct sd_calls_names *names, PyCodeObject *cod
         return add_record(names, code, f, w, hash, function);
     return rounded_or_other(names, code, f, function);
 }
+
+static bool is_rounded(const struct sd_signature *r) { return r->words[0] & 1; }
 
 /* Not among the recent ones; w->is_cut: too long to be told. */
 __attribute__((noinline)) static struct sd_signature *
@@ -446,7 +532,8 @@ find_slowly(struct sd_calls_names *names, PyCodeObject *code, const sd_args_fram
         r = make(names, code, f, w, hash);
         sd_raised_give_back(raised);
     }
-    if (r && r->n_words) {
+    /* A rounded one is never the same as what is read: it would only take the place. */
+    if (r && r->n_words && !is_rounded(r)) {
         recent->before = recent->last;
         recent->last = r;
     }

@@ -16,7 +16,8 @@
  * be other objects by then; one that began unseen has none, only its function.
  *
  * A function may have 256 signatures; then those with sizes in them (detail LENGTHS and
- * SIZES) are rounded, up to 1024, and all others are one, `f(...)`. */
+ * SIZES) are rounded, up to 1024, and all others are one, `f(...)`.  A session may have
+ * 65,536 functions with signatures; those that come later have none. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,5 +75,6 @@ uint64_t sd_calls_sign(void *names, uint64_t key, const void *code, uintptr_t fr
 /* The name of a parameter; borrowed. */
 PyObject *sd_signature_parameter(const struct sd_signature *s, int argument);
 
+int sd_signatures_traverse(const struct sd_signatures *s, visitproc visit, void *arg);
 void sd_signatures_free(struct sd_signatures *s);
 #endif

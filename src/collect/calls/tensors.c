@@ -12,7 +12,29 @@ enum {
     IMPL_BYTES = 320, /* more than it has; the last may be missing */
     INLINE_DIMS = 5,  /* more of them are elsewhere, behind a pointer */
     MOST_TRIES = 1000,
+    FIRST_FIELD = 16, /* behind the header of every object: what it points to */
+    LAST_FIELD = 32,
+    FIRST_DIMS = 16, /* behind the vtable, and their number before them */
 };
+
+enum state { STATE_NEW, STATE_KNOWN, STATE_REFUSED };
+
+struct layout {
+    /* Bytes from the start of the object, and of what it points to there. */
+    uint32_t impl;
+    uint32_t dims; /* their number stands in the 8 bytes before */
+    uint32_t numel, dtype, device;
+    uint64_t vtable; /* with which an implementation begins.  Others (of nested tensors,
+                        sparse ones, wrappers) may keep their sizes elsewhere */
+};
+
+/* With the interpreter's lock. */
+static struct {
+    enum state state;
+    bool is_asked_for; /* a pending call is on its way */
+    unsigned n_tries;
+    struct layout layout; /* when it is known */
+} torch;
 
 /* The tensors that are made. */
 static const struct known {
@@ -36,17 +58,6 @@ struct probe {
 
 /* --- Making them ------------------------------------------------------------------ */
 
-static PyObject *found_in(const char *module, const char *name)
-{
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *m = modules && PyDict_CheckExact(modules)
-                      ? PyDict_GetItemString(modules, module)
-                      : NULL;
-
-    return m && PyModule_Check(m) ? PyDict_GetItemString(PyModule_GetDict(m), name)
-                                  : NULL;
-}
-
 /* Does nobody hear of what torch does?  Asked of torch's own C functions. */
 static bool nobody_listens(void)
 {
@@ -54,7 +65,7 @@ static bool nobody_listens(void)
                                           "_len_torch_dispatch_stack" };
 
     for (int i = 0; i < 2; i++) {
-        PyObject *count = found_in("torch._C", stacks[i]), *n;
+        PyObject *count = sd_found_in("torch._C", stacks[i]), *n;
         bool is_empty;
 
         if (!count || !PyCFunction_Check(count))
@@ -70,7 +81,8 @@ static bool nobody_listens(void)
 
 static PyObject *make_tensor(PyObject *empty, const struct known *k)
 {
-    PyObject *dtype = found_in("torch", k->dtype_name), *dims = PyTuple_New(k->n_dims);
+    PyObject *dtype = sd_found_in("torch", k->dtype_name),
+             *dims = PyTuple_New(k->n_dims);
     PyObject *args, *kwargs = NULL, *tensor = NULL;
 
     for (int i = 0; dims && i < k->n_dims; i++)
@@ -89,7 +101,7 @@ static PyObject *make_tensor(PyObject *empty, const struct known *k)
 
 static bool make_tensors(struct probe *p)
 {
-    PyObject *empty = found_in("torch", "empty");
+    PyObject *empty = sd_found_in("torch", "empty");
 
     if (!empty || !PyCFunction_Check(empty))
         return false;
@@ -145,14 +157,15 @@ static bool all_have_dims(const struct probe *p, size_t at)
     return true;
 }
 
-static bool find_dims(struct probe *p, struct sd_tensors *t)
+static bool find_dims(struct probe *p, struct layout *t)
 {
-    for (t->impl = 16; t->impl <= 32; t->impl += 8) {
+    for (t->impl = FIRST_FIELD; t->impl <= LAST_FIELD; t->impl += 8) {
         bool is_there = true;
 
         for (int i = 0; i < N_KNOWN && is_there; i++)
             is_there = look(word_at(p->tensors[i], t->impl), p->impl[i], IMPL_BYTES);
-        for (size_t at = 16; is_there && at + 48 <= IMPL_BYTES; at += 8)
+        for (size_t at = FIRST_DIMS;
+             is_there && at + INLINE_DIMS * sizeof(int64_t) < IMPL_BYTES; at += 8)
             if (all_have_dims(p, at)) {
                 t->dims = (uint32_t)at;
                 return true;
@@ -201,7 +214,7 @@ static uint32_t only_place(const struct probe *p, size_t from, size_t step,
     return found;
 }
 
-static bool find_places(struct probe *p, struct sd_tensors *t)
+static bool find_places(struct probe *p, struct layout *t)
 {
     if (!find_dims(p, t))
         return false;
@@ -215,29 +228,85 @@ static bool find_places(struct probe *p, struct sd_tensors *t)
     return t->numel && t->dtype && t->device;
 }
 
-static void probe(struct sd_tensors *t)
+/* Is all of it there, and not in the middle of its import? */
+static bool is_loaded(void)
 {
-    struct sd_raised raised = sd_raised_take();
-    struct probe p = { .tensors = { NULL } };
+    PyObject *spec = sd_found_in("torch", "__spec__"), *is_begun;
+    bool is_ready;
 
-    t->state = SD_TENSORS_REFUSED; /* for who asks meanwhile, too */
+    if (!spec || !sd_found_in("torch", "empty"))
+        return false;
+    is_begun = PyObject_GetAttrString(spec, "_initializing");
+    is_ready = !is_begun || is_begun == Py_False;
+    Py_XDECREF(is_begun);
+    PyErr_Clear();
+    return is_ready;
+}
+
+/* What is known is told last: until then nobody reads a tensor. */
+static enum state find_layout(void)
+{
+    struct probe p = { .tensors = { NULL } };
+    struct layout found;
+    enum state state = STATE_REFUSED;
+
     if (!nobody_listens())
-        t->state = ++t->n_tries < MOST_TRIES ? SD_TENSORS_NEW : SD_TENSORS_REFUSED;
-    else if (make_tensors(&p) && find_places(&p, t))
-        t->state = SD_TENSORS_KNOWN;
+        return ++torch.n_tries < MOST_TRIES ? STATE_NEW : STATE_REFUSED;
+    if (make_tensors(&p) && find_places(&p, &found)) {
+        torch.layout = found;
+        state = STATE_KNOWN;
+    }
     for (int i = 0; i < N_KNOWN; i++)
         Py_XDECREF(p.tensors[i]);
+    return state;
+}
+
+void sd_tensors_look(void)
+{
+    struct sd_raised raised;
+    enum state state;
+
+    if (torch.state != STATE_NEW)
+        return;
+    raised = sd_raised_take();
+    if (is_loaded()) {
+        state = find_layout();
+        if (torch.state != STATE_KNOWN) /* by another thread, meanwhile */
+            torch.state = state;
+    }
     PyErr_Clear();
     sd_raised_give_back(raised);
+}
+
+static int look_now(void *unused)
+{
+    (void)unused;
+    torch.is_asked_for = false;
+    sd_tensors_look();
+    return 0;
+}
+
+/* The interpreter's queue may be full: the next one asks again. */
+static void ask_for_it(void)
+{
+    if (!torch.is_asked_for)
+        torch.is_asked_for = Py_AddPendingCall(look_now, NULL) == 0;
+}
+
+void sd_tensors_are_near(void)
+{
+    if (torch.state == STATE_NEW && !torch.is_asked_for &&
+        sd_found_in("torch", "empty"))
+        ask_for_it();
 }
 
 /* --- Reading ---------------------------------------------------------------------- */
 
 /* In some versions a byte before the pointer says that it points to another pointer: of
  * a tensor that Python does not own, which is nobody's argument. */
-static const uint8_t *impl_of(const struct sd_tensors *t, PyObject *o)
+static const uint8_t *impl_of(const struct layout *t, PyObject *o)
 {
-    if (t->impl > 16 && ((const uint8_t *)o)[t->impl - 8] != 0)
+    if (t->impl > FIRST_FIELD && ((const uint8_t *)o)[t->impl - 8] != 0)
         return NULL;
     return (const uint8_t *)(uintptr_t)word_at(o, t->impl);
 }
@@ -252,24 +321,36 @@ static bool is_consistent(const struct sd_tensor *t, int64_t numel)
     return n == numel;
 }
 
-bool sd_tensor_read(struct sd_tensors *t, PyObject *o, struct sd_tensor *out)
+/* Those behind the pointer may be freed by a thread that resizes the tensor: torch does
+ * that without the interpreter's lock.  So the kernel is asked. */
+static bool read_dims(const struct layout *t, const uint8_t *impl,
+                      struct sd_tensor *out)
 {
-    const uint8_t *impl;
-    uint64_t n;
+    uint64_t n = word_at(impl, t->dims - 8);
+    size_t bytes = (size_t)n * sizeof *out->dims;
 
-    if (__builtin_expect(t->state == SD_TENSORS_NEW, 0))
-        probe(t);
-    if (__builtin_expect(t->state != SD_TENSORS_KNOWN, 0))
-        return false;
-    impl = impl_of(t, o);
-    if (!impl || word_at(impl, 0) != t->vtable)
-        return false;
-    n = word_at(impl, t->dims - 8);
     if (n > SD_DIMS_MAX)
         return false;
     out->n_dims = (unsigned)n;
-    out->dims = n <= INLINE_DIMS ? (const int64_t *)(const void *)(impl + t->dims)
-                                 : (const int64_t *)(uintptr_t)word_at(impl, t->dims);
+    if (n > INLINE_DIMS)
+        return look(word_at(impl, t->dims), out->dims, bytes);
+    memcpy(out->dims, impl + t->dims, bytes);
+    return true;
+}
+
+bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
+{
+    const struct layout *t = &torch.layout;
+    const uint8_t *impl;
+
+    if (__builtin_expect(torch.state != STATE_KNOWN, 0)) {
+        if (torch.state == STATE_NEW)
+            ask_for_it();
+        return false;
+    }
+    impl = impl_of(t, o);
+    if (!impl || word_at(impl, 0) != t->vtable || !read_dims(t, impl, out))
+        return false;
     memcpy(&out->dtype, impl + t->dtype, sizeof out->dtype);
     out->device = impl[t->device];
     out->device_index = impl[t->device + 1];

@@ -8,7 +8,13 @@
  * few small tensors whose sizes, dtypes and devices are known are made once, and where
  * these numbers are in all of them, there they are.  If that cannot be seen beyond
  * doubt (another layout, a mode that would hear of the making, no way to look at memory
- * with care), tensors have their type alone. */
+ * with care), tensors have their type alone.
+ *
+ * To make a tensor gives the interpreter's lock away and may run anything, so it is
+ * never done while a call is being told of: it is done when a session starts and torch
+ * is there, or else by the interpreter, as a pending call of the main thread.  Tensors
+ * that are met before have their type alone, too.  A process has one torch, so what is
+ * known of it is the process's. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,28 +22,21 @@
 #include "capture/record.h"
 #include "cpython/compat.h"
 
-enum sd_tensors_state { SD_TENSORS_NEW, SD_TENSORS_KNOWN, SD_TENSORS_REFUSED };
-
-struct sd_tensors { /* all zero is a fresh one */
-    enum sd_tensors_state state;
-    unsigned n_tries;
-    /* Bytes from the start of the object, and of what it points to there. */
-    uint32_t impl;
-    uint32_t dims; /* their number stands in the 8 bytes before */
-    uint32_t numel, dtype, device;
-    uint64_t vtable; /* with which an implementation begins.  Others (of nested tensors,
-                        sparse ones, wrappers) may keep their sizes elsewhere */
-};
-
 struct sd_tensor {
     unsigned n_dims;
-    const int64_t *dims; /* borrowed */
+    int64_t dims[SD_DIMS_MAX];
     uint16_t dtype;
     uint8_t device, device_index; /* index 255: none */
 };
 
-/* hot: false: not known.  `o` is a tensor, by its type. */
-bool sd_tensor_read(struct sd_tensors *t, PyObject *o, struct sd_tensor *out);
+/* Where a session starts: finds the layout out, if torch is there and it is not known.
+ * May run anything; leaves no exception. */
+void sd_tensors_look(void);
+/* While a call is being told of: if torch is there, the layout will be looked for. */
+void sd_tensors_are_near(void);
+
+/* hot: false: not known.  `o` is a tensor, by its type.  No code of anybody's runs. */
+bool sd_tensor_read(PyObject *o, struct sd_tensor *out);
 void sd_tensor_put_dtype(const struct sd_tensor *t, struct sd_buf *to);
 void sd_tensor_put_device(const struct sd_tensor *t, struct sd_buf *to);
 #endif

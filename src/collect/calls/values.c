@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/calls/dtypes.h"
 
 /* What is read of a value. */
 enum kind {
@@ -38,24 +39,11 @@ struct array {
 struct dtype { /* the part that all versions share */
     PyObject_HEAD PyTypeObject *scalar;
     char kind, letter, order, flags;
-    int number;
+    uint32_t number; /* dtypes.h */
     /* Before 2.0: int elsize, int alignment (never 0).  Since: 64 flags, of which the
      * upper half is not in use, then the size. */
     uint32_t old_elsize, old_alignment;
     int64_t new_elsize;
-};
-
-enum { /* numbers of dtypes */
-       NUMBER_LONGDOUBLE = 13,
-       NUMBER_OBJECT = 17,
-       NUMBER_BYTES,
-       NUMBER_TEXT,
-       NUMBER_VOID,
-       NUMBER_DATETIME,
-       NUMBER_TIMEDELTA,
-       NUMBER_HALF,
-       NUMBER_STRINGS = 2056,
-       MOST_DIMS = SD_DIMS_MAX,
 };
 
 static const struct {
@@ -95,26 +83,22 @@ static uint64_t bytes_of(const struct dtype *d)
     return is_old(d) ? d->old_elsize : (uint64_t)d->new_elsize;
 }
 
-/* The unit and how many of it, behind four pointers of the dtype's own data. */
+/* Where a dtype of time points to its own data, and where in these the unit and the
+ * number of them are: behind four pointers. */
+enum { OLD_TIME_AT = 80, NEW_TIME_AT = 112, UNIT_AT = 4 * 8, COUNT_AT = UNIT_AT + 4 };
+
 static uint64_t unit_of(const struct dtype *d)
 {
-    size_t at = is_old(d) ? 80 : 112;
+    size_t at = is_old(d) ? OLD_TIME_AT : NEW_TIME_AT;
     const uint8_t *data;
     uint32_t unit, count;
 
     memcpy(&data, (const uint8_t *)d + at, sizeof data);
     if (!data)
         return UINT64_MAX;
-    memcpy(&unit, data + 32, sizeof unit);
-    memcpy(&count, data + 36, sizeof count);
+    memcpy(&unit, data + UNIT_AT, sizeof unit);
+    memcpy(&count, data + COUNT_AT, sizeof count);
     return (uint64_t)unit << 32 | count;
-}
-
-/* Has the dtype a word more than its number? */
-static bool has_more(uint32_t number)
-{
-    return (number >= NUMBER_BYTES && number <= NUMBER_TIMEDELTA) ||
-           number > NUMBER_HALF;
 }
 
 /* --- Types ------------------------------------------------------------------------ */
@@ -122,19 +106,6 @@ static bool has_more(uint32_t number)
 static bool is_static(const PyTypeObject *type, const char *name)
 {
     return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && strcmp(type->tp_name, name) == 0;
-}
-
-/* What the module has under this name, if that is loaded and a plain module; borrowed.
- */
-static PyObject *found_in(const char *module, const char *name)
-{
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *m = modules && PyDict_CheckExact(modules)
-                      ? PyDict_GetItemString(modules, module)
-                      : NULL;
-
-    return m && PyModule_Check(m) ? PyDict_GetItemString(PyModule_GetDict(m), name)
-                                  : NULL;
 }
 
 static enum kind kind_by_base(const PyTypeObject *base, const PyObject *table)
@@ -150,7 +121,7 @@ static enum kind kind_by_base(const PyTypeObject *base, const PyObject *table)
 
 static enum kind kind_by_bases(const PyTypeObject *type)
 {
-    const PyObject *table = found_in("pandas", "DataFrame");
+    const PyObject *table = sd_found_in("pandas", "DataFrame");
     PyObject *bases = type->tp_mro;
 
     for (Py_ssize_t i = 0; bases && i < PyTuple_GET_SIZE(bases); i++) {
@@ -169,7 +140,8 @@ static bool is_array_or_deque(const PyTypeObject *type)
     const PyObject *o = (const PyObject *)type;
 
     return type->tp_basicsize > (Py_ssize_t)sizeof(PyVarObject) &&
-           (o == found_in("array", "array") || o == found_in("collections", "deque"));
+           (o == sd_found_in("array", "array") ||
+            o == sd_found_in("collections", "deque"));
 }
 
 static enum kind kind_of_container(PyTypeObject *type)
@@ -202,7 +174,7 @@ static enum kind classify(const struct sd_values *v, PyTypeObject *type)
 static struct sd_value_type *place_of(struct sd_value_type *types, size_t n,
                                       const PyTypeObject *type)
 {
-    size_t at = ((uintptr_t)type * 0x9E3779B97F4A7C15u >> 32) & (n - 1);
+    size_t at = sd_values_home(type, n);
 
     while (types[at].type && types[at].type != type)
         at = (at + 1) & (n - 1);
@@ -211,9 +183,21 @@ static struct sd_value_type *place_of(struct sd_value_type *types, size_t n,
 
 bool sd_values_init(struct sd_values *v, enum sd_value_detail detail)
 {
-    *v = (struct sd_values){ .detail = detail, .n_places = FIRST_PLACES };
+    static const char *const fields[SD_FIELDS] = {
+        [SD_FIELD_MANAGER] = "_mgr",     [SD_FIELD_AXES] = "axes",
+        [SD_FIELD_BLOCKS] = "blocks",    [SD_FIELD_VALUES] = "values",
+        [SD_FIELD_NDARRAY] = "_ndarray", [SD_FIELD_RANGE] = "_range",
+        [SD_FIELD_DATA] = "_data",
+    };
+    bool has_all;
+
+    *v = (struct sd_values){ .detail = detail };
     v->types = sd_zalloc(FIRST_PLACES * sizeof *v->types);
-    return v->types;
+    v->n_places = v->types ? FIRST_PLACES : 0;
+    has_all = v->types;
+    for (int i = 0; i < SD_FIELDS && has_all; i++)
+        has_all = (v->fields[i] = PyUnicode_InternFromString(fields[i]));
+    return has_all;
 }
 
 static bool make_room(struct sd_values *v)
@@ -267,8 +251,17 @@ static enum kind known_kind(const struct sd_values *v, const PyTypeObject *type)
     return place->type ? place->kind : KIND_PLAIN;
 }
 
+int sd_values_traverse(const struct sd_values *v, visitproc visit, void *arg)
+{
+    for (size_t i = 0; i < v->n_places; i++)
+        Py_VISIT(v->types[i].type);
+    return 0;
+}
+
 void sd_values_release(struct sd_values *v)
 {
+    for (int i = 0; i < SD_FIELDS; i++)
+        Py_XDECREF(v->fields[i]);
     for (size_t i = 0; i < v->n_places; i++)
         Py_XDECREF(v->types[i].type);
     sd_free(v->types);
@@ -291,11 +284,33 @@ static inline void add_size(struct sd_words *w, uint64_t n)
     sd_words_add(w, __builtin_expect(w->is_rounded, 0) ? rounded(n) : n);
 }
 
+/* The second word of a dtype, where it has one. */
+static inline void read_more(struct sd_values *v, const struct dtype *d,
+                             struct sd_words *w)
+{
+    switch (sd_dtype_more(d->number)) {
+    case SD_DTYPE_ALONE:
+        return;
+    case SD_DTYPE_HAS_LENGTH:
+        sd_words_add(w, bytes_of(d));
+        return;
+    case SD_DTYPE_HAS_UNIT:
+        sd_words_add(w, unit_of(d));
+        return;
+    case SD_DTYPE_HAS_SCALAR:
+        if (d->scalar && kind_of(v, d->scalar) != KIND_UNKNOWN) /* it is held now */
+            sd_words_add(w, (uintptr_t)d->scalar);
+        else
+            w->is_cut = true;
+        return;
+    }
+}
+
 static inline void read_array(struct sd_values *v, PyObject *o, struct sd_words *w)
 {
     const struct array *a = (const struct array *)o;
     const struct dtype *d = a->dtype;
-    int nd = a->nd < MOST_DIMS ? a->nd : MOST_DIMS;
+    int nd = a->nd < SD_DIMS_MAX ? a->nd : SD_DIMS_MAX;
     uint64_t word;
 
     /* Letters, order and number are eight bytes; the flags among them give their place
@@ -303,25 +318,16 @@ static inline void read_array(struct sd_values *v, PyObject *o, struct sd_words 
     memcpy(&word, &d->kind, sizeof word);
     word = (word & ~UINT64_C(0xff000000)) | (uint64_t)nd << 24;
     sd_words_add(w, word);
-    if (__builtin_expect(has_more((uint32_t)d->number), 0)) {
-        if (d->number == NUMBER_DATETIME || d->number == NUMBER_TIMEDELTA)
-            sd_words_add(w, unit_of(d));
-        else if ((uint32_t)d->number <= NUMBER_VOID) /* new kinds of dtypes: -1 */
-            sd_words_add(w, bytes_of(d));
-        else if (d->scalar && kind_of(v, d->scalar) != KIND_UNKNOWN) /* is held now */
-            sd_words_add(w, (uintptr_t)d->scalar);
-        else
-            w->is_cut = true;
-    }
+    read_more(v, d, w);
     for (int i = 0; i < nd; i++)
         add_size(w, (uint64_t)a->dims[i]);
 }
 
-static void read_tensor(struct sd_values *v, PyObject *o, struct sd_words *w)
+static void read_tensor(PyObject *o, struct sd_words *w)
 {
     struct sd_tensor t;
 
-    if (!sd_tensor_read(&v->tensors, o, &t)) {
+    if (!sd_tensor_read(o, &t)) {
         sd_words_add(w, UINT64_MAX);
         return;
     }
@@ -346,19 +352,16 @@ static bool is_field_of_pandas(PyObject *descriptor)
 /* A field of the object: its own attribute, or one that pandas has in C.  Whatever else
  * a class has under this name may be the program's, and is left alone.  A new
  * reference. */
-static PyObject *field(PyObject *o, const char *name)
+static PyObject *field(const struct sd_values *v, PyObject *o,
+                       enum sd_value_field which)
 {
-    PyObject *key = PyUnicode_InternFromString(name), *value = NULL, *found;
+    PyObject *name = v->fields[which], *found = _PyType_Lookup(Py_TYPE(o), name);
 
-    if (!key)
-        return NULL;
-    found = _PyType_Lookup(Py_TYPE(o), key);
     if (!found)
-        value = _PyObject_GenericGetAttrWithDict(o, key, NULL, 1);
-    else if (is_field_of_pandas(found))
-        value = Py_TYPE(found)->tp_descr_get(found, o, (PyObject *)Py_TYPE(o));
-    Py_DECREF(key);
-    return value;
+        return _PyObject_GenericGetAttrWithDict(o, name, NULL, 1);
+    if (is_field_of_pandas(found))
+        return Py_TYPE(found)->tp_descr_get(found, o, (PyObject *)Py_TYPE(o));
+    return NULL;
 }
 
 static bool is_ndarray(const PyObject *o)
@@ -368,9 +371,11 @@ static bool is_ndarray(const PyObject *o)
 
 /* The shape of an array, be it numpy's or pandas' around one of numpy's.  Columns are
  * the first of two dimensions; an array without any that we know is one column. */
-static void shape_of_values(PyObject *o, int64_t *rows, int64_t *columns)
+static void shape_of_values(const struct sd_values *v, PyObject *o, int64_t *rows,
+                            int64_t *columns)
 {
-    PyObject *inner = o && !is_ndarray(o) ? field(o, "_ndarray") : Py_XNewRef(o);
+    PyObject *inner =
+        o && !is_ndarray(o) ? field(v, o, SD_FIELD_NDARRAY) : Py_XNewRef(o);
     const struct array *a = is_ndarray(inner) ? (const struct array *)inner : NULL;
 
     *columns = a && a->nd == 2 ? a->dims[0] : 1;
@@ -380,72 +385,77 @@ static void shape_of_values(PyObject *o, int64_t *rows, int64_t *columns)
 }
 
 /* The length of an index: of a range, or of an array; -1: something else. */
-static int64_t length_of_index(PyObject *index)
+static int64_t length_of_index(const struct sd_values *v, PyObject *index)
 {
-    PyObject *data = field(index, "_range");
+    PyObject *data = field(v, index, SD_FIELD_RANGE);
     int64_t n = -1, columns;
 
     if (data && Py_TYPE(data) == &PyRange_Type) {
         n = PyObject_Size(data);
     } else {
         Py_XDECREF(data);
-        data = field(index, "_data");
-        shape_of_values(data, &n, &columns);
+        data = field(v, index, SD_FIELD_DATA);
+        shape_of_values(v, data, &n, &columns);
     }
     Py_XDECREF(data);
     return n;
 }
 
 /* Columns and rows by the blocks of values, each of which has some of the columns. */
-static void count_blocks(PyObject *blocks, int64_t *rows, int64_t *columns)
+static void count_blocks(const struct sd_values *v, PyObject *blocks, int64_t *rows,
+                         int64_t *columns)
 {
     *columns = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(blocks); i++) {
-        PyObject *values = field(PyTuple_GET_ITEM(blocks, i), "values");
+        PyObject *values = field(v, PyTuple_GET_ITEM(blocks, i), SD_FIELD_VALUES);
         int64_t n;
 
-        shape_of_values(values, rows, &n);
+        shape_of_values(v, values, rows, &n);
         *columns += n;
         Py_XDECREF(values);
     }
 }
 
-static bool shape_of_axes(PyObject *axes, PyObject *blocks, int64_t *rows,
-                          int64_t *columns)
+/* Where an axis is of a kind that does not tell its length: there may be thousands of
+ * blocks, so they are asked only then. */
+static bool shape_of_blocks(const struct sd_values *v, PyObject *manager, int64_t *rows,
+                            int64_t *columns)
 {
-    int64_t n;
+    PyObject *blocks = field(v, manager, SD_FIELD_BLOCKS);
+    int64_t n_rows = -1, n_columns = 0;
 
-    if (!axes || !PyList_CheckExact(axes) || PyList_GET_SIZE(axes) != 2 || !blocks ||
-        !PyTuple_CheckExact(blocks))
-        return false;
-    *rows = -1;
-    count_blocks(blocks, rows, columns);
-    n = length_of_index(PyList_GET_ITEM(axes, 1));
-    if (n >= 0)
-        *rows = n;
-    n = length_of_index(PyList_GET_ITEM(axes, 0));
-    if (n >= 0)
-        *columns = n;
-    return *rows >= 0;
-}
-
-static bool shape_of_manager(PyObject *manager, int64_t *rows, int64_t *columns)
-{
-    PyObject *axes = field(manager, "axes"), *blocks = field(manager, "blocks");
-    bool is_known = shape_of_axes(axes, blocks, rows, columns);
-
-    Py_XDECREF(axes);
+    if (blocks && PyTuple_CheckExact(blocks)) {
+        count_blocks(v, blocks, &n_rows, &n_columns);
+        *rows = *rows < 0 ? n_rows : *rows;
+        *columns = *columns < 0 ? n_columns : *columns;
+    }
     Py_XDECREF(blocks);
-    return is_known;
+    return *rows >= 0 && *columns >= 0;
 }
 
-static void read_table(PyObject *o, struct sd_words *w)
+static bool shape_of_manager(const struct sd_values *v, PyObject *manager,
+                             int64_t *rows, int64_t *columns)
+{
+    PyObject *axes = field(v, manager, SD_FIELD_AXES);
+    bool has_axes = axes && PyList_CheckExact(axes) && PyList_GET_SIZE(axes) == 2;
+
+    if (has_axes) {
+        *rows = length_of_index(v, PyList_GET_ITEM(axes, 1));
+        *columns = length_of_index(v, PyList_GET_ITEM(axes, 0));
+    }
+    Py_XDECREF(axes);
+    if (!has_axes)
+        return false;
+    return (*rows >= 0 && *columns >= 0) || shape_of_blocks(v, manager, rows, columns);
+}
+
+static void read_table(const struct sd_values *v, PyObject *o, struct sd_words *w)
 {
     struct sd_raised raised = sd_raised_take();
-    PyObject *manager = field(o, "_mgr");
+    PyObject *manager = field(v, o, SD_FIELD_MANAGER);
     int64_t rows, columns;
 
-    if (manager && shape_of_manager(manager, &rows, &columns)) {
+    if (manager && shape_of_manager(v, manager, &rows, &columns)) {
         sd_words_add(w, 1);
         add_size(w, (uint64_t)rows);
         add_size(w, (uint64_t)columns);
@@ -530,10 +540,10 @@ void sd_values_read_any(struct sd_values *v, PyObject *o, struct sd_words *w)
         read_array(v, o, w);
         return;
     case KIND_TENSOR:
-        read_tensor(v, o, w);
+        read_tensor(o, w);
         return;
     case KIND_TABLE:
-        read_table(o, w);
+        read_table(v, o, w);
         return;
     case KIND_INT:
         add_size(w, value_of_int(o));
@@ -596,28 +606,51 @@ static void put_unit(struct sd_buf *to, uint64_t unit)
     sd_buf_printf(to, "%s]", units[which]);
 }
 
+static void put_with_length(struct sd_buf *to, uint32_t number, char order,
+                            uint64_t bytes)
+{
+    if (number == SD_DTYPE_BYTES)
+        sd_buf_printf(to, "|S%" PRIu64, bytes);
+    else if (number == SD_DTYPE_TEXT)
+        sd_buf_printf(to, "%cU%" PRIu64, order == '>' ? '>' : '<', bytes / 4);
+    else
+        sd_buf_printf(to, "void%" PRIu64, bytes * 8);
+}
+
+static void put_by_number(struct sd_buf *to, uint32_t number, char kind, char order)
+{
+    if (order == '>')
+        sd_buf_printf(to, ">%c%d", kind, dtypes[number].bytes);
+    else
+        sd_buf_text(to, dtypes[number].name);
+}
+_Static_assert(sizeof dtypes / sizeof *dtypes == SD_DTYPE_HALF + 1,
+               "every number that has no scalar has a name");
+
 /* As str(dtype) writes it; of records, whose str tells every field, dtype.name. */
 static void put_dtype(struct sd_buf *to, uint64_t word, uint64_t more)
 {
     char kind = (char)word, order = (char)(word >> 16);
     uint32_t number = (uint32_t)(word >> 32);
 
-    if (number == NUMBER_BYTES)
-        sd_buf_printf(to, "|S%" PRIu64, more);
-    else if (number == NUMBER_TEXT)
-        sd_buf_printf(to, "%cU%" PRIu64, order == '>' ? '>' : '<', more / 4);
-    else if (number == NUMBER_VOID)
-        sd_buf_printf(to, "void%" PRIu64, more * 8);
-    else if (number == NUMBER_STRINGS)
-        sd_buf_text(to, "StringDType");
-    else if (number >= sizeof dtypes / sizeof *dtypes)
-        sd_values_put_type((const PyTypeObject *)(uintptr_t)more, to);
-    else if (order == '>')
-        sd_buf_printf(to, ">%c%d", kind, dtypes[number].bytes);
-    else
-        sd_buf_text(to, dtypes[number].name);
-    if (number == NUMBER_DATETIME || number == NUMBER_TIMEDELTA)
+    switch (sd_dtype_more(number)) {
+    case SD_DTYPE_HAS_LENGTH:
+        put_with_length(to, number, order, more);
+        return;
+    case SD_DTYPE_HAS_SCALAR:
+        if (number == SD_DTYPE_STRINGS)
+            sd_buf_text(to, "StringDType");
+        else
+            sd_values_put_type((const PyTypeObject *)(uintptr_t)more, to);
+        return;
+    case SD_DTYPE_ALONE:
+        put_by_number(to, number, kind, order);
+        return;
+    case SD_DTYPE_HAS_UNIT:
+        put_by_number(to, number, kind, order);
         put_unit(to, more);
+        return;
+    }
 }
 
 static void tell_size(struct sd_value_size *size, enum sd_size_kind kind,
@@ -635,7 +668,7 @@ static uint32_t put_array(const uint64_t *w, bool is_rounded, struct sd_buf *to,
                           struct sd_value_size *size)
 {
     unsigned nd = w[0] >> 24 & 0xff;
-    uint32_t n = has_more((uint32_t)(w[0] >> 32)) ? 2 : 1;
+    uint32_t n = sd_dtype_more((uint32_t)(w[0] >> 32)) == SD_DTYPE_ALONE ? 1 : 2;
 
     sd_buf_text(to, "(dtype=");
     put_dtype(to, w[0], n == 2 ? w[1] : 0);

@@ -36,11 +36,23 @@ struct sd_value_type {
 };
 enum { SD_VALUE_PLAIN };
 
+/* Attributes that are looked at in tables of pandas. */
+enum sd_value_field {
+    SD_FIELD_MANAGER,
+    SD_FIELD_AXES,
+    SD_FIELD_BLOCKS,
+    SD_FIELD_VALUES,
+    SD_FIELD_NDARRAY,
+    SD_FIELD_RANGE,
+    SD_FIELD_DATA,
+    SD_FIELDS
+};
+
 struct sd_values {               /* all zero is a released one */
     struct sd_value_type *types; /* owned; open addressing */
     size_t n_types, n_places;    /* n_places is a power of two */
     enum sd_value_detail detail; /* 0: as SD_VALUE_TYPES */
-    struct sd_tensors tensors;
+    PyObject *fields[SD_FIELDS]; /* their names; owned */
 };
 
 /* Words of a whole signature, one value after the other. */
@@ -68,11 +80,10 @@ void sd_values_read_any(struct sd_values *v, PyObject *o, struct sd_words *w);
 /* The type of it alone. */
 void sd_values_read_type(struct sd_values *v, PyObject *o, struct sd_words *w);
 
-/* Where a type is, unless another has the place. */
-static inline struct sd_value_type *sd_values_place(const struct sd_values *v,
-                                                    const PyTypeObject *type)
+/* Where a type is among n places, unless another has the place. */
+static inline size_t sd_values_home(const PyTypeObject *type, size_t n)
 {
-    return &v->types[((uintptr_t)type * 0x9E3779B97F4A7C15u >> 32) & (v->n_places - 1)];
+    return ((uintptr_t)type * 0x9E3779B97F4A7C15u >> 32) & (n - 1);
 }
 
 /* hot: the same.  Most arguments are of a type that has been met and says no more. */
@@ -81,7 +92,7 @@ static inline void sd_values_read(struct sd_values *v, PyObject *o, struct sd_wo
     const struct sd_value_type *place;
 
     if (__builtin_expect(o != NULL, 1)) {
-        place = sd_values_place(v, Py_TYPE(o));
+        place = &v->types[sd_values_home(Py_TYPE(o), v->n_places)];
         if (place->type == Py_TYPE(o) && place->kind == SD_VALUE_PLAIN) {
             sd_words_add(w, (uintptr_t)Py_TYPE(o));
             return;
@@ -103,6 +114,9 @@ uint32_t sd_values_put(const struct sd_values *v, const uint64_t *w, bool is_rou
 /* The name of a type, as `type.__name__` has it. */
 void sd_values_put_type(const PyTypeObject *type, struct sd_buf *to);
 
+/* For the collector of cycles: a class that was met may have, far behind it, who holds
+ * it here. */
+int sd_values_traverse(const struct sd_values *v, visitproc visit, void *arg);
 /* Drops all types. */
 void sd_values_release(struct sd_values *v);
 #endif
