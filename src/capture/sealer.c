@@ -209,10 +209,11 @@ static bool is_full(const struct sd_slot *slot, int half)
     return slot->halves[half].state == SD_HALF_FULL;
 }
 
-/* Of a process that goes on.  What its thread appended to .chunks before it handed a
- * half over is in that file by the time the half is seen to be FULL, and goes first.  A
- * half that is FULL only when it is looked at again waits for the next pass, since
- * chunks may have been appended before it meanwhile. */
+/* Of a process that goes on.  One half at most is FULL: a thread hands one over when
+ * the other was given back, and goes on in that.  What it appended to .chunks before it
+ * handed the half over is in that file by the time the half is seen to be FULL, and
+ * goes first.  A half that is FULL only when it is looked at again waits for the next
+ * pass, since chunks may have been appended before it meanwhile. */
 static int seal_full_halves(struct sd_capture *c, struct sd_joined *j, uint32_t i)
 {
     struct sd_slot was, slot;
