@@ -19,6 +19,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 TESTS ?=
 PYTHONS ?=
+# CI lets no warning through, so that its build need not be made a second time to see them.
+WERROR ?= $(if $(filter true,$(CI)),1)
 export BUILD ROOMS
 # `cc` is make's own idea of a compiler; only one that was asked for is passed on.
 ifneq ($(origin CC),default)
@@ -40,8 +42,7 @@ demo: all
 
 test:
 	@tools/setup $(TEST_SETUP)
-	@tools/build $(BUILD) $(OPTIONS)
-	@tools/test $(TESTS)
+	@OPTIONS="$(OPTIONS)" tools/test $(TESTS)
 
 truth:
 	@$(MAKE) --no-print-directory test TESTS=truth
