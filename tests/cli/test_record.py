@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all
+# interpreters: oldest and newest in CI
 """sonde record: by process and by command, every way to end, and every refusal."""
 import json
 import os
@@ -68,6 +68,11 @@ def self_samples(path, names=("heavy", "light")):
 def functions(path):
     """Of the samples that are not idle; there may be none."""
     return {row["function"]: row for row in Capture(path).report.get("functions", [])}
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
 
 
 def test_a_process_for_a_time(folder):
@@ -243,8 +248,7 @@ def test_kill_of_sonde(folder):
         p.kill()
         p.wait()
         assert is_alive(server.pid), "the program did not survive"
-        with open("/proc/%d/stat" % server.pid) as f:
-            state = f.read().rsplit(")", 1)[1].split()[0]
+        state = state_of(server.pid)
         assert state in "RSD", "the program is left in state %s" % state
     assert self_samples(path) >= seen, "%d samples, and %d were there before the kill" % (self_samples(path), seen)
 
@@ -252,6 +256,8 @@ def test_kill_of_sonde(folder):
 def test_a_stopped_process(folder):
     with Server(folder) as server:
         os.kill(server.pid, signal.SIGSTOP)
+        # It stops when it next gets a CPU.
+        wait_for(lambda: state_of(server.pid) == "T", "the program to stop")
         result = sonde("record", "-d", "500ms", "-i", "-f", "raw", "-o", "x.txt", "--pid", server.pid, cwd=folder)
         os.kill(server.pid, signal.SIGCONT)
     equal(result.status, 0, "status (%s)" % result.err)

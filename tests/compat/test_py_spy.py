@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: oldest and newest in CI
-# alone
+# quiet
 """py-spy's own tests, run against sonde called `py-spy`; and what its other tests expect of its scripts.
 
 The files are py-spy's and not kept here: the source package of one pinned release is fetched from

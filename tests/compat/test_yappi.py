@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all in CI
+# interpreters: oldest and newest in CI
 """sonde.compat.yappi: what it gives, and yappi's own tests of what it claims.
 
 yappi's files are not kept here (fetched.py).  Its tests/test_functionality.py runs unchanged, test by test, with `yappi`

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all
+# interpreters: oldest and newest in CI
 """The ways a program can begin and end: each is run bare and under `sonde run`, and must look the same.
 
 The same means: exit status or signal, stdout, stderr (less Sonde's own lines), and what the program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# interpreters: all
+# interpreters: oldest and newest in CI
 """Programs of several processes: every process's sections are in the one capture, under their process."""
 import collections
 import os

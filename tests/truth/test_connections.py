@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# alone
+# quiet
 """Bytes of TCP connections by process, against programs that know them to the byte."""
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# alone
+# quiet
 """What `rss` reads against programs that know their own use of memory, CPU, disk and network."""
 import json
 import os

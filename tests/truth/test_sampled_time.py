@@ -130,9 +130,11 @@ def test_cpu_knows_no_waiting(folder):
     mine = main_thread(samples)
     working, sigma = share(mine, in_function("works", "compresses"), in_function(*PARTS))
     # One that was woken and has no CPU yet does not wait any more: it may be told, and the kernel knows for how long.
+    # When that is often, the sampler is late just as often, and finds more of them: hence 10 points.  Were those who
+    # wait told, too, the share would be a third.
     awake = sum(truth["cpu"][name] + truth["starved"][name] for name in WAITING)
     works = sum(truth["wall"][name] for name in PARTS if name not in WAITING)
-    between(working, works / (works + awake) - 4 * sigma - 0.05, 1, "share of samples in the parts that work")
+    between(working, works / (works + awake) - 4 * sigma - 0.1, 1, "share of samples in the parts that work")
     cpu = sum(s.cpu for s in mine) / 1e9
     between(cpu / sum(truth["cpu"].values()), 0.85, 1.15, "CPU time, of the truth")
     equal([s for s in samples if s.flags & IDLE], [], "idle samples")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # interpreters: all
-# alone
+# quiet
 """What a Profiler says of sections whose truth is known, and what it leaves alone."""
 import asyncio
 import contextvars
