@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# limit: 600
+# patient
+# limit: 1500
 # `make install` into a folder: the program runs from there, its manual is there, and a C
 # program finds libsonde through pkg-config.
 # shellcheck disable=SC2317  # functions are called through check
 set -u
 status=0
 root=$TMPDIR/root
-lib=$root/opt/sonde/lib
+prefix=$(sed -n 's/^options .*-Dprefix=\([^ ]*\).*/\1/p' "$SONDE_BUILD/inputs")
+installed=$root${prefix:-/usr/local}
+lib=$installed/lib
 
 check() { # check NAME COMMAND...
     name=$1
@@ -21,20 +24,28 @@ check() { # check NAME COMMAND...
     fi
 }
 
-# A build of its own, so that the prefix of the build under test stays as it is.
-install_it() { make -C "$SONDE_SRC" BUILD="$TMPDIR/build" PYTHONS="$PYTHON" PREFIX=/opt/sonde DESTDIR="$root" install; }
-program_runs() { "$root/opt/sonde/bin/sonde" --version | grep -q '^sonde '; }
+# The build under test, as it is: `all` counts as done.
+install_it() { make -C "$SONDE_SRC" -o all BUILD="$SONDE_BUILD" DESTDIR="$root" install; }
+# Another prefix: configured only, because nothing that is compiled depends on it.
+prefix_is_kept() {
+    meson setup -Dprefix=/opt/sonde "-Dpythons=$PYTHON" other "$SONDE_SRC" && meson introspect --installed other >planned &&
+        "$PYTHON" -c 'import json, sys
+planned = [path for path in json.load(open("planned")).values()]
+print(planned)
+sys.exit(not planned or not all(path.startswith("/opt/sonde/") for path in planned))' && grep -q '^prefix=/opt/sonde$' other/meson-private/sonde.pc
+}
+program_runs() { "$installed/bin/sonde" --version | grep -q '^sonde '; }
 package_is_found() {
     echo 'from sonde import Profiler' >x.py
     echo 'with Profiler()("work"): pass' >>x.py
-    "$root/opt/sonde/bin/sonde" run -o x.sonde x.py && "$root/opt/sonde/bin/sonde" report x.sonde | grep work
+    "$installed/bin/sonde" run -o x.sonde x.py && "$installed/bin/sonde" report x.sonde | grep work
 }
 compat_path_is_found() {
     echo 'import cProfile; print(cProfile.Profile.__module__)' >whose.py
-    PYTHONPATH=$("$root/opt/sonde/bin/sonde" compat-path) "$PYTHON" -m cProfile whose.py | grep -x sonde.compat.cProfile
+    PYTHONPATH=$("$installed/bin/sonde" compat-path) "$PYTHON" -m cProfile whose.py | grep -x sonde.compat.cProfile
 }
-manual_is_there() { [ -s "$root/opt/sonde/share/man/man1/sonde.1" ] && [ -s "$root/opt/sonde/share/man/man1/sonde-run.1" ]; }
-completions_are_there() { bash -n "$root/opt/sonde/share/bash-completion/completions/sonde"; }
+manual_is_there() { [ -s "$installed/share/man/man1/sonde.1" ] && [ -s "$installed/share/man/man1/sonde-run.1" ]; }
+completions_are_there() { bash -n "$installed/share/bash-completion/completions/sonde"; }
 
 cat >use.c <<'C'
 #include <sonde.h>
@@ -81,6 +92,7 @@ check libsonde_links_through_pkg_config links_shared
 check libsonde_links_statically links_static
 check libsonde_exports_sonde_names_alone exports_only_its_own
 check libsonde_needs_libc_alone needs_libc_alone
-check program_is_hardened is_hardened "$root/opt/sonde/bin/sonde"
+check another_prefix_is_kept prefix_is_kept
+check program_is_hardened is_hardened "$installed/bin/sonde"
 check libsonde_is_hardened is_hardened "$lib/libsonde.so"
 exit $status
