@@ -206,6 +206,8 @@ def waits(seconds):
 
 
 if __name__ == "__main__":
+    wall, cpu = time.perf_counter(), time.thread_time()
     {"split": split, "bias": bias, "lines": lines, "threads": threads, "waits": waits}[sys.argv[1]](float(sys.argv[2]))
+    wall, cpu = time.perf_counter() - wall, time.thread_time() - cpu
     print(json.dumps({"wall": {k: v[0] for k, v in spent.items()}, "cpu": {k: v[1] for k, v in spent.items()},
-                      "starved": starved}))
+                      "starved": starved, "ran": cpu / wall}))

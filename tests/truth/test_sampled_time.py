@@ -4,7 +4,9 @@
 """Shares of time that sampling finds, against programs that know them (tests/targets/splits.py).
 
 A gate is four sigma of what so many samples can tell, plus a budget for bias: 1 point, for what a
-program does between two of its own clock readings.  FIGURES=1 prints what was found.
+program does between two of its own clock readings; plus the share of the time in which the program
+could have run and had no CPU: then the sampler had none either, looked late, and saw what came
+after.  On a quiet machine that is nothing.  FIGURES=1 prints what was found.
 """
 import json
 import os
@@ -24,32 +26,33 @@ def measured(folder, kind, seconds, *options):
     return json.loads(out.splitlines()[-1]), samples
 
 
-def check_share(samples, chosen, of, truth, what, by="n"):
+def check_share(samples, chosen, of, truth, what, by="n", starved=0.0):
     p, sigma = share(samples, chosen, of, by)
-    between(100 * (p - truth), -100 * (4 * sigma + BUDGET), 100 * (4 * sigma + BUDGET), "points off of %s (%s, truth %.1f %%)" % (what, by, 100 * truth))
+    off = 100 * (4 * sigma + BUDGET + starved)
+    between(100 * (p - truth), -off, off, "points off of %s (%s, truth %.1f %%)" % (what, by, 100 * truth))
 
 
 def check_parts(samples, truth, of, names, how=in_function):
-    total = sum(truth[n] for n in names)
+    total = sum(truth["wall"][n] for n in names)
     for name in names:
         for by in ("n", "wall"):
-            check_share(samples, how(name), of, truth[name] / total, name, by)
+            check_share(samples, how(name), of, truth["wall"][name] / total, name, by, 1 - truth["ran"])
 
 
 def test_split(folder):
     """G1: four functions with the same loop, 10, 20, 30 and 40 %."""
     truth, samples = measured(folder, "split", 1.5)
     names = ["part_10", "part_20", "part_30", "part_40"]
-    check_parts(samples, truth["wall"], in_function(*names), names)
+    check_parts(samples, truth, in_function(*names), names)
     total = sum(truth["cpu"].values())
     for name in names:
-        check_share(samples, in_function(name), in_function(*names), truth["cpu"][name] / total, name, "cpu")
+        check_share(samples, in_function(name), in_function(*names), truth["cpu"][name] / total, name, "cpu", 1 - truth["ran"])
 
 
 def test_function_bias(folder):
     """G2: small calls are charged with what they take, not with being calls."""
     truth, samples = measured(folder, "bias", 1.5)
-    check_parts(samples, truth["wall"], in_function("inline", "by_calls"), ["inline", "by_calls"])
+    check_parts(samples, truth, in_function("inline", "by_calls"), ["inline", "by_calls"])
     assert any(s.frames[0].name == "small" for s in samples), "no sample inside the small function"
 
 
@@ -74,7 +77,7 @@ def test_lines(folder):
     total = sum(truth["wall"].values())
     here = [s for s in samples if s.frames[0].name == "three_lines" and str(s.frames[0].line) in lines]
     for line in lines:
-        check_share(here, lambda s: str(s.frames[0].line) == line, lambda s: True, truth["wall"][line] / total, "line " + line)
+        check_share(here, lambda s: str(s.frames[0].line) == line, lambda s: True, truth["wall"][line] / total, "line " + line, starved=1 - truth["ran"])
 
 
 def test_threads(folder):
@@ -113,7 +116,8 @@ def test_wall_knows_waiting(folder):
     for name in PARTS:
         check_share(mine, in_function(name), in_function(*PARTS), truth["wall"][name] / total, name, "wall")
     wall = sum(s.wall for s in mine if in_function(*PARTS)(s)) / 1e9
-    between(wall / total, 0.9, 1.1, "wall time of all parts, of the truth")
+    starved = sum(truth["starved"].values()) / total
+    between(wall / total, 0.9 - starved, 1.1 + starved, "wall time of all parts, of the truth")
     for name in WAITING:
         # A thread that was woken and has no CPU yet does not wait any more; the kernel knows for how long.
         idle, _ = share(mine, lambda s: s.flags & IDLE, in_function(name))
