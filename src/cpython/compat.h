@@ -139,6 +139,38 @@ static inline PyObject *sd_code_qualname(PyCodeObject *code)
 #endif
 }
 
+/* A place of ours on every code object of this interpreter, for a pointer that nobody
+ * frees; -1 when all are taken. */
+static inline Py_ssize_t sd_code_extra_index(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyUnstable_Eval_RequestCodeExtraIndex(NULL);
+#else
+    return _PyEval_RequestCodeExtraIndex(NULL);
+#endif
+}
+
+static inline int sd_code_set_extra(PyCodeObject *code, Py_ssize_t index, void *extra)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyUnstable_Code_SetExtra((PyObject *)code, index, extra);
+#else
+    return _PyCode_SetExtra((PyObject *)code, index, extra);
+#endif
+}
+
+/* hot: what stands in that place.  The call that asks for it is slower than the rest of
+ * a look; these two words have been the same since 3.6. */
+static inline void *sd_code_extra(const PyCodeObject *code, Py_ssize_t index)
+{
+    const struct {
+        Py_ssize_t n;
+        void *extras[1];
+    } *all = code->co_extra;
+
+    return all && index >= 0 && index < all->n ? all->extras[index] : NULL;
+}
+
 /* The interpreter that this thread runs. */
 static inline PyInterpreterState *sd_interpreter(void)
 {

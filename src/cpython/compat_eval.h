@@ -117,6 +117,18 @@ static inline bool sd_live_is_suspended(sd_live_frame *f)
 #endif
 }
 
+/* Of a generator's frame that waits: where it stands in its code, in bytes. */
+static inline int sd_live_offset(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return _PyInterpreterFrame_LASTI(f) * (int)sizeof(_Py_CODEUNIT);
+#elif PY_VERSION_HEX >= 0x030a0000
+    return f->f_lasti * (int)sizeof(_Py_CODEUNIT);
+#else
+    return f->f_lasti;
+#endif
+}
+
 /* --- The eval-frame function ------------------------------------------------------ */
 
 /* What an eval-frame function takes, and how it is handed on. */
@@ -220,6 +232,23 @@ static inline void sd_profile_put(PyThreadState *ts, Py_tracefunc function,
     ts->c_profilefunc = function;
     sd_tracing_changed(ts);
     Py_XDECREF(old);
+}
+
+/* Sets the trace function of this thread, and not its object, which sys.gettrace()
+ * shows.  Before 3.10 the eval loop asks first whether any thread has one. */
+static inline void sd_trace_put(PyThreadState *ts, Py_tracefunc function)
+{
+#if PY_VERSION_HEX < 0x030a0000
+    int more = (function != NULL) - (ts->c_tracefunc != NULL);
+
+#if PY_VERSION_HEX >= 0x03090000
+    ts->interp->ceval.tracing_possible += more;
+#else
+    _PyRuntime.ceval.tracing_possible += more;
+#endif
+#endif
+    ts->c_tracefunc = function;
+    sd_tracing_changed(ts);
 }
 
 /* The program's own trace and profile functions, put aside while code of ours runs in

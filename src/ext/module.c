@@ -11,12 +11,14 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "collect/calls/collector.h"
+#include "collect/lines/collector.h"
 #include "collect/collector.h"
 #include "collect/own.h"
 #include "collect/session.h"
 #include "ext/call_tables.h"
 #include "ext/given.h"
 #include "ext/interval.h"
+#include "ext/lines.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
 #include "ext/section.h"
@@ -119,10 +121,12 @@ static void finish(int status, void *unused)
 }
 
 /* Tables are finished before their capture is; a parent's capture is its own affair. */
-static void stop_own_calls(void)
+static void stop_own_tables(void)
 {
-    if (sd_own_is_here())
-        sd_calls_stop_captured();
+    if (!sd_own_is_here())
+        return;
+    sd_calls_stop_captured();
+    sd_lines_stop_captured();
 }
 
 /* atexit's.  A program that Control-C ended dies of the signal, past all of libc's own
@@ -134,7 +138,7 @@ static PyObject *module_at_exit(PyObject *module, PyObject *unused)
     (void)module;
     (void)unused;
     if (last && PyErr_GivenExceptionMatches(last, PyExc_KeyboardInterrupt)) {
-        stop_own_calls();
+        stop_own_tables();
         Py_BEGIN_ALLOW_THREADS sd_own_stop(-SIGINT);
         Py_END_ALLOW_THREADS
     }
@@ -183,6 +187,7 @@ static void join_from_env(PyObject *module)
     if (!has_parent && sd_session_has_capture())
         finish_at_exit(module);
     sd_calls_start_from_env();
+    sd_lines_start_from_env();
 }
 
 /* --- Functions */
@@ -211,7 +216,7 @@ static PyObject *module_stop(PyObject *module, PyObject *unused)
 
     (void)module;
     (void)unused;
-    stop_own_calls();
+    stop_own_tables();
     Py_BEGIN_ALLOW_THREADS /* sealing compresses and may wait for the disk */
         rc = sd_own_stop(SD_STATUS_UNKNOWN);
     Py_END_ALLOW_THREADS if (rc < 0) return sd_ext_raise(rc);
@@ -344,6 +349,7 @@ static PyMethodDef module_methods[] = {
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
+    { "lines_capture", sd_lines_of_capture, METH_NOARGS, NULL },
     { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
@@ -396,6 +402,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->quiet = make_type(capsule, &sd_quiet_spec);
     ext->each = make_type(capsule, &sd_each_spec);
     ext->call_tables = make_type(capsule, &sd_call_tables_spec);
+    ext->lines = make_type(capsule, &sd_lines_spec);
     for (int i = 0; i < SD_N_VIEWS; i++) {
         ext->views[i] = make_type(capsule, &sd_view_specs[i]);
         if (!ext->views[i])
@@ -404,7 +411,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->profile = make_type(capsule, &sd_profile_spec);
     ext->lsprof = make_type(capsule, &sd_lsprof_spec);
     if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
-        !ext->profile || !ext->lsprof || !ext->call_tables ||
+        !ext->profile || !ext->lsprof || !ext->call_tables || !ext->lines ||
         sd_profile_make_entries(ext) < 0)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
@@ -443,6 +450,7 @@ static int add_names(PyObject *module, struct sd_ext *ext)
                                          (PyObject *)ext->subentry) < 0 ||
                    PyModule_AddObjectRef(module, "CallStats",
                                          (PyObject *)ext->call_tables) < 0 ||
+                   PyModule_AddObjectRef(module, "Lines", (PyObject *)ext->lines) < 0 ||
                    PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
                ? -1
                : 0;
@@ -496,6 +504,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->subentry);
     Py_VISIT(ext->signature);
     Py_VISIT(ext->call_tables);
+    Py_VISIT(ext->lines);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
     Py_VISIT(ext->quiet_one);
@@ -530,6 +539,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->subentry);
     Py_CLEAR(ext->signature);
     Py_CLEAR(ext->call_tables);
+    Py_CLEAR(ext->lines);
     return 0;
 }
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CAPTURE_LINE_CELL_H
+#define SD_CAPTURE_LINE_CELL_H
+/* line_cell: what is known of one line of one function, as it stands in a table
+ * (cells.h) of the kind SD_CELLS_LINES.
+ *
+ * One table per process and session, for all its threads.  Cell 0 is the root.  A table
+ * may be read at any moment, also after a death: a line is counted when it begins, and
+ * its time is added when it ends, so of a line that is open the last hit has no time
+ * yet.
+ *
+ * Sites are functions in the table's definitions.  Ticks are those of the CLOCK records
+ * there, as those of calls (call_cell.h). */
+#include <stdint.h>
+
+enum { SD_CELLS_LINES = 2 }; /* the kind of such tables */
+
+struct sd_line_cell {
+    uint32_t site;  /* the function */
+    uint32_t line;  /* in its file */
+    uint64_t hits;  /* times that it was begun, from another line or as the first */
+    uint64_t ticks; /* from the beginning to the end of each hit, with all that
+                       was called */
+    uint64_t child_ticks; /* of these, in functions whose lines are counted, too */
+    uint64_t min_ticks, max_ticks; /* of one hit; min 0: none has ended */
+    uint64_t cpu_ns;               /* of the thread, as ticks; 0 where not measured */
+    uint64_t n_read;               /* ends of hits at which memory was read; 0: never */
+    int64_t grew_bytes;  /* changes of resident memory since the reading before, by
+                            whatever thread, summed */
+    int64_t after_bytes; /* the largest reading */
+    int64_t peak_bytes;  /* largest of the process inside of a hit; 0: not known */
+    uint64_t zero[5];
+};
+_Static_assert(sizeof(struct sd_line_cell) == 128, "on disk");
+
+enum sd_line_root_flags {
+    SD_LINES_HAVE_CPU = 1,
+    SD_LINES_HAVE_MEMORY = 2,
+    SD_LINES_HAVE_PEAK = 4,
+};
+
+struct sd_line_root {    /* cell 0 */
+    uint32_t track;      /* the thread that made the table, among its definitions */
+    uint32_t flags;      /* enum sd_line_root_flags */
+    uint64_t hook_ticks; /* what telling of one line cost, x 1024; 0: not known */
+    uint64_t zero[14];
+};
+_Static_assert(sizeof(struct sd_line_root) == 128, "on disk");
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/lines/collector.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/log.h"
+#include "collect/lines/choice.h"
+#include "collect/lines/lines.h"
+#include "collect/lines/options.h"
+#include "collect/session.h"
+#include "cpython/compat.h"
+
+/* The one session that fills the capture, for as long as the process lives. */
+static struct {
+    struct sd_line_session *session;
+    struct sd_line_choice choice; /* what --only named; empty: nothing */
+} captured;
+
+/* --- Choosing by names -------------------------------------------------------------
+ */
+
+/* The text of a string, without running anything; "" where it has none. */
+static const char *text_of(PyObject *o)
+{
+    const char *text = o && PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : NULL;
+
+    PyErr_Clear();
+    return text ? text : "";
+}
+
+static void judge_one(PyCodeObject *code, const char *module, const char *name)
+{
+    const struct sd_line_function f = {
+        .file = text_of(code->co_filename),
+        .module = module,
+        .name = name,
+        .first = (uint32_t)code->co_firstlineno,
+    };
+
+    if (sd_line_choice_has(&captured.choice, &f))
+        sd_line_session_add(captured.session, code);
+    sd_line_seen(code);
+}
+
+enum { NAME_MAX_BYTES = 512 };
+
+static void judge_inner(PyCodeObject *code, const char *module, const char *prefix);
+
+static void judge_const(PyObject *o, const char *module, const char *prefix)
+{
+    PyCodeObject *code = (PyCodeObject *)o;
+    char name[NAME_MAX_BYTES], below[NAME_MAX_BYTES + 16];
+    bool is_function = code->co_flags & CO_OPTIMIZED;
+
+    snprintf(name, sizeof name, "%s%s", prefix, text_of(code->co_name));
+    judge_one(code, module, name);
+    snprintf(below, sizeof below, "%s%s", name, is_function ? ".<locals>." : ".");
+    judge_inner(code, module, below);
+}
+
+/* Before 3.11 a code object does not know its qualified name, so all that a module
+ * holds are judged with it, by where they stand. */
+static void judge_inner(PyCodeObject *code, const char *module, const char *prefix)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *o = PyTuple_GET_ITEM(code->co_consts, i);
+
+        if (PyCode_Check(o))
+            judge_const(o, module, prefix);
+    }
+}
+
+/* The names of code objects are the program's; nothing of it is run. */
+static void judge(PyCodeObject *code, PyObject *globals)
+{
+    PyObject *module = globals && PyDict_CheckExact(globals)
+                           ? PyDict_GetItemString(globals, "__name__")
+                           : NULL;
+    PyObject *qualified = sd_code_qualname(code);
+
+    judge_one(code, text_of(module), text_of(qualified ? qualified : code->co_name));
+    if (!qualified && !(code->co_flags & CO_OPTIMIZED))
+        judge_inner(code, text_of(module), "");
+}
+
+/* --- Starting and stopping ---------------------------------------------------------
+ */
+
+static void note(const char *format, const char *what)
+{
+    struct sd_log *l = sd_session_log();
+    char text[512];
+
+    snprintf(text, sizeof text, format, (int)getpid(), what);
+    if (l)
+        sd_log_note(l, SD_NOTE_REFUSAL, text);
+}
+
+/* Another copy of this library may be in the process, loaded by the program from
+ * elsewhere: the interpreter remembers who was first. */
+static bool is_first(void)
+{
+    PyObject *dict = PyInterpreterState_GetDict(sd_interpreter());
+    const char *key = "sonde.lines";
+    bool is = dict && !PyDict_GetItemString(dict, key) &&
+              PyDict_SetItemString(dict, key, Py_True) == 0;
+
+    PyErr_Clear();
+    return is;
+}
+
+static int read_choice(const char *only)
+{
+    char folder[PATH_MAX] = "";
+
+    if (!only)
+        return 0;
+    if (!getcwd(folder, sizeof folder))
+        folder[0] = '\0';
+    return sd_line_choice_read(only, folder, &captured.choice);
+}
+
+static int start(const struct sd_lines_asked *asked)
+{
+    const struct sd_line_wish wish = {
+        .has_cpu = asked->has_cpu,
+        .has_memory = asked->has_memory,
+        .has_peak = asked->has_memory,
+        .in_capture = true,
+    };
+    int rc = read_choice(asked->only);
+
+    if (rc == 0)
+        rc = sd_line_session_new(&wish, &captured.session);
+    if (rc == 0 && asked->only)
+        sd_line_seek(judge);
+    if (rc == 0)
+        rc = sd_line_session_start(captured.session);
+    if (rc == 0)
+        return 0;
+    sd_line_seek(NULL);
+    sd_line_session_free(captured.session);
+    captured.session = NULL;
+    return rc;
+}
+
+/* Python is gone: what is left open ends here. */
+static void at_exit(void)
+{
+    if (captured.session)
+        sd_line_session_end(captured.session);
+}
+
+void sd_lines_start_from_env(void)
+{
+    struct sd_lines_asked asked;
+
+    if (captured.session || !sd_session_has_capture() ||
+        !sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
+        return;
+    if (is_first()) {
+        if (start(&asked) < 0)
+            note("lines are not counted in process %d: %s", sd_fail_text());
+        else
+            Py_AtExit(at_exit);
+    }
+    sd_lines_asked_release(&asked);
+}
+
+void sd_lines_stop_captured(void)
+{
+    struct sd_line_session *s = captured.session;
+
+    if (!s)
+        return;
+    captured.session = NULL;
+    sd_line_seek(NULL);
+    sd_line_session_free(s);
+    sd_line_choice_release(&captured.choice);
+}
+
+struct sd_line_session *sd_lines_captured(void) { return captured.session; }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_LINES_COLLECTOR_H
+#define SD_LINES_COLLECTOR_H
+/* collector: the session that fills the capture of this process with lines, if the run
+ * asks for them (SONDE_WITH). */
+struct sd_line_session;
+
+/* Starts it, once; cheap when there is nothing to do.  What fails is noted in the
+ * capture, and the program runs on. */
+void sd_lines_start_from_env(void);
+/* Before a capture of our own is sealed. */
+void sd_lines_stop_captured(void);
+/* That session, or NULL. */
+struct sd_line_session *sd_lines_captured(void);
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* front_monitoring: lines as sys.monitoring tells of them (3.12 and later).
+ *
+ * Events are asked for of chosen code objects alone, so all other code runs as it does
+ * without us; what an exception does to a frame cannot be asked for of one, and is
+ * heard of all, which costs exceptions alone.
+ *
+ * The tool id is not that of calls (4, or 3 where another has it): a tool may leave out
+ * a place once and for all (DISABLE), and calls and lines want different places.
+ *
+ * A function that begins on the line of its own def, and a lambda, are not told of by
+ * LINE on 3.13: there the start is the first line's, too. */
+#include "cpython/compat_frame.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/lines/lines.h"
+
+#if SD_HAS_MONITORING
+
+struct listener { /* a callback */
+    PyObject_HEAD vectorcallfunc call;
+};
+
+/* What the interpreter has only one of. */
+static struct {
+    PyInterpreterState *interpreter; /* that is listened to; NULL: none */
+    PyObject *monitoring;            /* sys's, while it is listened to; owned */
+    PyObject *disable;               /* of it; owned */
+    int tool;
+    long local;        /* events of chosen code objects */
+    bool has_disabled; /* places were left out */
+} front;
+
+/* --- Events ------------------------------------------------------------------------
+ */
+
+#define ARGS PyObject *self, PyObject *const *args, size_t n_args, PyObject *names
+#define UNUSED (void)self, (void)n_args, (void)names
+#define RARE __attribute__((noinline, cold)) static PyObject *
+
+RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
+{
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)code);
+
+    if (s && c)
+        sd_line_stack_line_slowly(s, frame, &c->core, line, now);
+    return Py_None;
+}
+
+/* hot: every line of chosen code. */
+static PyObject *on_line(ARGS)
+{
+    uint64_t now = sd_tsc();
+    struct sd_line_stack *s = sd_line_stack_here;
+    uintptr_t frame = (uintptr_t)sd_frame_now();
+    uint32_t line = (uint32_t)PyUnstable_Long_CompactValue((PyLongObject *)args[1]);
+
+    UNUSED;
+    if (__builtin_expect(!s || s->clock != SD_CLOCK_TSC, 0))
+        now = s ? sd_line_now(s) : now;
+    if (__builtin_expect(!s || s->top->frame != frame, 0))
+        return line_slowly(args[0], frame, line, now);
+    sd_line_stack_line(s, line, now);
+    return Py_None; /* immortal where there is monitoring */
+}
+
+/* Bytes into the code of the instruction that an event tells of. */
+static int offset_of(PyObject *event_offset)
+{
+    return (int)PyUnstable_Long_CompactValue((PyLongObject *)event_offset);
+}
+
+/* The line behind the start, if it is that of the start itself. */
+static void find_start_line(struct sd_line_chosen *c, int offset)
+{
+    int at = PyCode_Addr2Line(c->code, offset);
+
+    if (at > 0 && at == PyCode_Addr2Line(c->code, offset + (int)sizeof(_Py_CODEUNIT)))
+        c->start_line = (uint32_t)at;
+    c->is_start_known = true;
+}
+
+/* Shown to the one who seeks, or not wanted: it is not heard of again. */
+RARE start_of_other(void)
+{
+    front.has_disabled = true;
+    return Py_NewRef(front.disable);
+}
+
+static PyObject *on_start(ARGS)
+{
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of(code);
+
+    UNUSED;
+    if (sd_line_is_unseen(code))
+        c = sd_line_show(code, sd_frame_now()->f_globals);
+    if (!c)
+        return start_of_other();
+    if (!s)
+        return Py_None;
+    if (!c->is_start_known)
+        find_start_line(c, offset_of(args[1]));
+    sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core, 0);
+    if (c->start_line)
+        sd_line_stack_line(s, c->start_line, sd_line_now(s));
+    return Py_None;
+}
+
+static PyObject *on_resume(ARGS)
+{
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)args[0]);
+
+    UNUSED;
+    if (s && c)
+        sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core,
+                            sd_line_at(c, offset_of(args[1])));
+    return Py_None;
+}
+
+/* Into a generator that waits; the same of all code. */
+static PyObject *on_throw(ARGS) { return on_resume(self, args, n_args, names); }
+
+static PyObject *leave(bool is_suspended)
+{
+    uint64_t now = sd_tsc();
+    struct sd_line_stack *s = sd_line_stack_here;
+
+    if (s && s->top > s->entries)
+        sd_line_stack_leave(s, (uintptr_t)sd_frame_now(), is_suspended,
+                            s->clock == SD_CLOCK_TSC ? now : sd_line_now(s));
+    return Py_None;
+}
+
+static PyObject *on_return(ARGS)
+{
+    UNUSED;
+    (void)args;
+    return leave(false);
+}
+
+static PyObject *on_yield(ARGS)
+{
+    UNUSED;
+    (void)args;
+    return leave(true);
+}
+
+/* --- Listening ----------------------------------------------------------------------
+ */
+
+enum reach { LOCAL, GLOBAL };
+
+static const struct event {
+    const char *name;
+    vectorcallfunc callback;
+    enum reach reach;
+} heard[] = {
+#define EVENT(name, callback, reach) { #name, callback, reach },
+#include "collect/lines/monitored.def"
+#undef EVENT
+};
+
+static void listener_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot listener_slots[] = {
+    { Py_tp_call, PyVectorcall_Call },
+    { Py_tp_dealloc, listener_free },
+    { Py_tp_members,
+      (PyMemberDef[]){ { "__vectorcalloffset__", T_PYSSIZET,
+                         offsetof(struct listener, call), READONLY, NULL },
+                       { 0 } } },
+    { 0, NULL },
+};
+
+static PyType_Spec listener_spec = {
+    .name = "sonde._sonde.line_listener",
+    .basicsize = sizeof(struct listener),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = listener_slots,
+};
+
+/* Calls sys.monitoring.NAME(...); -1 with an exception. */
+static int tell(const char *name, const char *format, ...)
+{
+    va_list given;
+    PyObject *arguments, *method, *result = NULL;
+
+    va_start(given, format);
+    arguments = Py_VaBuildValue(format, given);
+    va_end(given);
+    method = PyObject_GetAttrString(front.monitoring, name);
+    if (arguments && method)
+        result = PyObject_CallObject(method, arguments);
+    Py_XDECREF(arguments);
+    Py_XDECREF(method);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int take_tool(void)
+{
+    for (front.tool = 4; front.tool >= 3; front.tool--) {
+        if (tell("use_tool_id", "(is)", front.tool, "sonde lines") == 0)
+            return 0;
+        if (!PyErr_ExceptionMatches(PyExc_ValueError))
+            return -1;
+        PyErr_Clear();
+    }
+    return sd_fail(SD_ELACKS,
+                   "other tools hold the monitoring ids 3 and 4 (sys.monitoring): stop "
+                   "one of them");
+}
+
+static int set_listener(PyTypeObject *type, const struct event *e, long number)
+{
+    struct listener *l = PyObject_New(struct listener, type);
+    int rc = -1;
+
+    if (l) {
+        l->call = e->callback;
+        rc = tell("register_callback", "(ilO)", front.tool, number, l);
+    }
+    Py_XDECREF((PyObject *)l);
+    return rc;
+}
+
+static int set_listeners(void)
+{
+    PyObject *events = PyObject_GetAttrString(front.monitoring, "events");
+    PyObject *type = events ? PyType_FromSpec(&listener_spec) : NULL;
+    long masks[2] = { 0, 0 };
+    int rc = type ? 0 : -1;
+
+    for (size_t i = 0; rc == 0 && i < sizeof heard / sizeof heard[0]; i++) {
+        PyObject *number = PyObject_GetAttrString(events, heard[i].name);
+        long mask = number ? PyLong_AsLong(number) : -1;
+
+        Py_XDECREF(number);
+        rc = mask < 0 ? -1 : set_listener((PyTypeObject *)type, &heard[i], mask);
+        masks[heard[i].reach] |= mask;
+        if (sd_line_seeks && strcmp(heard[i].name, "PY_START") == 0)
+            masks[GLOBAL] |= mask;
+    }
+    Py_XDECREF(events);
+    Py_XDECREF(type);
+    front.local = masks[LOCAL];
+    return rc == 0 ? tell("set_events", "(il)", front.tool, masks[GLOBAL]) : rc;
+}
+
+static void stop_listening(void)
+{
+    PyObject *events = PyObject_GetAttrString(front.monitoring, "events");
+
+    for (size_t i = 0; events && i < sizeof heard / sizeof heard[0]; i++) {
+        PyObject *number = PyObject_GetAttrString(events, heard[i].name);
+
+        if (!number ||
+            tell("register_callback", "(iOO)", front.tool, number, Py_None) < 0)
+            PyErr_Clear();
+        Py_XDECREF(number);
+    }
+    Py_XDECREF(events);
+    PyErr_Clear();
+    if (tell("set_events", "(ii)", front.tool, 0) < 0 ||
+        tell("free_tool_id", "(i)", front.tool) < 0)
+        PyErr_Clear();
+    if (front.has_disabled && tell("restart_events", "()") < 0)
+        PyErr_Clear();
+    Py_CLEAR(front.disable);
+    Py_CLEAR(front.monitoring);
+    front.interpreter = NULL;
+}
+
+static int start_listening(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring");
+    int rc;
+
+    if (!monitoring)
+        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
+    memset(&front, 0, sizeof front);
+    front.monitoring = Py_NewRef(monitoring);
+    front.disable = PyObject_GetAttrString(monitoring, "DISABLE");
+    rc = front.disable ? take_tool() : -1;
+    if (rc != 0) {
+        Py_CLEAR(front.disable);
+        Py_CLEAR(front.monitoring);
+        return rc;
+    }
+    front.interpreter = PyInterpreterState_Get();
+    rc = set_listeners();
+    if (rc != 0)
+        stop_listening();
+    return rc;
+}
+
+/* An exception that sys.monitoring raised becomes a sentence. */
+static int said(int rc)
+{
+    if (rc == -1 && PyErr_Occurred())
+        rc = sd_fail(SD_ELACKS, "sys.monitoring refused to tell of lines");
+    PyErr_Clear();
+    return rc;
+}
+
+int sd_lines_listen(bool is_on)
+{
+    bool is_here = front.interpreter == PyInterpreterState_Get();
+    struct sd_raised raised;
+    int rc = 0;
+
+    if (is_on == is_here)
+        return 0;
+    raised = sd_raised_take();
+    if (is_on)
+        rc = said(start_listening());
+    else if (is_here)
+        stop_listening();
+    sd_raised_give_back(raised);
+    return rc;
+}
+
+static int set_local(PyCodeObject *code, long events)
+{
+    struct sd_raised raised = sd_raised_take();
+    int rc =
+        said(tell("set_local_events", "(iOl)", front.tool, (PyObject *)code, events));
+
+    sd_raised_give_back(raised);
+    return rc;
+}
+
+/* A place that was left out stays so until all are heard again. */
+int sd_lines_arm(struct sd_line_chosen *c)
+{
+    int rc = set_local(c->code, front.local);
+
+    if (rc == 0 && front.has_disabled && tell("restart_events", "()") < 0)
+        PyErr_Clear();
+    return rc;
+}
+
+void sd_lines_disarm(struct sd_line_chosen *c)
+{
+    if (front.interpreter == PyInterpreterState_Get())
+        set_local(c->code, 0);
+}
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* front_trace: lines of CPython 3.8 to 3.11, heard by a trace function that is there
+ * for chosen frames alone.
+ *
+ * A trace function makes all code slow that runs while it is set.  So the eval-frame
+ * function (PEP 523), which sees every frame before it runs, sets ours for a chosen
+ * frame and takes it away for whatever that calls; other code pays for the look.
+ *
+ * The trace function is the program's: a debugger or coverage may have set one, and
+ * sys.gettrace() must show that one.  The interpreter keeps a C function and an object;
+ * ours stands in the place of the function alone, the object stays the program's, and
+ * every event is handed on to the function that stood there.  One that the program sets
+ * while a chosen frame runs wins until that frame ends, since nobody asks us then.
+ *
+ * The hook stands in a chain (calls has one of its own): it calls who was there before,
+ * and is taken out only from the top; else it hands calls on. */
+#include "cpython/compat.h"
+#include "cpython/compat_eval.h"
+
+#if !SD_HAS_MONITORING
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/c_stack.h"
+#include "collect/lines/lines.h"
+
+/* The interpreter's one place for a hook, and ours in it. */
+static struct {
+    PyInterpreterState *interp;  /* whose; NULL: never put in */
+    _PyFrameEvalFunction *slot;  /* where it keeps its hook */
+    _PyFrameEvalFunction before; /* what stood there when we came, which we call */
+    bool is_in;     /* put in, and not taken out again by us: someone may call it */
+    bool is_wanted; /* some session is active */
+    bool is_lifted; /* by a thread whose stack is short, until its frame returns */
+} home;
+
+/* The program's trace function, while ours is in its place in this thread. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) Py_tracefunc foreign;
+
+static PyObject *hook(SD_EVAL_PARAMETERS);
+
+/* --- The trace function -------------------------------------------------------------
+ */
+
+/* hot: every line of a chosen frame. */
+static void on_line(PyFrameObject *f)
+{
+    struct sd_line_stack *s = sd_line_stack_here;
+    uint64_t now = s ? sd_line_now(s) : 0;
+    uintptr_t frame = sd_profiled_frame(f);
+
+    if (__builtin_expect(s && s->top->frame == frame && f->f_lineno > 0, 1))
+        sd_line_stack_line(s, (uint32_t)f->f_lineno, now);
+}
+
+static int trace(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
+{
+    if (what == PyTrace_LINE)
+        on_line(f);
+    return foreign ? foreign(object, f, what, arg) : 0;
+}
+
+static void arm(PyThreadState *ts)
+{
+    foreign = ts->c_tracefunc;
+    sd_trace_put(ts, trace);
+}
+
+static void disarm(PyThreadState *ts) { sd_trace_put(ts, foreign); }
+
+/* --- The hook -----------------------------------------------------------------------
+ */
+
+static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
+{
+    PyObject *result;
+
+    (void)ts;
+    if (*home.slot != hook)
+        return SD_EVAL_CALL(home.before == SD_EVAL_NOBODY ? _PyEval_EvalFrameDefault
+                                                          : home.before,
+                            ts, f, raises);
+    home.is_lifted = true;
+    *home.slot = home.before;
+    result = SD_EVAL_CALL(home.before == SD_EVAL_NOBODY ? _PyEval_EvalFrameDefault
+                                                        : home.before,
+                          ts, f, raises);
+    home.is_lifted = false;
+    if (*home.slot == home.before && home.is_wanted)
+        *home.slot = hook;
+    return result;
+}
+
+static inline PyObject *hand_on(PyThreadState *ts, sd_live_frame *f, int raises)
+{
+    (void)ts;
+    if (__builtin_expect(sd_c_stack_is_short(), 0))
+        return hand_on_lifted(ts, f, raises);
+    if (__builtin_expect(home.before == SD_EVAL_NOBODY, 1))
+        return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
+    return SD_EVAL_CALL(home.before, ts, f, raises);
+}
+
+/* The line that a frame goes on with; 0: it starts. */
+static uint32_t line_of(struct sd_line_chosen *c, sd_live_frame *f)
+{
+    if (!sd_live_is_generators(f) || sd_live_begins(f))
+        return 0;
+    return sd_line_at(c, sd_live_offset(f));
+}
+
+/* Ours may be gone when the frame has ended: the program has set another inside, which
+ * is its own from here on. */
+static void arm_again(PyThreadState *ts, bool was_armed)
+{
+    if (ts->c_tracefunc == trace && !was_armed)
+        disarm(ts);
+    else if (ts->c_tracefunc != trace && was_armed)
+        arm(ts);
+    else
+        sd_tracing_changed(ts);
+}
+
+__attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_frame *f,
+                                                  int raises, struct sd_line_chosen *c)
+{
+    struct sd_line_stack *s = sd_line_stack();
+    bool was_armed = ts->c_tracefunc == trace, is_suspended;
+    PyObject *result;
+
+    if (!s)
+        return hand_on(ts, f, raises);
+    if (!was_armed)
+        arm(ts);
+    sd_line_stack_enter(s, (uintptr_t)f, &c->core, line_of(c, f));
+    result = hand_on(ts, f, raises);
+    is_suspended = result && sd_live_is_generators(f) && sd_live_is_suspended(f);
+    sd_line_stack_leave(s, (uintptr_t)f, is_suspended, sd_line_now(s));
+    arm_again(ts, was_armed);
+    return result;
+}
+
+/* Called by a chosen frame, and not chosen: runs as if there were no trace function but
+ * the program's. */
+__attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
+                                                     sd_live_frame *f, int raises)
+{
+    PyObject *result;
+
+    disarm(ts);
+    result = hand_on(ts, f, raises);
+    arm(ts);
+    return result;
+}
+
+/* hot: every frame that the interpreter evaluates.  A trace function that runs just now
+ * is not told of what it does itself. */
+static PyObject *hook(SD_EVAL_PARAMETERS)
+{
+    SD_EVAL_THREAD(ts);
+    struct sd_line_chosen *c = sd_line_chosen_of(sd_live_code(f));
+
+    if (sd_line_is_unseen(sd_live_code(f)))
+        c = sd_line_show(sd_live_code(f), f->f_globals);
+    if (__builtin_expect(c != NULL, 0) && !sd_live_makes_generator(f) && !ts->tracing)
+        return follow(ts, f, raises, c);
+    if (__builtin_expect(ts->c_tracefunc == trace, 0) && !ts->tracing)
+        return step_over(ts, f, raises);
+    return hand_on(ts, f, raises);
+}
+
+/* --- Listening ----------------------------------------------------------------------
+ */
+
+static int follow_this_interpreter(void)
+{
+    PyInterpreterState *interp = sd_interpreter_now();
+
+    if (home.interp == interp)
+        return 0;
+    if (home.is_in && sd_interpreter_lives(home.interp))
+        return sd_fail(SD_ELACKS, "lines are counted in another interpreter of this "
+                                  "process already");
+    memset(&home, 0, sizeof home);
+    home.interp = interp;
+    home.slot = sd_eval_slot(interp);
+    return 0;
+}
+
+static void put_in(void)
+{
+    if (home.is_lifted || (home.is_in && *home.slot != SD_EVAL_NOBODY))
+        return; /* it is there, or another stands above it and calls it */
+    home.before = *home.slot;
+    home.is_in = true;
+    *home.slot = hook;
+}
+
+static void take_out(void)
+{
+    if (!home.is_in || *home.slot != hook)
+        return;
+    *home.slot = home.before;
+    home.is_in = false;
+}
+
+int sd_lines_listen(bool is_on)
+{
+    int rc = is_on ? follow_this_interpreter() : 0;
+
+    if (rc < 0)
+        return rc;
+    home.is_wanted = is_on;
+    if (is_on)
+        put_in();
+    else
+        take_out();
+    return 0;
+}
+
+/* The hook sees by itself what is chosen. */
+int sd_lines_arm(struct sd_line_chosen *c)
+{
+    (void)c;
+    return 0;
+}
+
+void sd_lines_disarm(struct sd_line_chosen *c) { (void)c; }
+#endif

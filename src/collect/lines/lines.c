@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/lines/lines.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/cells.h"
+#include "collect/session.h"
+#include "cpython/compat.h"
+
+struct thread {
+    struct sd_line_stack stack;
+    struct thread *next;
+};
+
+/* What a process has only one of. */
+static struct {
+    pthread_mutex_t lock; /* over the list of threads, whose ends have no other */
+    struct thread *threads;
+    struct sd_line_session *sessions; /* active */
+    struct sd_line_session *captured; /* that has tables in the capture, or NULL */
+    PyInterpreterState *interpreter;  /* whose code objects they are */
+    struct sd_ticks_pair first;
+    enum sd_clock_kind clock;
+    pthread_key_t at_end;
+    bool is_ready;
+} lines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+_Thread_local
+    __attribute__((tls_model("initial-exec"))) struct sd_line_stack *sd_line_stack_here;
+Py_ssize_t sd_line_extra = -1;
+sd_line_seeker *sd_line_seeks;
+
+/* --- Threads -----------------------------------------------------------------------
+ */
+
+static struct thread *thread_of(struct sd_line_stack *s) { return (struct thread *)s; }
+
+static void forget_thread(struct thread *th)
+{
+    sd_line_stack_release(&th->stack);
+    sd_free(th);
+}
+
+/* Without the interpreter's lock: the thread is past all Python. */
+static void at_thread_end(void *of)
+{
+    struct thread *th = of, **link;
+
+    pthread_mutex_lock(&lines.lock);
+    for (link = &lines.threads; *link && *link != th;)
+        link = &(*link)->next;
+    if (*link)
+        *link = th->next;
+    pthread_mutex_unlock(&lines.lock);
+    sd_line_stack_here = NULL;
+    forget_thread(th);
+}
+
+struct sd_line_stack *sd_line_stack_make(void)
+{
+    struct thread *th = sd_zalloc(sizeof *th);
+
+    if (!th || sd_line_stack_init(&th->stack, lines.clock) < 0) {
+        sd_free(th);
+        return NULL;
+    }
+    if (pthread_setspecific(lines.at_end, th) != 0) {
+        forget_thread(th);
+        return NULL;
+    }
+    pthread_mutex_lock(&lines.lock);
+    th->next = lines.threads;
+    lines.threads = th;
+    pthread_mutex_unlock(&lines.lock);
+    return sd_line_stack_here = &th->stack;
+}
+
+/* --- Fork --------------------------------------------------------------------------
+ */
+
+static void before_fork(void) { pthread_mutex_lock(&lines.lock); }
+
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&lines.lock); }
+
+/* All cells of a page are another process's: the next line makes one of our own. */
+static void forget_cells(struct sd_line_session *s)
+{
+    for (size_t i = 0; i < s->n_pages; i++) {
+        struct sd_line_page *p = s->pages[i];
+
+        if (p->book.n)
+            memset(p->book.cells, 0, p->book.n * sizeof *p->book.cells);
+        p->site = 0;
+    }
+    sd_cells_free(s->table);
+    s->table = NULL;
+}
+
+/* Only this thread is here, and what is open in it began in the parent. */
+static void after_fork_in_child(void)
+{
+    struct thread *here = sd_line_stack_here ? thread_of(sd_line_stack_here) : NULL;
+
+    for (struct thread *th = lines.threads, *next; th; th = next) {
+        next = th->next;
+        if (th != here)
+            forget_thread(th);
+    }
+    lines.threads = here;
+    if (here)
+        here->next = NULL;
+    if (lines.captured) {
+        if (here)
+            sd_line_stack_abandon(&here->stack);
+        forget_cells(lines.captured);
+    }
+    pthread_mutex_unlock(&lines.lock);
+}
+
+static int take_interpreter(void)
+{
+    PyInterpreterState *now = sd_interpreter();
+
+    if (lines.interpreter == now)
+        return 0;
+    if (lines.interpreter && sd_interpreter_lives(lines.interpreter))
+        return sd_fail(SD_ELACKS, "lines are counted in another interpreter of this "
+                                  "process already");
+    sd_line_extra = sd_code_extra_index();
+    if (sd_line_extra < 0)
+        return sd_fail(SD_ELACKS,
+                       "other tools hold all places on code objects (co_extra)");
+    lines.interpreter = now;
+    return 0;
+}
+
+static int make_ready(void)
+{
+    if (lines.is_ready)
+        return take_interpreter();
+    sd_session_watch_forks();
+    if (pthread_key_create(&lines.at_end, at_thread_end) != 0)
+        return sd_fail(SD_ELACKS,
+                       "the program has no place left for thread-local data");
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    lines.clock = sd_ticks_kind();
+    lines.first = sd_ticks_pair(lines.clock);
+    lines.is_ready = true;
+    return take_interpreter();
+}
+
+double sd_line_ns_per_tick(void)
+{
+    struct sd_ticks_pair now = sd_ticks_pair(lines.clock);
+
+    return sd_ticks_ns(lines.clock, &lines.first, &now);
+}
+
+/* --- Tables ------------------------------------------------------------------------
+ */
+
+static uint32_t define_text(struct sd_cells *t, PyObject *text)
+{
+    PyObject *bytes;
+    uint32_t id = 0;
+
+    if (!text || !PyUnicode_Check(text))
+        return 0;
+    bytes = PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass");
+    if (bytes)
+        id = sd_cells_define_string(t, PyBytes_AS_STRING(bytes),
+                                    (size_t)PyBytes_GET_SIZE(bytes));
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+    return id;
+}
+
+static void put_clock(struct sd_line_session *s)
+{
+    struct sd_ticks_pair now = sd_ticks_pair(lines.clock);
+
+    if (s->table && sd_cells_is_ours(s->table))
+        sd_cells_put_clock(s->table, lines.clock, now.ticks, now.mono_ns);
+}
+
+static unsigned wants_of(const struct sd_line_wish *w)
+{
+    return (w->has_cpu ? SD_LINES_HAVE_CPU : 0u) |
+           (w->has_memory ? SD_LINES_HAVE_MEMORY : 0u) |
+           (w->has_memory && w->has_peak ? SD_LINES_HAVE_PEAK : 0u);
+}
+
+static bool make_table(struct sd_line_session *s)
+{
+    struct sd_writer *w = s->wish.in_capture ? sd_session_writer() : NULL;
+    struct sd_line_root root = { .flags = wants_of(&s->wish) };
+
+    if ((s->wish.in_capture && !w) ||
+        sd_cells_new(w, SD_CELLS_LINES, sizeof(struct sd_line_cell), &s->table) < 0)
+        return false;
+    sd_cells_put_clock(s->table, lines.clock, lines.first.ticks, lines.first.mono_ns);
+    root.track = sd_session_define_in_table(s->table, NULL, 0);
+    put_clock(s);
+    return sd_cells_add(s->table, &root) == 0;
+}
+
+static bool define_page(struct sd_line_page *p)
+{
+    struct sd_cells *t = p->session->table;
+    PyCodeObject *code = p->chosen->code;
+    uint32_t name = define_text(t, code->co_name);
+    uint32_t label = define_text(t, sd_code_qualname(code));
+    uint32_t file = define_text(t, code->co_filename);
+
+    if (name)
+        p->site = sd_cells_define_function(t, (enum sd_site_flags)0, name, label, file,
+                                           (uint32_t)code->co_firstlineno);
+    return p->site != 0;
+}
+
+/* Room for this line, too.  Some are above the first line that a code object claims to
+ * have: decorators, and whatever made it. */
+static bool make_room(struct sd_line_book *b, uint32_t line)
+{
+    uint32_t first = b->n && b->first < line ? b->first : line;
+    uint32_t end = b->n && b->first + b->n > line + 1 ? b->first + b->n : line + 1;
+    uint32_t spare = (end - first) / 2 + 8, before = b->first - first;
+    struct sd_line_cell **cells;
+
+    if (b->n && line >= b->first && line - b->first < b->n)
+        return true;
+    end = end < UINT32_MAX - spare ? end + spare : end;
+    cells = sd_zalloc((size_t)(end - first) * sizeof *cells);
+    if (!cells)
+        return false;
+    if (b->n)
+        memcpy(cells + before, b->cells, b->n * sizeof *cells);
+    sd_free(b->cells);
+    b->cells = cells;
+    b->first = first;
+    b->n = end - first;
+    return true;
+}
+
+/* A line is counted for the first time.  Whatever was raised stays so. */
+static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
+{
+    struct sd_line_page *p = (struct sd_line_page *)b;
+    struct sd_line_session *s = p->session;
+    struct sd_raised raised = sd_raised_take();
+    struct sd_line_cell cell = { .line = line };
+    uint32_t at = SD_NO_CELL;
+
+    if ((s->table || make_table(s)) && (p->site || define_page(p)) &&
+        make_room(b, line)) {
+        cell.site = p->site;
+        at = sd_cells_add(s->table, &cell);
+    }
+    sd_raised_give_back(raised);
+    if (at == SD_NO_CELL)
+        return NULL;
+    return b->cells[line - b->first] = sd_cells_at(s->table, at);
+}
+
+uint32_t sd_line_at(struct sd_line_chosen *c, int offset)
+{
+    uint64_t line;
+
+    if (sd_table_get(&c->line_at, (uint64_t)(int64_t)offset, &line))
+        return (uint32_t)line;
+    line = (uint64_t)PyCode_Addr2Line(c->code, offset);
+    line = (int64_t)line > 0 ? line : 0;
+    sd_table_put(&c->line_at, (uint64_t)(int64_t)offset, line);
+    return (uint32_t)line;
+}
+
+/* --- What is chosen ----------------------------------------------------------------
+ */
+
+/* By any session, active or not. */
+static struct sd_line_chosen *chosen_by_any(const PyCodeObject *code)
+{
+    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+
+    return (uintptr_t)c > SD_LINE_UNWANTED ? c : NULL;
+}
+
+static struct sd_line_chosen *choose(PyCodeObject *code)
+{
+    struct sd_line_chosen *c = chosen_by_any(code);
+
+    if (c)
+        return c;
+    c = sd_zalloc(sizeof *c);
+    if (!c || sd_code_set_extra(code, sd_line_extra, c) < 0) {
+        PyErr_Clear();
+        sd_free(c);
+        return NULL;
+    }
+    c->code = (PyCodeObject *)Py_NewRef((PyObject *)code);
+    return c;
+}
+
+/* The last session that had it is gone. */
+static void unchoose(struct sd_line_chosen *c)
+{
+    PyCodeObject *code = c->code;
+
+    if (--c->n_sessions > 0)
+        return;
+    sd_assert(!c->core.books);
+    sd_code_set_extra(code, sd_line_extra, NULL);
+    sd_table_release(&c->line_at);
+    sd_free(c);
+    Py_DECREF(code);
+}
+
+static void judge_plain(struct sd_line_chosen *c)
+{
+    const struct sd_line_book *b = c->core.books;
+
+    c->core.is_plain = b && !b->next && !b->wants;
+}
+
+/* The page's lines are counted from now on. */
+static int open_page(struct sd_line_page *p)
+{
+    struct sd_line_chosen *c = p->chosen;
+    int rc = 0;
+
+    p->book.since = sd_ticks_now(lines.clock);
+    p->book.next = c->core.books;
+    c->core.books = &p->book;
+    judge_plain(c);
+    if (!c->is_armed)
+        rc = sd_lines_arm(c);
+    c->is_armed = c->is_armed || rc == 0;
+    return rc;
+}
+
+static void close_page(struct sd_line_page *p, uint64_t now)
+{
+    struct sd_line_chosen *c = p->chosen;
+    struct sd_line_book **link = &c->core.books;
+
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_close(&th->stack, &p->book, now);
+    while (*link && *link != &p->book)
+        link = &(*link)->next;
+    if (*link)
+        *link = p->book.next;
+    judge_plain(c);
+    if (!c->core.books && c->is_armed) {
+        sd_lines_disarm(c);
+        c->is_armed = false;
+    }
+}
+
+const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
+                                                PyCodeObject *code)
+{
+    const struct sd_line_chosen *c = chosen_by_any(code);
+
+    for (size_t i = 0; c && i < s->n_pages; i++)
+        if (s->pages[i]->chosen == c)
+            return s->pages[i];
+    return NULL;
+}
+
+void sd_line_seek(sd_line_seeker *seeker) { sd_line_seeks = seeker; }
+
+void sd_line_seen(PyCodeObject *code)
+{
+    if (!sd_code_extra(code, sd_line_extra) &&
+        sd_code_set_extra(code, sd_line_extra, (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
+        PyErr_Clear();
+}
+
+struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals)
+{
+    struct sd_raised raised = sd_raised_take();
+
+    sd_line_seeks(code, globals);
+    sd_line_seen(code);
+    PyErr_Clear();
+    sd_raised_give_back(raised);
+    return sd_line_chosen_of(code);
+}
+
+/* --- Sessions ----------------------------------------------------------------------
+ */
+
+int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session **out)
+{
+    int rc = make_ready();
+    struct sd_line_session *s;
+
+    *out = NULL;
+    if (rc < 0)
+        return rc;
+    s = sd_zalloc(sizeof *s);
+    if (!s)
+        return sd_no_memory();
+    s->wish = *wish;
+    if (wish->in_capture)
+        lines.captured = s;
+    *out = s;
+    return 0;
+}
+
+static struct sd_line_page *make_page(struct sd_line_session *s, PyCodeObject *code)
+{
+    struct sd_line_page **grown =
+        sd_grow_array(s->pages, &s->cap_pages, s->n_pages + 1, sizeof *grown);
+    struct sd_line_page *p = grown ? sd_zalloc(sizeof *p) : NULL;
+
+    if (grown)
+        s->pages = grown;
+    if (p)
+        p->chosen = choose(code);
+    if (!p || !p->chosen) {
+        sd_free(p);
+        return NULL;
+    }
+    p->chosen->n_sessions++;
+    p->session = s;
+    p->book.make = make_cell;
+    p->book.wants = wants_of(&s->wish);
+    p->book.entry_line = (uint32_t)code->co_firstlineno;
+    return s->pages[s->n_pages++] = p;
+}
+
+int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
+{
+    struct sd_line_page *p;
+    int rc;
+
+    if (sd_line_session_page(s, code))
+        return 0;
+    p = make_page(s, code);
+    if (!p)
+        return sd_no_memory();
+    rc = s->is_active ? open_page(p) : 0;
+    return rc < 0 ? rc : 1;
+}
+
+int sd_line_session_start(struct sd_line_session *s)
+{
+    int rc;
+
+    if (s->is_active)
+        return 0;
+    rc = sd_lines_listen(true);
+    if (rc < 0)
+        return rc;
+    s->next = lines.sessions;
+    lines.sessions = s;
+    s->is_active = true;
+    for (size_t i = 0; i < s->n_pages && rc == 0; i++)
+        rc = open_page(s->pages[i]);
+    if (rc < 0)
+        sd_line_session_stop(s);
+    return rc;
+}
+
+static void drop_entries(void)
+{
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_drop(&th->stack);
+}
+
+static void unlink_session(struct sd_line_session *s)
+{
+    struct sd_line_session **link = &lines.sessions;
+
+    while (*link && *link != s)
+        link = &(*link)->next;
+    if (*link)
+        *link = s->next;
+    s->is_active = false;
+}
+
+void sd_line_session_stop(struct sd_line_session *s)
+{
+    uint64_t now = sd_ticks_now(lines.clock);
+
+    if (!s->is_active)
+        return;
+    pthread_mutex_lock(&lines.lock);
+    for (size_t i = 0; i < s->n_pages; i++)
+        close_page(s->pages[i], now);
+    drop_entries();
+    unlink_session(s);
+    pthread_mutex_unlock(&lines.lock);
+    put_clock(s);
+    if (!lines.sessions)
+        sd_lines_listen(false);
+}
+
+void sd_line_session_end(struct sd_line_session *s)
+{
+    uint64_t now = sd_ticks_now(lines.clock);
+
+    if (!s->is_active)
+        return;
+    pthread_mutex_lock(&lines.lock);
+    for (struct thread *th = lines.threads; th; th = th->next)
+        for (size_t i = 0; i < s->n_pages; i++)
+            sd_line_stack_close(&th->stack, &s->pages[i]->book, now);
+    s->is_active = false;
+    pthread_mutex_unlock(&lines.lock);
+    put_clock(s);
+}
+
+int sd_line_session_clear(struct sd_line_session *s)
+{
+    bool was_active = s->is_active;
+
+    sd_line_session_stop(s);
+    forget_cells(s);
+    return was_active ? sd_line_session_start(s) : 0;
+}
+
+void sd_line_session_free(struct sd_line_session *s)
+{
+    if (!s)
+        return;
+    sd_line_session_stop(s);
+    for (size_t i = 0; i < s->n_pages; i++) {
+        unchoose(s->pages[i]->chosen);
+        sd_free(s->pages[i]->book.cells);
+        sd_free(s->pages[i]);
+    }
+    sd_cells_free(s->table);
+    if (lines.captured == s)
+        lines.captured = NULL;
+    sd_free(s->pages);
+    sd_free(s);
+}

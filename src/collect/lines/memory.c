@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/lines/memory.h"
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "collect/peak.h"
+#include "process/usage.h"
+
+struct sd_line_peak {
+    struct sd_peak_region region;
+    bool is_open;
+};
+
+/* The last reading of any thread; 0: none yet.  A process has one memory. */
+static _Atomic int64_t last_bytes;
+
+struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak)
+{
+    struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };
+    struct sd_usage usage;
+    int64_t before;
+
+    sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
+    r.rss_bytes = usage.rss_bytes;
+    if (peak && peak->is_open) {
+        r.peak_bytes = sd_peak_close_at_least(&peak->region, r.rss_bytes);
+        peak->is_open = false;
+    }
+    if (r.rss_bytes < 0)
+        return r;
+    before = atomic_exchange_explicit(&last_bytes, r.rss_bytes, memory_order_relaxed);
+    r.grew_bytes = before ? r.rss_bytes - before : 0;
+    return r;
+}
+
+void sd_line_peak_begin(struct sd_line_peak **peak)
+{
+    if (!*peak)
+        *peak = sd_zalloc(sizeof **peak);
+    if (!*peak)
+        return;
+    sd_line_peak_leave(*peak);
+    sd_peak_open(&(*peak)->region);
+    (*peak)->is_open = true;
+}
+
+void sd_line_peak_leave(struct sd_line_peak *peak)
+{
+    if (peak && peak->is_open)
+        sd_peak_close(&peak->region);
+    if (peak)
+        peak->is_open = false;
+}
+
+void sd_line_peak_free(struct sd_line_peak *peak)
+{
+    sd_line_peak_leave(peak);
+    sd_free(peak);
+}
+
+void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r)
+{
+    if (r->rss_bytes < 0)
+        return;
+    cell->n_read++;
+    cell->grew_bytes += r->grew_bytes;
+    if (r->rss_bytes > cell->after_bytes)
+        cell->after_bytes = r->rss_bytes;
+    if (r->peak_bytes > cell->peak_bytes)
+        cell->peak_bytes = r->peak_bytes;
+}
+
+void sd_line_cell_entered(struct sd_line_cell *cell, const struct sd_line_reading *r)
+{
+    if (r->rss_bytes < 0)
+        return;
+    cell->n_read++;
+    if (r->rss_bytes > cell->after_bytes)
+        cell->after_bytes = r->rss_bytes;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_LINES_MEMORY_H
+#define SD_LINES_MEMORY_H
+/* memory: what lines do to the resident memory of the process.
+ *
+ * It is read when a line ends, and what has changed since the reading before, by
+ * whatever thread, is that line's: so the changes of all lines add up to that of the
+ * whole, in loops and in recursion too.  When a chosen function starts it is read
+ * once more: what changed until then is the calling line's, or nobody's where no chosen
+ * line called.
+ *
+ * The peak inside a line is the kernel's high-water mark, which peak.h owns: the region
+ * of a line is open from its beginning to its end, with those of sections and of the
+ * lines that called. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/line_cell.h"
+
+struct sd_line_peak; /* a region that can be used again and again */
+
+struct sd_line_reading {
+    int64_t rss_bytes;  /* -1: it could not be read */
+    int64_t grew_bytes; /* since the reading before; 0 of the first */
+    int64_t peak_bytes; /* -1: not measured */
+};
+
+/* Reads memory now; with the region of the line that ends, which it closes, its peak
+ * too.  NULL: none. */
+struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak);
+/* Opens the region, made when it is first wanted; one that is open begins anew. */
+void sd_line_peak_begin(struct sd_line_peak **peak);
+/* Closes it, if it is open.  NULL is fine. */
+void sd_line_peak_leave(struct sd_line_peak *peak);
+void sd_line_peak_free(struct sd_line_peak *peak);
+
+/* Books a reading at the end of a hit. */
+void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r);
+/* The same when the function was entered: its first line shows what was there before
+ * it did anything. */
+void sd_line_cell_entered(struct sd_line_cell *cell, const struct sd_line_reading *r);
+#endif

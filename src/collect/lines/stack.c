@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/lines/stack.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "collect/calls/thread_cpu.h"
+#include "collect/lines/memory.h"
+
+enum { FIRST_DEPTH = 16 };
+
+/* --- The stack itself ------------------------------------------------------------- */
+
+int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock)
+{
+    memset(s, 0, sizeof *s);
+    s->entries = sd_zalloc(FIRST_DEPTH * sizeof *s->entries);
+    if (!s->entries)
+        return sd_no_memory();
+    s->top = s->entries; /* of no frame */
+    s->last = s->entries + FIRST_DEPTH - 1;
+    s->clock = clock;
+    return 0;
+}
+
+void sd_line_stack_release(struct sd_line_stack *s)
+{
+    for (struct sd_line_entry *e = s->entries; e && e <= s->last; e++)
+        sd_line_peak_free(e->peak);
+    sd_free(s->entries);
+    sd_thread_cpu_free(s->cpu);
+    memset(s, 0, sizeof *s);
+}
+
+static bool grow(struct sd_line_stack *s)
+{
+    size_t depth = (size_t)(s->top - s->entries),
+           n = (size_t)(s->last - s->entries) + 1;
+    struct sd_line_entry *grown = sd_regrow(s->entries, 2 * n * sizeof *grown);
+
+    if (!grown)
+        return false;
+    memset(grown + n, 0, n * sizeof *grown);
+    s->entries = grown;
+    s->top = grown + depth;
+    s->last = grown + 2 * n - 1;
+    return true;
+}
+
+/* The entry of a frame, or NULL. */
+static struct sd_line_entry *find(const struct sd_line_stack *s, uintptr_t frame)
+{
+    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+        if (e->frame == frame)
+            return e;
+    return NULL;
+}
+
+/* Their ends went unheard: when they were is not known, and nothing is booked. */
+static void drop_above(struct sd_line_stack *s, struct sd_line_entry *e)
+{
+    for (; s->top > e; s->top--)
+        sd_line_peak_leave(s->top->peak);
+}
+
+/* --- Cells ------------------------------------------------------------------------ */
+
+/* The cell of a line that has one. */
+static struct sd_line_cell *known_cell(const struct sd_line_book *b, uint32_t line)
+{
+    uint32_t at = line - b->first;
+
+    return at < b->n ? b->cells[at] : NULL;
+}
+
+static struct sd_line_cell *cell_of(struct sd_line_stack *s, struct sd_line_book *b,
+                                    uint32_t line)
+{
+    struct sd_line_cell *cell = known_cell(b, line);
+
+    if (!cell)
+        cell = b->make(b, line);
+    return cell ? cell : &s->nowhere;
+}
+
+static unsigned wants_of(const struct sd_line_code *code)
+{
+    unsigned wants = 0;
+
+    for (const struct sd_line_book *b = code->books; b; b = b->next)
+        wants |= b->wants;
+    return wants;
+}
+
+static uint64_t cpu_now(struct sd_line_stack *s, unsigned wants, uint64_t ticks)
+{
+    if (!(wants & SD_LINES_HAVE_CPU))
+        return 0;
+    if (!s->cpu)
+        s->cpu = sd_thread_cpu_new();
+    if (!s->cpu)
+        return 0;
+    return s->clock == SD_CLOCK_TSC ? sd_thread_cpu_at(s->cpu, ticks)
+                                    : sd_thread_cpu_ns(s->cpu);
+}
+
+/* --- Beginnings and ends -----------------------------------------------------------
+ */
+
+struct line_end { /* what was read when a line ended */
+    uint64_t now, cpu;
+    struct sd_line_reading memory;
+    bool is_suspended;
+};
+
+static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
+                        const struct sd_line_entry *e, const struct line_end *end)
+{
+    uint64_t start = e->start > b->since ? e->start : b->since;
+    uint64_t ticks = end->now > start ? end->now - start : 0;
+
+    if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
+        cell->ticks += ticks;
+        cell->child_ticks += e->child;
+        cell->max_ticks = ticks > cell->max_ticks ? ticks : cell->max_ticks;
+    } else {
+        sd_line_cell_end(cell, ticks, e->child);
+    }
+    if (b->wants & SD_LINES_HAVE_CPU && end->cpu > e->cpu_start)
+        cell->cpu_ns += end->cpu - e->cpu_start;
+    if (b->wants & SD_LINES_HAVE_MEMORY)
+        sd_line_cell_memory(cell, &end->memory);
+}
+
+/* The line that the entry is at ends, or is interrupted. */
+static void end_line(struct sd_line_stack *s, struct sd_line_entry *e, uint64_t now,
+                     bool is_suspended)
+{
+    unsigned wants = wants_of(e->code);
+    struct line_end end = { .now = now, .is_suspended = is_suspended };
+
+    end.cpu = cpu_now(s, wants, now);
+    if (wants & SD_LINES_HAVE_MEMORY)
+        end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL);
+    if (!e->line)
+        return;
+    for (struct sd_line_book *b = e->code->books; b; b = b->next) {
+        struct sd_line_cell *cell = known_cell(b, e->line);
+
+        if (b == e->code->books && !b->next)
+            cell = e->cell;
+        if (cell)
+            end_in_book(cell, b, e, &end);
+    }
+}
+
+/* The entry comes to this line.  The clock is read last. */
+static void begin_line(struct sd_line_stack *s, struct sd_line_entry *e, uint32_t line,
+                       bool is_hit)
+{
+    unsigned wants = wants_of(e->code);
+
+    for (struct sd_line_book *b = e->code->books; b; b = b->next) {
+        struct sd_line_cell *cell = cell_of(s, b, line);
+
+        cell->hits += is_hit;
+        if (b == e->code->books)
+            e->cell = cell;
+    }
+    if (wants & SD_LINES_HAVE_PEAK)
+        sd_line_peak_begin(&e->peak);
+    e->line = line;
+    e->goes_on = !is_hit;
+    e->child = 0;
+    e->start = sd_line_now(s);
+    e->cpu_start = cpu_now(s, wants, e->start);
+}
+
+/* A function is called while the line of another one is open: what memory grew until
+ * here is that line's. */
+static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *code,
+                               bool is_start)
+{
+    struct sd_line_reading r;
+    struct sd_line_entry *below = s->top - 1;
+
+    if (!(wants_of(code) & SD_LINES_HAVE_MEMORY))
+        return;
+    r = sd_line_memory_at_end(NULL);
+    if (below > s->entries && below->line)
+        for (struct sd_line_book *b = below->code->books; b; b = b->next) {
+            struct sd_line_cell *cell = known_cell(b, below->line);
+
+            if (cell && b->wants & SD_LINES_HAVE_MEMORY)
+                cell->grew_bytes += r.grew_bytes;
+        }
+    for (struct sd_line_book *b = code->books; is_start && b; b = b->next)
+        if (b->wants & SD_LINES_HAVE_MEMORY && b->entry_line)
+            sd_line_cell_entered(cell_of(s, b, b->entry_line), &r);
+}
+
+void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
+                         struct sd_line_code *code, uint32_t line)
+{
+    struct sd_line_entry *e;
+
+    sd_assert(code->books != NULL);
+    if (s->top->frame == frame && s->top > s->entries)
+        drop_above(s, s->top - 1); /* its end was not told */
+    if (s->top == s->last && !grow(s))
+        return;
+    e = ++s->top;
+    e->frame = frame;
+    e->code = code;
+    e->cell = NULL;
+    e->line = 0;
+    e->goes_on = false;
+    e->child = 0;
+    if (!code->is_plain)
+        read_memory_before(s, code, line == 0);
+    if (line)
+        begin_line(s, e, line, false);
+    else
+        e->start = sd_line_now(s);
+    e->began = e->start;
+}
+
+void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
+                         uint64_t now)
+{
+    struct sd_line_entry *e = s->top;
+
+    if (e->frame != frame || e == s->entries) {
+        e = find(s, frame);
+        if (!e)
+            return;
+        drop_above(s, e);
+    }
+    if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
+        sd_line_cell_end(e->cell, now - e->start, e->child);
+    else
+        end_line(s, e, now, is_suspended);
+    s->top = e - 1;
+    if (s->top > s->entries)
+        s->top->child += now - e->began;
+}
+
+void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
+                               struct sd_line_code *code, uint32_t line, uint64_t now)
+{
+    struct sd_line_entry *e = s->top;
+
+    if (e->frame != frame || e == s->entries) {
+        e = find(s, frame);
+        if (e)
+            drop_above(s, e);
+        else
+            sd_line_stack_enter(s, frame, code, 0); /* it began unheard */
+        e = s->top;
+        if (e->frame != frame)
+            return; /* no memory */
+    }
+    if (e->line == line)
+        return;
+    end_line(s, e, now, false);
+    begin_line(s, e, line, true);
+}
+
+/* --- Sessions that end --------------------------------------------------------------
+ */
+
+void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *book,
+                         uint64_t now)
+{
+    struct line_end end = { .now = now, .is_suspended = true };
+
+    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+        for (const struct sd_line_book *b = e->code->books; b; b = b->next) {
+            struct sd_line_cell *cell = known_cell(b, e->line);
+
+            if (b == book && e->line && cell)
+                end_in_book(cell, b, e, &end);
+        }
+}
+
+void sd_line_stack_drop(struct sd_line_stack *s)
+{
+    struct sd_line_entry *to = s->entries;
+
+    for (struct sd_line_entry *e = s->entries + 1; e <= s->top; e++) {
+        if (!e->code->books) {
+            sd_line_peak_leave(e->peak);
+            continue;
+        }
+        if (++to != e) { /* regions go with the place, not with the entry */
+            struct sd_line_peak *peak = to->peak;
+
+            *to = *e;
+            e->peak = peak;
+        }
+        to->cell = to->line ? cell_of(s, to->code->books, to->line) : NULL;
+    }
+    s->top = to;
+}
+
+void sd_line_stack_abandon(struct sd_line_stack *s)
+{
+    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+        e->cell = &s->nowhere;
+}

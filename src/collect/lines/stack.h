@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_LINES_STACK_H
+#define SD_LINES_STACK_H
+/* stack: the chosen functions that are open in one thread, and the line each is at.
+ *
+ * Time is kept for each frame, so recursion, generators and threads need nothing
+ * special: a line that calls its own function goes on while the inner one's lines
+ * begin and end.  What is told are three things:
+ *
+ *     sd_line_stack_enter(frame, code)  a chosen function starts, or goes on
+ *     sd_line_stack_line(n)             the one on top comes to line n
+ *     sd_line_stack_leave(frame)        it returned, raised or was suspended
+ *
+ * An end may go unheard (greenlets switch, another tool takes events away): a line that
+ * comes from another frame than the one on top brings the two together again.
+ *
+ * A hit is counted when its line begins and its time when it ends.  Lines of one number
+ * that follow each other in a frame are one hit: whether an interpreter tells of a jump
+ * back to the line that it is on differs by version.
+ *
+ * One thread writes a stack, with the interpreter's lock held, under which others may
+ * look at it.  No Python here. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/line_cell.h"
+#include "collect/calls/ticks.h"
+
+struct sd_line_book;
+struct sd_line_peak;
+struct sd_thread_cpu;
+
+struct sd_line_code {           /* a code object that some session has chosen */
+    struct sd_line_book *books; /* of the sessions that are active; borrowed */
+    bool is_plain;              /* one book, which wants ticks alone */
+};
+
+/* Where one session counts the lines of one code object. */
+struct sd_line_book {
+    uint32_t first, n;           /* lines that there is room for */
+    struct sd_line_cell **cells; /* by line - first; NULL: it has not run; owned */
+    struct sd_line_book *next;   /* another session's, of the same code object */
+    unsigned wants;              /* enum sd_line_root_flags */
+    uint32_t entry_line;         /* of the def: has the memory that a start found */
+    uint64_t since;              /* ticks: what was before is not the session's */
+    /* The cell of a line that has none yet; NULL: it cannot be. */
+    struct sd_line_cell *(*make)(struct sd_line_book *b, uint32_t line);
+};
+
+struct sd_line_entry {
+    uintptr_t frame;
+    struct sd_line_code *code;
+    struct sd_line_cell *cell; /* of `line`, in the only book */
+    uint32_t line;             /* 0: before the first */
+    bool goes_on;              /* the hit began before a suspension */
+    uint64_t start;            /* ticks: of this line, or of its resume */
+    uint64_t began;            /* ticks: of the frame, or of its resume */
+    uint64_t child;            /* ticks in chosen functions since `start` */
+    uint64_t cpu_start;        /* ns */
+    struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
+};
+
+struct sd_line_stack {         /* see sd_line_stack_init */
+    struct sd_line_entry *top; /* an entry of no frame at the bottom */
+    struct sd_line_entry *last;
+    struct sd_line_entry *entries; /* owned */
+    enum sd_clock_kind clock;
+    struct sd_thread_cpu *cpu;   /* owned; made when it is first wanted */
+    struct sd_line_cell nowhere; /* for what finds no room */
+};
+
+int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock);
+void sd_line_stack_release(struct sd_line_stack *s);
+
+/* hot: the clock. */
+static inline uint64_t sd_line_now(const struct sd_line_stack *s)
+{
+    return __builtin_expect(s->clock == SD_CLOCK_TSC, 1) ? sd_tsc()
+                                                         : sd_ticks_now(s->clock);
+}
+
+/* `line`: that it goes on with, which is not a hit; 0: it starts.  Reads the clock
+ * last. */
+void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
+                         struct sd_line_code *code, uint32_t line);
+void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
+                         uint64_t now);
+/* What is not the usual case. */
+void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
+                               struct sd_line_code *code, uint32_t line, uint64_t now);
+
+static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
+                                    uint64_t child)
+{
+    cell->ticks += ticks;
+    cell->child_ticks += child;
+    if (ticks < cell->min_ticks || cell->min_ticks == 0)
+        cell->min_ticks = ticks + (ticks == 0);
+    if (ticks > cell->max_ticks)
+        cell->max_ticks = ticks;
+}
+
+/* hot: every line of the chosen function on top.  `now` was read before anything else,
+ * and the clock is read again at the end: what is done between belongs to no line. */
+static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
+                                      uint64_t now)
+{
+    struct sd_line_entry *e = s->top;
+    struct sd_line_book *b;
+    struct sd_line_cell *next;
+    uint32_t at;
+
+    if (__builtin_expect(line == e->line, 0))
+        return;
+    b = e->code->books;
+    at = line - b->first;
+    next = at < b->n ? b->cells[at] : NULL;
+    if (__builtin_expect(!e->code->is_plain || !next || e->goes_on || !e->line, 0)) {
+        sd_line_stack_line_slowly(s, e->frame, e->code, line, now);
+        return;
+    }
+    sd_line_cell_end(e->cell, now - e->start, e->child);
+    next->hits++;
+    e->cell = next;
+    e->line = line;
+    e->child = 0;
+    e->start = sd_line_now(s);
+}
+
+/* A session ends: what is open in this stack and counted in the book ends here.  Then,
+ * once the book hangs on its code object no more, entries of code objects without any
+ * book are dropped. */
+void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *book,
+                         uint64_t now);
+void sd_line_stack_drop(struct sd_line_stack *s);
+/* After fork: cells of a capture are the parent's, and whatever is open counts
+ * nowhere. */
+void sd_line_stack_abandon(struct sd_line_stack *s);
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/lines.h"
+
+#include "collect/lines/collector.h"
+#include "collect/lines/lines.h"
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+
+struct lines {
+    PyObject_HEAD struct sd_line_session *session; /* NULL until __init__ */
+    bool is_captured; /* the capture's: not ours to stop, clear and free */
+};
+
+static struct sd_line_session *session_of(PyObject *self)
+{
+    struct lines *l = (struct lines *)self;
+
+    if (!l->session)
+        PyErr_SetString(PyExc_RuntimeError, "Lines.__init__() was not called");
+    return l->session;
+}
+
+static PyObject *done(int rc)
+{
+    if (rc < 0)
+        return sd_ext_raise(rc);
+    Py_RETURN_NONE;
+}
+
+static bool is_code(PyObject *o)
+{
+    if (PyCode_Check(o))
+        return true;
+    PyErr_Format(PyExc_TypeError, "a code object is wanted, not %.100s",
+                 Py_TYPE(o)->tp_name);
+    return false;
+}
+
+/* --- Methods */
+
+static PyObject *lines_add(PyObject *self, PyObject *code)
+{
+    struct sd_line_session *s = session_of(self);
+    int rc;
+
+    if (!s || !is_code(code))
+        return NULL;
+    rc = sd_line_session_add(s, (PyCodeObject *)code);
+    return rc < 0 ? sd_ext_raise(rc) : PyBool_FromLong(rc);
+}
+
+static PyObject *lines_start(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    return s ? done(sd_line_session_start(s)) : NULL;
+}
+
+static PyObject *lines_stop(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    if (!((struct lines *)self)->is_captured)
+        sd_line_session_stop(s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *lines_clear(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    return done(((struct lines *)self)->is_captured ? 0 : sd_line_session_clear(s));
+}
+
+static PyObject *lines_codes(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+    PyObject *all = s ? PyList_New((Py_ssize_t)s->n_pages) : NULL;
+
+    (void)unused;
+    for (size_t i = 0; all && i < s->n_pages; i++)
+        PyList_SET_ITEM(all, (Py_ssize_t)i,
+                        Py_NewRef((PyObject *)s->pages[i]->chosen->code));
+    return all;
+}
+
+/* --- What was counted */
+
+static long long ns_of(uint64_t ticks, double each)
+{
+    return (long long)((double)ticks * each + 0.5);
+}
+
+/* None where it was not measured. */
+static PyObject *bytes_or_none(const struct sd_line_cell *c, int64_t bytes)
+{
+    if (c->n_read == 0)
+        return Py_NewRef(Py_None);
+    return PyLong_FromLongLong(bytes);
+}
+
+static PyObject *row_of(const struct sd_line_cell *c, double each)
+{
+    return Py_BuildValue("(IKLLLLKNNN)", c->line, (unsigned long long)c->hits,
+                         ns_of(c->ticks, each), ns_of(c->child_ticks, each),
+                         ns_of(c->min_ticks, each), ns_of(c->max_ticks, each),
+                         (unsigned long long)c->cpu_ns, bytes_or_none(c, c->grew_bytes),
+                         bytes_or_none(c, c->after_bytes),
+                         bytes_or_none(c, c->peak_bytes));
+}
+
+static PyObject *rows_of(const struct sd_line_page *p)
+{
+    PyObject *rows = PyList_New(0);
+    double each = sd_line_ns_per_tick();
+
+    for (uint32_t i = 0; rows && i < p->book.n; i++) {
+        const struct sd_line_cell *c = p->book.cells[i];
+        PyObject *row = c ? row_of(c, each) : NULL;
+
+        if (c && (!row || PyList_Append(rows, row) < 0))
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+    }
+    return rows;
+}
+
+static PyObject *lines_rows(PyObject *self, PyObject *code)
+{
+    struct sd_line_session *s = session_of(self);
+    const struct sd_line_page *p;
+
+    if (!s || !is_code(code))
+        return NULL;
+    p = sd_line_session_page(s, (PyCodeObject *)code);
+    if (!p) {
+        PyErr_SetString(PyExc_KeyError, "this code object was not added");
+        return NULL;
+    }
+    return rows_of(p);
+}
+
+static PyObject *get_is_active(PyObject *self, void *unused)
+{
+    const struct lines *l = (struct lines *)self;
+
+    (void)unused;
+    return PyBool_FromLong(l->session && l->session->is_active);
+}
+
+/* --- The type */
+
+static int lines_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "memory", "cpu", "peak", NULL };
+    struct lines *l = (struct lines *)self;
+    struct sd_line_wish wish = { 0 };
+    int memory = 0, cpu = 0, peak = 0, rc;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppp:Lines", names, &memory, &cpu,
+                                     &peak))
+        return -1;
+    if (l->session)
+        return 0;
+    wish.has_memory = memory || peak;
+    wish.has_peak = peak;
+    wish.has_cpu = cpu;
+    rc = sd_line_session_new(&wish, &l->session);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
+static void lines_dealloc(PyObject *self)
+{
+    struct lines *l = (struct lines *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    struct sd_raised raised = sd_raised_take();
+
+    if (!l->is_captured)
+        sd_line_session_free(l->session);
+    sd_raised_give_back(raised);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+PyObject *sd_lines_of_capture(PyObject *module, PyObject *unused)
+{
+    struct sd_line_session *s = sd_lines_captured();
+    PyTypeObject *type = sd_ext_of_module(module)->lines;
+    PyObject *self = s ? type->tp_alloc(type, 0) : NULL;
+
+    (void)unused;
+    if (!s)
+        Py_RETURN_NONE;
+    if (self) {
+        ((struct lines *)self)->session = s;
+        ((struct lines *)self)->is_captured = true;
+    }
+    return self;
+}
+
+static PyMethodDef lines_methods[] = {
+    { "add", lines_add, METH_O,
+      "add(code)\n--\n\nChooses a code object; True when it was not chosen before." },
+    { "start", lines_start, METH_NOARGS,
+      "start()\n--\n\nCounts the lines of what was chosen from now on, in all "
+      "threads." },
+    { "stop", lines_stop, METH_NOARGS, "stop()\n--\n\nCounts no more." },
+    { "clear", lines_clear, METH_NOARGS,
+      "clear()\n--\n\nForgets what was counted, not what was chosen." },
+    { "codes", lines_codes, METH_NOARGS,
+      "codes()\n--\n\nThe chosen code objects, in their order." },
+    { "rows", lines_rows, METH_O,
+      "rows(code)\n--\n\nIts lines that ran: (line, hits, time, time in chosen "
+      "functions,\nshortest hit, longest hit, CPU time, growth, largest memory after "
+      "it, peak inside\nit), in nanoseconds and bytes; the last three are None where "
+      "memory was not read." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef lines_attributes[] = {
+    { "is_active", get_is_active, NULL, "Are lines counted now?", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+PyDoc_STRVAR(lines_doc,
+             "Lines(*, memory=False, cpu=False, peak=False)\n--\n\n"
+             "Counts and times the lines of chosen code objects, in all threads.");
+
+static PyType_Slot lines_slots[] = {
+    { Py_tp_doc, (void *)lines_doc },
+    { Py_tp_new, PyType_GenericNew },
+    { Py_tp_init, lines_init },
+    { Py_tp_dealloc, lines_dealloc },
+    { Py_tp_methods, lines_methods },
+    { Py_tp_getset, lines_attributes },
+    { 0, NULL },
+};
+
+PyType_Spec sd_lines_spec = {
+    .name = "sonde._sonde.Lines",
+    .basicsize = sizeof(struct lines),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = lines_slots,
+};
