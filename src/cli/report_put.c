@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/lined.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "report/report.h"
@@ -20,6 +21,32 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
     sd_buf_release(&words);
 }
 
+/* Are the lines of chosen functions what is asked for?  By name, or because there is
+ * nothing else that was followed. */
+static bool is_of_lines(const struct sd_asked *a, const struct sd_profile *p)
+{
+    bool is_alone = p->samples.n == 0 && p->calls.n == 0;
+
+    if (p->lines.n == 0 || a->form == SD_FORM_CSV)
+        return false;
+    return a->v[SD_REPORT_LINES].number || (is_alone && !a->tables.table);
+}
+
+static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
+                     struct sd_out *out)
+{
+    struct sd_lined_wish wish = { .layout = SD_LINED_JSON, .precision = 3 };
+    int rc;
+
+    if (a->form == SD_FORM_JSON)
+        return sd_lined_put(p, &wish, out);
+    sd_report_put_heading(out, p, a);
+    wish.layout = SD_LINED_TIME;
+    rc = sd_lined_put(p, &wish, out);
+    wish.layout = SD_LINED_MEMORY;
+    return rc == 0 && sd_lined_has_memory(p) ? sd_lined_put(p, &wish, out) : rc;
+}
+
 static int put_tables(const struct sd_asked *a, const struct sd_profile *p,
                       struct sd_out *out, int fd)
 {
@@ -27,6 +54,8 @@ static int put_tables(const struct sd_asked *a, const struct sd_profile *p,
     struct sd_view view = { 0 };
     int rc;
 
+    if (is_of_lines(a, p))
+        return put_lines(a, p, out);
     if (sd_tables_are_traced(p, &a->tables) && a->form == SD_FORM_TEXT)
         return sd_report_put_traced(a, p, out, fd);
     if (sd_tables_are_both(p, &a->tables) && a->form == SD_FORM_TEXT)

@@ -16,6 +16,7 @@
 #include "collect/own.h"
 #include "collect/session.h"
 #include "ext/call_tables.h"
+#include "ext/decorate.h"
 #include "ext/given.h"
 #include "ext/interval.h"
 #include "ext/lines.h"
@@ -188,6 +189,7 @@ static void join_from_env(PyObject *module)
         finish_at_exit(module);
     sd_calls_start_from_env();
     sd_lines_start_from_env();
+    sd_lines_offer_profile(module);
 }
 
 /* --- Functions */
@@ -350,6 +352,10 @@ static PyMethodDef module_methods[] = {
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_NOARGS, NULL },
+    { "codes_of", sd_codes_of, METH_O, NULL },
+    { "profile", sd_lines_profile, METH_O,
+      "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
+      "counted under `sonde lines`." },
     { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };

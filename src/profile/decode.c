@@ -29,6 +29,7 @@ void sd_decoder_rewind(struct sd_decoder *d)
     sd_reader_rewind(d->reader);
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
+    sd_line_tables_release(&d->lines);
     sd_call_spans_release(&d->spans);
     sd_table_release(&d->tree_calls);
     d->has_chunk = d->is_draining = d->is_past = false;
@@ -43,6 +44,7 @@ void sd_decoder_release(struct sd_decoder *d)
     sd_clocks_release(&d->clocks);
     sd_opens_release(&d->opens);
     sd_call_tables_release(&d->calls);
+    sd_line_tables_release(&d->lines);
     sd_call_spans_release(&d->spans);
     sd_table_release(&d->tree_calls);
     *d = (struct sd_decoder){ 0 };
@@ -737,6 +739,7 @@ static int grow_locals(struct sd_decoder *d)
 static int begin_chunk(struct sd_decoder *d)
 {
     struct sd_cells_view cells;
+    int rc;
 
     if (!d->has_chunk || d->is_begun)
         return 0;
@@ -747,7 +750,8 @@ static int begin_chunk(struct sd_decoder *d)
     }
     if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells))
         return 0;
-    return sd_call_tables_add(&d->calls, &cells);
+    rc = sd_call_tables_add(&d->calls, &cells);
+    return rc < 0 ? rc : sd_line_tables_add(&d->lines, &cells);
 }
 
 /* --- Chunks and streams */
@@ -777,7 +781,9 @@ static int end_stream(struct sd_decoder *d, uint64_t stream)
     if (rc < 0 || !d->wants_calls)
         return rc;
     rc = count_tree(d, stream);
-    return rc < 0 ? rc : sd_call_tables_settle(&d->calls, d);
+    if (rc == 0)
+        rc = sd_call_tables_settle(&d->calls, d);
+    return rc < 0 ? rc : sd_line_tables_settle(&d->lines, d);
 }
 
 static void begin_stream(struct sd_decoder *d)
@@ -845,7 +851,7 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e)
     int rc;
 
     for (;;) {
-        if (sd_call_tables_next(&d->calls, e))
+        if (sd_call_tables_next(&d->calls, e) || sd_line_tables_next(&d->lines, e))
             return 1;
         rc = sd_call_spans_next(d, e);
         if (rc != 0)

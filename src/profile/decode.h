@@ -21,6 +21,7 @@
 #include "profile/call_tables.h"
 #include "profile/clocks.h"
 #include "profile/events.h"
+#include "profile/line_tables.h"
 #include "profile/opens.h"
 #include "profile/profile.h"
 
@@ -57,7 +58,8 @@ struct sd_decoder {
     struct sd_opens opens;
     size_t left_at;              /* in opens, while draining */
     bool wants_calls;            /* hands out traced calls too; with `grow` only */
-    struct sd_call_tables calls; /* the table at hand */
+    struct sd_call_tables calls; /* the table at hand ... */
+    struct sd_line_tables lines; /* ... when it is one of lines */
     uint64_t defs_bytes;         /* of its definitions so far */
     struct sd_call_spans spans;  /* the timeline at hand */
     struct sd_table tree_calls;  /* stream of a tree to its calls */

@@ -13,6 +13,9 @@ enum sd_event_kind {
                        profile that is loaded gets them */
     SD_EVENT_CALL,  /* one call, from its beginning to its end; who wants them says so.
                        Inner ones before outer ones */
+    SD_EVENT_LINES, /* all hits of the line `flags` of a function (site), with values by
+                       enum sd_line_value and no metrics.  Only a profile that is loaded
+                       gets them */
     SD_EVENT_CALLS_RUN, /* many of those: `flags` of them began.  Only while loading */
 };
 

@@ -184,6 +184,15 @@ static int calls_pass(struct sd_screen *s, const struct sd_profile *p,
     return rc == 1 && s->filter->match ? stack_passes(s, p, e->stack) : rc;
 }
 
+/* Lines are not told apart by time either. */
+static int lines_pass(struct sd_screen *s, const struct sd_profile *p,
+                      const struct sd_event *e)
+{
+    int rc = s->filter->track ? track_passes(s, p, e->track) : 1;
+
+    return rc == 1 && s->filter->match ? site_passes(s, p, e->site) : rc;
+}
+
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e)
 {
@@ -194,6 +203,8 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
         return 1;
     if (e->kind == SD_EVENT_CALLS)
         return calls_pass(s, p, e);
+    if (e->kind == SD_EVENT_LINES)
+        return lines_pass(s, p, e);
     if (e->to_ns < f->from_ns || (f->to_ns && e->from_ns > f->to_ns))
         return 0;
     if (s->has_section && !sd_intervals_touch(&s->open, e->from_ns, e->to_ns))

@@ -150,6 +150,14 @@ static int add_calls(struct loader *l, const struct sd_event *e)
                          e->n_values);
 }
 
+static int add_lines(struct loader *l, const struct sd_event *e)
+{
+    struct sd_line_total one = { .site = e->site.at, .line = e->flags };
+
+    memcpy(one.values, e->values, sizeof one.values);
+    return sd_line_totals_add(&l->p->lines, &one);
+}
+
 static int add_event(struct loader *l, const struct sd_event *e)
 {
     stretch(l->p, e);
@@ -162,6 +170,8 @@ static int add_event(struct loader *l, const struct sd_event *e)
         return add_sample(l, e);
     case SD_EVENT_CALLS:
         return add_calls(l, e);
+    case SD_EVENT_LINES:
+        return add_lines(l, e);
     case SD_EVENT_CALLS_RUN:
         l->p->n_timeline_calls += e->flags;
         return 0;

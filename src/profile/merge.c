@@ -377,6 +377,20 @@ static int merge_complaint(struct sd_profile *into, const struct sd_profile *fro
     return into->complaint ? 0 : sd_no_memory();
 }
 
+static int merge_lines(struct sd_profile *into, const struct sd_profile *from,
+                       const struct ids *ids)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->lines.n && rc == 0; i++) {
+        struct sd_line_total one = from->lines.items[i];
+
+        one.site = ids->sites[one.site];
+        rc = sd_line_totals_add(&into->lines, &one);
+    }
+    return rc;
+}
+
 static int merge_all(struct sd_profile *into, const struct sd_profile *from,
                      struct ids *ids)
 {
@@ -390,6 +404,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_stack_totals(into, &into->samples, &from->samples, ids);
     if (rc == 0)
         rc = merge_stack_totals(into, &into->calls, &from->calls, ids);
+    if (rc == 0)
+        rc = merge_lines(into, from, ids);
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)

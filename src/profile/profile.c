@@ -49,6 +49,7 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p->stacks);
     free_totals(&p->samples);
     free_totals(&p->calls);
+    sd_line_totals_release(&p->lines);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);

@@ -18,6 +18,7 @@
 #include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
 #include "profile/intervals.h"
+#include "profile/line_totals.h"
 
 typedef struct {
     uint32_t at;
@@ -192,6 +193,7 @@ struct sd_profile {
     size_t n_stacks, cap_stacks;
     struct sd_stack_totals samples; /* taken from time to time */
     struct sd_stack_totals calls;   /* traced, every one of them */
+    struct sd_line_totals lines;    /* of chosen functions */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;

@@ -2,9 +2,7 @@
 /* front_monitoring: calls as sys.monitoring tells of them (3.12 and later).
  *
  * The interpreter calls an object of ours for each event; with a vectorcall slot that
- * costs half of what a function does.  One tool id serves all sessions: 3, or 4 where
- * another has it; those of debuggers, coverage, profilers and optimizers are left
- * alone.
+ * costs half of what a function does.  One tool id serves all sessions (tool.h).
  *
  * C functions are heard by CALL at the caller's instruction.  It would be cheaper to
  * switch that event off where a Python function was called; but the next call from the
@@ -19,13 +17,10 @@
 #include "base/error.h"
 #include "collect/calls/front.h"
 #include "collect/calls/sessions.h"
+#include "collect/calls/tool.h"
 #include "cpython/compat.h"
 
 #if SD_HAS_MONITORING
-
-struct listener { /* a callback */
-    PyObject_HEAD vectorcallfunc call;
-};
 
 enum {
 #define EVENT(name, callback, bounded, with_signatures, when) AT_##name,
@@ -37,12 +32,10 @@ enum {
 /* What the interpreter has only one of. */
 static struct {
     PyInterpreterState *interpreter; /* that is listened to; NULL: none */
-    int tool;
-    unsigned events;             /* that are heard now */
-    uint64_t short_ticks;        /* bounded: a call is short below this */
-    bool has_disabled;           /* something was left out */
-    PyObject *monitoring;        /* sys's, while it is listened to; owned */
-    PyObject *missing, *disable; /* of it; owned */
+    unsigned events;                 /* that are heard now */
+    uint64_t short_ticks;            /* bounded: a call is short below this */
+    bool has_disabled;               /* something was left out */
+    PyObject *missing;               /* of sys.monitoring; the tool's */
 } front;
 
 /* --- Events ---------------------------------------------------------------------- */
@@ -261,7 +254,7 @@ enum { OFTEN = 2000 };
 static PyObject *leave_out(void)
 {
     front.has_disabled = true;
-    return Py_NewRef(front.disable);
+    return sd_tool_disable();
 }
 
 /* The call that was just put on the stack is one of many short ones. */
@@ -341,88 +334,6 @@ static const struct event {
 #undef EVENT
 };
 
-static void listener_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot listener_slots[] = {
-    { Py_tp_call, PyVectorcall_Call },
-    { Py_tp_dealloc, listener_free },
-    { Py_tp_members,
-      (PyMemberDef[]){ { "__vectorcalloffset__", T_PYSSIZET,
-                         offsetof(struct listener, call), READONLY, NULL },
-                       { 0 } } },
-    { 0, NULL },
-};
-
-static PyType_Spec listener_spec = {
-    .name = "sonde._sonde.listener",
-    .basicsize = sizeof(struct listener),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = listener_slots,
-};
-
-static PyObject *new_listener(PyTypeObject *type, vectorcallfunc call)
-{
-    struct listener *l = PyObject_New(struct listener, type);
-
-    if (l)
-        l->call = call;
-    return (PyObject *)l;
-}
-
-/* Borrowed.  The program may delete it from sys, as the interpreter does at its end. */
-static PyObject *monitoring(void)
-{
-    return front.monitoring ? front.monitoring : PySys_GetObject("monitoring");
-}
-
-static long number_of(PyObject *events, const char *name)
-{
-    PyObject *number = PyObject_GetAttrString(events, name);
-    long value = number ? PyLong_AsLong(number) : -1;
-
-    Py_XDECREF(number);
-    return value;
-}
-
-/* Calls sys.monitoring.NAME(tool, ...); -1 with an exception. */
-static int tell(const char *name, const char *format, ...)
-{
-    va_list given;
-    PyObject *arguments, *method, *result = NULL;
-
-    va_start(given, format);
-    arguments = Py_VaBuildValue(format, given);
-    va_end(given);
-    method = PyObject_GetAttrString(monitoring(), name);
-    if (arguments && method)
-        result = PyObject_CallObject(method, arguments);
-    Py_XDECREF(arguments);
-    Py_XDECREF(method);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
-}
-
-static int take_tool(void)
-{
-    for (front.tool = 3; front.tool <= 4; front.tool++) {
-        if (tell("use_tool_id", "(is)", front.tool, "sonde") == 0)
-            return 0;
-        if (!PyErr_ExceptionMatches(PyExc_ValueError))
-            return -1;
-        PyErr_Clear();
-    }
-    return sd_fail(SD_ELACKS,
-                   "other tools hold the monitoring ids 3 and 4 (sys.monitoring): stop "
-                   "one of them");
-}
-
 static vectorcallfunc callback_of(const struct event *e, unsigned wanted)
 {
     if (wanted & SD_CALLS_SIGNED)
@@ -430,21 +341,15 @@ static vectorcallfunc callback_of(const struct event *e, unsigned wanted)
     return wanted & SD_CALLS_BOUNDED ? e->bounded : e->callback;
 }
 
-static int set_listener(PyTypeObject *type, PyObject *events, const struct event *e,
-                        unsigned wanted, long *mask)
+static int set_listener(const struct event *e, unsigned wanted, long *mask)
 {
-    long number = number_of(events, e->name);
-    PyObject *l;
-    int rc;
+    bool is_wanted = wanted & e->when;
+    long number;
+    int rc = sd_tool_hear(SD_TOOL_CALLS, e->name,
+                          is_wanted ? callback_of(e, wanted) : NULL, &number);
 
-    if (number < 0)
-        return -1;
-    if (!(wanted & e->when))
-        return tell("register_callback", "(ilO)", front.tool, number, Py_None);
-    *mask |= number;
-    l = new_listener(type, callback_of(e, wanted));
-    rc = l ? tell("register_callback", "(ilO)", front.tool, number, l) : -1;
-    Py_XDECREF(l);
+    if (rc == 0 && is_wanted)
+        *mask |= number;
     return rc;
 }
 
@@ -454,22 +359,18 @@ static int put_back(void)
     if (!front.has_disabled)
         return 0;
     front.has_disabled = false;
-    return tell("restart_events", "()");
+    return sd_tool_restart();
 }
 
 static int set_listeners(unsigned wanted)
 {
-    PyObject *events = PyObject_GetAttrString(monitoring(), "events");
-    PyObject *type = events ? PyType_FromSpec(&listener_spec) : NULL;
     long mask = 0;
-    int rc = type ? 0 : -1;
+    int rc = 0;
 
     for (int i = 0; rc == 0 && i < N_EVENTS; i++)
-        rc = set_listener((PyTypeObject *)type, events, &heard[i], wanted, &mask);
-    Py_XDECREF(events);
-    Py_XDECREF(type);
+        rc = set_listener(&heard[i], wanted, &mask);
     if (rc == 0)
-        rc = tell("set_events", "(il)", front.tool, mask);
+        rc = sd_tool_hear_all(SD_TOOL_CALLS, mask);
     return rc == 0 ? put_back() : rc;
 }
 
@@ -487,26 +388,22 @@ static void stop_listening(void)
 {
     if (!front.interpreter)
         return;
-    if (set_listeners(0) < 0 || tell("free_tool_id", "(i)", front.tool) < 0)
+    if (put_back() < 0)
         PyErr_Clear();
-    Py_CLEAR(front.monitoring);
-    Py_CLEAR(front.missing);
-    Py_CLEAR(front.disable);
+    sd_tool_leave(SD_TOOL_CALLS);
+    front.missing = NULL;
     front.interpreter = NULL;
     front.events = 0;
 }
 
 static int start_listening(void)
 {
-    int rc;
+    int rc = sd_tool_join(SD_TOOL_CALLS);
 
-    Py_XSETREF(front.missing, PyObject_GetAttrString(monitoring(), "MISSING"));
-    Py_XSETREF(front.disable, PyObject_GetAttrString(monitoring(), "DISABLE"));
-    rc = front.missing && front.disable ? take_tool() : -1;
     if (rc != 0)
         return rc;
+    front.missing = sd_tool_missing();
     front.interpreter = PyInterpreterState_Get();
-    front.monitoring = Py_NewRef(monitoring());
     return 0;
 }
 
@@ -514,8 +411,6 @@ static int listen_to(unsigned events)
 {
     int rc = 0;
 
-    if (!monitoring())
-        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
     if (!front.interpreter)
         rc = start_listening();
     front.short_ticks = ticks_of_short();

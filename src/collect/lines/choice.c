@@ -127,7 +127,7 @@ static bool has_line(const char *typed, uint32_t first)
 }
 
 static bool has_item(const struct sd_line_choice *c, const char *item,
-                     const struct sd_line_function *f)
+                     const struct sd_line_named *f)
 {
     const char *colon = strrchr(item, ':');
     char place[PATH_MAX];
@@ -143,8 +143,7 @@ static bool has_item(const struct sd_line_choice *c, const char *item,
     return is_there && (has_line(colon + 1, f->first) || has_name(colon + 1, f->name));
 }
 
-bool sd_line_choice_has(const struct sd_line_choice *c,
-                        const struct sd_line_function *f)
+bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_named *f)
 {
     for (size_t at = 0; at < c->n; at += strlen(c->text + at) + 1)
         if (has_item(c, c->text + at, f))

@@ -22,7 +22,7 @@ struct sd_line_choice {
     char *folder; /* owned: relative files start here */
 };
 
-struct sd_line_function {
+struct sd_line_named {
     const char *file, *module, *name; /* module may be NULL; the name is qualified */
     uint32_t first;                   /* line */
 };
@@ -30,7 +30,6 @@ struct sd_line_function {
 /* SD_EUSAGE when nothing is named. */
 int sd_line_choice_read(const char *typed, const char *folder,
                         struct sd_line_choice *out);
-bool sd_line_choice_has(const struct sd_line_choice *c,
-                        const struct sd_line_function *f);
+bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_named *f);
 void sd_line_choice_release(struct sd_line_choice *c);
 #endif

@@ -36,7 +36,7 @@ static const char *text_of(PyObject *o)
 
 static void judge_one(PyCodeObject *code, const char *module, const char *name)
 {
-    const struct sd_line_function f = {
+    const struct sd_line_named f = {
         .file = text_of(code->co_filename),
         .module = module,
         .name = name,

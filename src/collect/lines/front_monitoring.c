@@ -5,8 +5,8 @@
  * without us; what an exception does to a frame cannot be asked for of one, and is
  * heard of all, which costs exceptions alone.
  *
- * The tool id is not that of calls (4, or 3 where another has it): a tool may leave out
- * a place once and for all (DISABLE), and calls and lines want different places.
+ * The tool id is Sonde's one (tool.h), which calls uses too: whoever follows both gets
+ * events of code that was not chosen, and those are passed by.
  *
  * A function that begins on the line of its own def, and a lambda, are not told of by
  * LINE on 3.13: there the start is the first line's, too. */
@@ -15,22 +15,16 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collect/calls/tool.h"
 #include "collect/lines/lines.h"
 
 #if SD_HAS_MONITORING
 
-struct listener { /* a callback */
-    PyObject_HEAD vectorcallfunc call;
-};
-
 /* What the interpreter has only one of. */
 static struct {
     PyInterpreterState *interpreter; /* that is listened to; NULL: none */
-    PyObject *monitoring;            /* sys's, while it is listened to; owned */
-    PyObject *disable;               /* of it; owned */
-    int tool;
-    long local;        /* events of chosen code objects */
-    bool has_disabled; /* places were left out */
+    long local;                      /* events of chosen code objects */
+    bool has_disabled;               /* places were left out */
 } front;
 
 /* --- Events ------------------------------------------------------------------------
@@ -87,7 +81,7 @@ static void find_start_line(struct sd_line_chosen *c, int offset)
 RARE start_of_other(void)
 {
     front.has_disabled = true;
-    return Py_NewRef(front.disable);
+    return sd_tool_disable();
 }
 
 static PyObject *on_start(ARGS)
@@ -126,29 +120,29 @@ static PyObject *on_resume(ARGS)
 /* Into a generator that waits; the same of all code. */
 static PyObject *on_throw(ARGS) { return on_resume(self, args, n_args, names); }
 
-static PyObject *leave(bool is_suspended)
+static PyObject *leave(PyObject *code, bool is_suspended)
 {
     uint64_t now = sd_tsc();
     struct sd_line_stack *s = sd_line_stack_here;
+    uintptr_t frame = (uintptr_t)sd_frame_now();
 
-    if (s && s->top > s->entries)
-        sd_line_stack_leave(s, (uintptr_t)sd_frame_now(), is_suspended,
-                            s->clock == SD_CLOCK_TSC ? now : sd_line_now(s));
+    if (!s || (s->top->frame != frame && !sd_line_chosen_of((PyCodeObject *)code)))
+        return Py_None;
+    sd_line_stack_leave(s, frame, is_suspended,
+                        s->clock == SD_CLOCK_TSC ? now : sd_line_now(s));
     return Py_None;
 }
 
 static PyObject *on_return(ARGS)
 {
     UNUSED;
-    (void)args;
-    return leave(false);
+    return leave(args[0], false);
 }
 
 static PyObject *on_yield(ARGS)
 {
     UNUSED;
-    (void)args;
-    return leave(true);
+    return leave(args[0], true);
 }
 
 /* --- Listening ----------------------------------------------------------------------
@@ -166,140 +160,40 @@ static const struct event {
 #undef EVENT
 };
 
-static void listener_free(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-
-    PyObject_Free(self);
-    Py_DECREF(type);
-}
-
-static PyType_Slot listener_slots[] = {
-    { Py_tp_call, PyVectorcall_Call },
-    { Py_tp_dealloc, listener_free },
-    { Py_tp_members,
-      (PyMemberDef[]){ { "__vectorcalloffset__", T_PYSSIZET,
-                         offsetof(struct listener, call), READONLY, NULL },
-                       { 0 } } },
-    { 0, NULL },
-};
-
-static PyType_Spec listener_spec = {
-    .name = "sonde._sonde.line_listener",
-    .basicsize = sizeof(struct listener),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = listener_slots,
-};
-
-/* Calls sys.monitoring.NAME(...); -1 with an exception. */
-static int tell(const char *name, const char *format, ...)
-{
-    va_list given;
-    PyObject *arguments, *method, *result = NULL;
-
-    va_start(given, format);
-    arguments = Py_VaBuildValue(format, given);
-    va_end(given);
-    method = PyObject_GetAttrString(front.monitoring, name);
-    if (arguments && method)
-        result = PyObject_CallObject(method, arguments);
-    Py_XDECREF(arguments);
-    Py_XDECREF(method);
-    Py_XDECREF(result);
-    return result ? 0 : -1;
-}
-
-static int take_tool(void)
-{
-    for (front.tool = 4; front.tool >= 3; front.tool--) {
-        if (tell("use_tool_id", "(is)", front.tool, "sonde lines") == 0)
-            return 0;
-        if (!PyErr_ExceptionMatches(PyExc_ValueError))
-            return -1;
-        PyErr_Clear();
-    }
-    return sd_fail(SD_ELACKS,
-                   "other tools hold the monitoring ids 3 and 4 (sys.monitoring): stop "
-                   "one of them");
-}
-
-static int set_listener(PyTypeObject *type, const struct event *e, long number)
-{
-    struct listener *l = PyObject_New(struct listener, type);
-    int rc = -1;
-
-    if (l) {
-        l->call = e->callback;
-        rc = tell("register_callback", "(ilO)", front.tool, number, l);
-    }
-    Py_XDECREF((PyObject *)l);
-    return rc;
-}
-
 static int set_listeners(void)
 {
-    PyObject *events = PyObject_GetAttrString(front.monitoring, "events");
-    PyObject *type = events ? PyType_FromSpec(&listener_spec) : NULL;
     long masks[2] = { 0, 0 };
-    int rc = type ? 0 : -1;
+    int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof heard / sizeof heard[0]; i++) {
-        PyObject *number = PyObject_GetAttrString(events, heard[i].name);
-        long mask = number ? PyLong_AsLong(number) : -1;
+        long number;
 
-        Py_XDECREF(number);
-        rc = mask < 0 ? -1 : set_listener((PyTypeObject *)type, &heard[i], mask);
-        masks[heard[i].reach] |= mask;
+        rc = sd_tool_hear(SD_TOOL_LINES, heard[i].name, heard[i].callback, &number);
+        if (rc < 0)
+            break;
+        masks[heard[i].reach] |= number;
         if (sd_line_seeks && strcmp(heard[i].name, "PY_START") == 0)
-            masks[GLOBAL] |= mask;
+            masks[GLOBAL] |= number;
     }
-    Py_XDECREF(events);
-    Py_XDECREF(type);
     front.local = masks[LOCAL];
-    return rc == 0 ? tell("set_events", "(il)", front.tool, masks[GLOBAL]) : rc;
+    return rc == 0 ? sd_tool_hear_all(SD_TOOL_LINES, masks[GLOBAL]) : rc;
 }
 
 static void stop_listening(void)
 {
-    PyObject *events = PyObject_GetAttrString(front.monitoring, "events");
-
-    for (size_t i = 0; events && i < sizeof heard / sizeof heard[0]; i++) {
-        PyObject *number = PyObject_GetAttrString(events, heard[i].name);
-
-        if (!number ||
-            tell("register_callback", "(iOO)", front.tool, number, Py_None) < 0)
-            PyErr_Clear();
-        Py_XDECREF(number);
-    }
-    Py_XDECREF(events);
-    PyErr_Clear();
-    if (tell("set_events", "(ii)", front.tool, 0) < 0 ||
-        tell("free_tool_id", "(i)", front.tool) < 0)
+    if (front.has_disabled && sd_tool_restart() < 0)
         PyErr_Clear();
-    if (front.has_disabled && tell("restart_events", "()") < 0)
-        PyErr_Clear();
-    Py_CLEAR(front.disable);
-    Py_CLEAR(front.monitoring);
-    front.interpreter = NULL;
+    sd_tool_leave(SD_TOOL_LINES);
+    memset(&front, 0, sizeof front);
 }
 
 static int start_listening(void)
 {
-    PyObject *monitoring = PySys_GetObject("monitoring");
-    int rc;
+    int rc = sd_tool_join(SD_TOOL_LINES);
 
-    if (!monitoring)
-        return sd_fail(SD_ELACKS, "this Python has no sys.monitoring");
-    memset(&front, 0, sizeof front);
-    front.monitoring = Py_NewRef(monitoring);
-    front.disable = PyObject_GetAttrString(monitoring, "DISABLE");
-    rc = front.disable ? take_tool() : -1;
-    if (rc != 0) {
-        Py_CLEAR(front.disable);
-        Py_CLEAR(front.monitoring);
+    if (rc != 0)
         return rc;
-    }
+    memset(&front, 0, sizeof front);
     front.interpreter = PyInterpreterState_Get();
     rc = set_listeners();
     if (rc != 0)
@@ -336,8 +230,7 @@ int sd_lines_listen(bool is_on)
 static int set_local(PyCodeObject *code, long events)
 {
     struct sd_raised raised = sd_raised_take();
-    int rc =
-        said(tell("set_local_events", "(iOl)", front.tool, (PyObject *)code, events));
+    int rc = said(sd_tool_hear_of(code, events));
 
     sd_raised_give_back(raised);
     return rc;
@@ -348,7 +241,7 @@ int sd_lines_arm(struct sd_line_chosen *c)
 {
     int rc = set_local(c->code, front.local);
 
-    if (rc == 0 && front.has_disabled && tell("restart_events", "()") < 0)
+    if (rc == 0 && front.has_disabled && sd_tool_restart() < 0)
         PyErr_Clear();
     return rc;
 }

@@ -27,7 +27,7 @@ int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock)
 
 void sd_line_stack_release(struct sd_line_stack *s)
 {
-    for (struct sd_line_entry *e = s->entries; e && e <= s->last; e++)
+    for (struct sd_line_open *e = s->entries; e && e <= s->last; e++)
         sd_line_peak_free(e->peak);
     sd_free(s->entries);
     sd_thread_cpu_free(s->cpu);
@@ -38,7 +38,7 @@ static bool grow(struct sd_line_stack *s)
 {
     size_t depth = (size_t)(s->top - s->entries),
            n = (size_t)(s->last - s->entries) + 1;
-    struct sd_line_entry *grown = sd_regrow(s->entries, 2 * n * sizeof *grown);
+    struct sd_line_open *grown = sd_regrow(s->entries, 2 * n * sizeof *grown);
 
     if (!grown)
         return false;
@@ -50,16 +50,16 @@ static bool grow(struct sd_line_stack *s)
 }
 
 /* The entry of a frame, or NULL. */
-static struct sd_line_entry *find(const struct sd_line_stack *s, uintptr_t frame)
+static struct sd_line_open *find(const struct sd_line_stack *s, uintptr_t frame)
 {
-    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+    for (struct sd_line_open *e = s->top; e > s->entries; e--)
         if (e->frame == frame)
             return e;
     return NULL;
 }
 
 /* Their ends went unheard: when they were is not known, and nothing is booked. */
-static void drop_above(struct sd_line_stack *s, struct sd_line_entry *e)
+static void drop_above(struct sd_line_stack *s, struct sd_line_open *e)
 {
     for (; s->top > e; s->top--)
         sd_line_peak_leave(s->top->peak);
@@ -116,7 +116,7 @@ struct line_end { /* what was read when a line ended */
 };
 
 static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
-                        const struct sd_line_entry *e, const struct line_end *end)
+                        const struct sd_line_open *e, const struct line_end *end)
 {
     uint64_t start = e->start > b->since ? e->start : b->since;
     uint64_t ticks = end->now > start ? end->now - start : 0;
@@ -135,7 +135,7 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
 }
 
 /* The line that the entry is at ends, or is interrupted. */
-static void end_line(struct sd_line_stack *s, struct sd_line_entry *e, uint64_t now,
+static void end_line(struct sd_line_stack *s, struct sd_line_open *e, uint64_t now,
                      bool is_suspended)
 {
     unsigned wants = wants_of(e->code);
@@ -157,7 +157,7 @@ static void end_line(struct sd_line_stack *s, struct sd_line_entry *e, uint64_t 
 }
 
 /* The entry comes to this line.  The clock is read last. */
-static void begin_line(struct sd_line_stack *s, struct sd_line_entry *e, uint32_t line,
+static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t line,
                        bool is_hit)
 {
     unsigned wants = wants_of(e->code);
@@ -184,7 +184,7 @@ static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *cod
                                bool is_start)
 {
     struct sd_line_reading r;
-    struct sd_line_entry *below = s->top - 1;
+    struct sd_line_open *below = s->top - 1;
 
     if (!(wants_of(code) & SD_LINES_HAVE_MEMORY))
         return;
@@ -204,7 +204,7 @@ static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *cod
 void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
                          struct sd_line_code *code, uint32_t line)
 {
-    struct sd_line_entry *e;
+    struct sd_line_open *e;
 
     sd_assert(code->books != NULL);
     if (s->top->frame == frame && s->top > s->entries)
@@ -230,7 +230,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
                          uint64_t now)
 {
-    struct sd_line_entry *e = s->top;
+    struct sd_line_open *e = s->top;
 
     if (e->frame != frame || e == s->entries) {
         e = find(s, frame);
@@ -250,7 +250,7 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now)
 {
-    struct sd_line_entry *e = s->top;
+    struct sd_line_open *e = s->top;
 
     if (e->frame != frame || e == s->entries) {
         e = find(s, frame);
@@ -276,7 +276,7 @@ void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *boo
 {
     struct line_end end = { .now = now, .is_suspended = true };
 
-    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+    for (struct sd_line_open *e = s->top; e > s->entries; e--)
         for (const struct sd_line_book *b = e->code->books; b; b = b->next) {
             struct sd_line_cell *cell = known_cell(b, e->line);
 
@@ -287,9 +287,9 @@ void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *boo
 
 void sd_line_stack_drop(struct sd_line_stack *s)
 {
-    struct sd_line_entry *to = s->entries;
+    struct sd_line_open *to = s->entries;
 
-    for (struct sd_line_entry *e = s->entries + 1; e <= s->top; e++) {
+    for (struct sd_line_open *e = s->entries + 1; e <= s->top; e++) {
         if (!e->code->books) {
             sd_line_peak_leave(e->peak);
             continue;
@@ -307,6 +307,6 @@ void sd_line_stack_drop(struct sd_line_stack *s)
 
 void sd_line_stack_abandon(struct sd_line_stack *s)
 {
-    for (struct sd_line_entry *e = s->top; e > s->entries; e--)
+    for (struct sd_line_open *e = s->top; e > s->entries; e--)
         e->cell = &s->nowhere;
 }

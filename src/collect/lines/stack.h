@@ -48,7 +48,7 @@ struct sd_line_book {
     struct sd_line_cell *(*make)(struct sd_line_book *b, uint32_t line);
 };
 
-struct sd_line_entry {
+struct sd_line_open {
     uintptr_t frame;
     struct sd_line_code *code;
     struct sd_line_cell *cell; /* of `line`, in the only book */
@@ -61,10 +61,10 @@ struct sd_line_entry {
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
-struct sd_line_stack {         /* see sd_line_stack_init */
-    struct sd_line_entry *top; /* an entry of no frame at the bottom */
-    struct sd_line_entry *last;
-    struct sd_line_entry *entries; /* owned */
+struct sd_line_stack {        /* see sd_line_stack_init */
+    struct sd_line_open *top; /* an entry of no frame at the bottom */
+    struct sd_line_open *last;
+    struct sd_line_open *entries; /* owned */
     enum sd_clock_kind clock;
     struct sd_thread_cpu *cpu;   /* owned; made when it is first wanted */
     struct sd_line_cell nowhere; /* for what finds no room */
@@ -106,7 +106,7 @@ static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
 static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
                                       uint64_t now)
 {
-    struct sd_line_entry *e = s->top;
+    struct sd_line_open *e = s->top;
     struct sd_line_book *b;
     struct sd_line_cell *next;
     uint32_t at;

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/lined.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/line_stats.h"
+#include "profile/profile.h"
+
+static int by_place(const void *a, const void *b)
+{
+    const struct sd_line_total *x = a, *y = b;
+
+    if (x->site != y->site)
+        return x->site < y->site ? -1 : 1;
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int compare_numbers(uint32_t a, uint32_t b) { return a < b ? -1 : a > b; }
+
+static int by_file(const void *a, const void *b)
+{
+    const struct sd_lined_function *x = a, *y = b;
+    int order = strcmp(x->file, y->file);
+
+    if (order == 0)
+        order = compare_numbers(x->first, y->first);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static void add_row(struct sd_lined *l, struct sd_lined_function *f,
+                    const struct sd_line_total *t)
+{
+    struct sd_lined_row *row = &f->rows[f->n_rows++];
+
+    row->line = t->line;
+    memcpy(row->values, t->values, sizeof row->values);
+    f->time_ns += t->values[SD_LINE_TIME];
+    l->has_memory |= t->values[SD_LINE_MEMORY] != SD_LINE_NONE;
+    l->has_cpu |= t->values[SD_LINE_CPU_TIME] != SD_LINE_NONE;
+}
+
+static void name_function(struct sd_lined_function *f, const struct sd_site *s)
+{
+    f->name = s->label ? s->label : s->name;
+    f->file = s->file ? s->file : "";
+    f->first = s->line;
+}
+
+static int fill(const struct sd_profile *p, const struct sd_line_total *sorted,
+                struct sd_lined *l)
+{
+    size_t n = p->lines.n;
+    struct sd_lined_row *rows = sd_arena_alloc(&l->arena, n * sizeof *rows);
+
+    l->functions = sd_arena_alloc(&l->arena, n * sizeof *l->functions);
+    if (!rows || !l->functions)
+        return sd_no_memory();
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || sorted[i].site != sorted[i - 1].site) {
+            l->functions[l->n] = (struct sd_lined_function){ .rows = &rows[i] };
+            name_function(&l->functions[l->n++], &p->sites[sorted[i].site]);
+        }
+        add_row(l, &l->functions[l->n - 1], &sorted[i]);
+    }
+    qsort(l->functions, l->n, sizeof *l->functions, by_file);
+    return 0;
+}
+
+int sd_lined_of(const struct sd_profile *p, struct sd_lined *out)
+{
+    struct sd_line_total *sorted;
+    int rc;
+
+    memset(out, 0, sizeof *out);
+    if (p->lines.n == 0)
+        return 0;
+    sorted = sd_alloc(p->lines.n * sizeof *sorted);
+    if (!sorted)
+        return sd_no_memory();
+    memcpy(sorted, p->lines.items, p->lines.n * sizeof *sorted);
+    qsort(sorted, p->lines.n, sizeof *sorted, by_place);
+    rc = fill(p, sorted, out);
+    sd_free(sorted);
+    return rc;
+}
+
+static int add_function(const struct sd_lined_function *f, struct sd_line_stats *out)
+{
+    size_t at;
+    int rc = sd_line_stats_function(out, f->file, strlen(f->file), f->first, f->name,
+                                    strlen(f->name), &at);
+
+    for (size_t i = 0; i < f->n_rows && rc == 0; i++)
+        if (f->rows[i].values[SD_LINE_HITS] > 0)
+            rc = sd_line_stats_add_line(
+                out, at,
+                (struct sd_line_entry){ .line = f->rows[i].line,
+                                        .hits = f->rows[i].values[SD_LINE_HITS],
+                                        .time =
+                                            (double)f->rows[i].values[SD_LINE_TIME] });
+    return rc;
+}
+
+int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out)
+{
+    int rc = 0;
+
+    out->unit = 1e-9;
+    for (size_t i = 0; i < l->n && rc == 0; i++)
+        rc = add_function(&l->functions[i], out);
+    return rc;
+}
+
+void sd_lined_release(struct sd_lined *l)
+{
+    sd_arena_release(&l->arena);
+    memset(l, 0, sizeof *l);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_LINED_H
+#define SD_ANALYSE_LINED_H
+/* lined: functions with their lines, as line_profiler and memory_profiler show them.
+ *
+ * What a table of lines is made from, wherever it comes from: a profile, or a file of
+ * line_profiler's.  The source is not in it; who prints finds that. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "profile/line_totals.h"
+
+struct sd_line_stats;
+struct sd_profile;
+
+struct sd_lined_row {
+    uint32_t line;
+    int64_t values[SD_LINE_VALUES]; /* SD_LINE_NONE where not measured */
+};
+
+struct sd_lined_function {
+    const char *name; /* qualified, where that is known */
+    const char *file;
+    uint32_t first;            /* line of its def, or of its first decorator */
+    struct sd_lined_row *rows; /* by line; those that ran */
+    size_t n_rows;
+    int64_t time_ns; /* of all its lines */
+};
+
+struct sd_lined { /* all zero is a fresh one */
+    struct sd_arena arena;
+    struct sd_lined_function *functions; /* by file and first line */
+    size_t n;
+    bool has_memory, has_cpu;
+};
+
+/* 0 or SD_ENOMEM.  Released in either case. */
+int sd_lined_of(const struct sd_profile *p, struct sd_lined *out);
+/* The same as line_profiler has it: hits and times.  `out` is initialized; 0 or
+ * SD_ENOMEM. */
+int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out);
+void sd_lined_release(struct sd_lined *l);
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/lined.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyse/lined.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/say.h"
+#include "profile/line_stats.h"
+#include "report/line_text.h"
+#include "report/memory_text.h"
+
+int sd_lined_unit(const char *typed, double *unit_s)
+{
+    char *end;
+
+    *unit_s = strtod(typed, &end);
+    if (end == typed || *end || !isfinite(*unit_s) || *unit_s <= 0)
+        return sd_fail(SD_EUSAGE, "--unit %s: it is a number of seconds, such as 1e-6",
+                       typed);
+    return 0;
+}
+
+/* --- JSON */
+
+static const char *const names[SD_LINE_VALUES] = {
+    [SD_LINE_HITS] = "hits",
+    [SD_LINE_TIME] = "time_ns",
+    [SD_LINE_CHILD_TIME] = "child_time_ns",
+    [SD_LINE_MIN] = "min_ns",
+    [SD_LINE_MAX] = "max_ns",
+    [SD_LINE_CPU_TIME] = "cpu_time_ns",
+    [SD_LINE_READ] = "readings",
+    [SD_LINE_INCREMENT] = "increment_bytes",
+    [SD_LINE_MEMORY] = "memory_bytes",
+    [SD_LINE_PEAK] = "peak_bytes",
+};
+
+static void put_row(struct sd_json *j, const struct sd_lined_row *row)
+{
+    sd_json_object(j);
+    sd_json_key_uint(j, "line", row->line);
+    for (int i = 0; i < SD_LINE_VALUES; i++) {
+        sd_json_key(j, names[i]);
+        if (row->values[i] == SD_LINE_NONE)
+            sd_json_null(j);
+        else
+            sd_json_int(j, row->values[i]);
+    }
+    sd_json_end(j);
+}
+
+static void put_function(struct sd_json *j, const struct sd_lined_function *f)
+{
+    sd_json_object(j);
+    sd_json_key_string(j, "function", f->name);
+    sd_json_key_string(j, "file", f->file);
+    sd_json_key_uint(j, "first_line", f->first);
+    sd_json_key(j, "time_ns");
+    sd_json_int(j, f->time_ns);
+    sd_json_key(j, "lines");
+    sd_json_array(j);
+    for (size_t i = 0; i < f->n_rows; i++)
+        put_row(j, &f->rows[i]);
+    sd_json_end(j);
+    sd_json_end(j);
+}
+
+static void put_json(struct sd_out *out, const struct sd_lined *l)
+{
+    struct sd_json j;
+
+    sd_json_init(&j, out, true);
+    sd_json_object(&j);
+    sd_json_key(&j, "functions");
+    sd_json_array(&j);
+    for (size_t i = 0; i < l->n; i++)
+        put_function(&j, &l->functions[i]);
+    sd_json_end(&j);
+    sd_json_end(&j);
+    sd_out_text(out, "\n");
+}
+
+/* --- Text */
+
+static int put_time(const struct sd_lined *l, const struct sd_lined_wish *wish,
+                    struct sd_out *out)
+{
+    const struct sd_line_text_wish text = {
+        .unit = wish->unit_s,
+        .skips_zeros = wish->skips_zero,
+        .has_summary = wish->has_summary,
+        .is_sorted = wish->is_sorted,
+    };
+    struct sd_line_stats stats;
+    int rc;
+
+    sd_line_stats_init(&stats);
+    rc = sd_lined_stats(l, &stats);
+    if (rc == 0)
+        rc = sd_report_lines(&stats, &text, out);
+    sd_line_stats_release(&stats);
+    return rc;
+}
+
+/* A file that was changed after the program began may not be what ran. */
+static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
+{
+    uint64_t began_s = p->real_zero_ns / 1000000000;
+    struct stat st;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const char *file = l->functions[i].file;
+
+        if ((i > 0 && strcmp(file, l->functions[i - 1].file) == 0) ||
+            stat(file, &st) != 0 || (uint64_t)st.st_mtime <= began_s)
+            continue;
+        sd_say("%s has changed since it was run: numbers and source may not belong "
+               "together",
+               file);
+    }
+}
+
+bool sd_lined_has_memory(const struct sd_profile *p)
+{
+    for (size_t i = 0; i < p->lines.n; i++)
+        if (p->lines.items[i].values[SD_LINE_MEMORY] != SD_LINE_NONE)
+            return true;
+    return false;
+}
+
+int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
+                 struct sd_out *out)
+{
+    struct sd_lined l;
+    int rc = sd_lined_of(p, &l);
+
+    if (rc == 0)
+        say_changed(p, &l);
+    if (rc == 0)
+        switch (wish->layout) {
+        case SD_LINED_TIME:
+            rc = put_time(&l, wish, out);
+            break;
+        case SD_LINED_MEMORY:
+            rc = sd_report_line_memory(&l, wish->precision, out);
+            break;
+        case SD_LINED_JSON:
+            put_json(out, &l);
+            break;
+        }
+    sd_lined_release(&l);
+    return rc;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* lines: runs a program, counts and times the lines of chosen functions, and prints
+ * them as line_profiler or memory_profiler does. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/lined.h"
+#include "cli/run.h"
+#include "cli/say.h"
+#include "collect/lines/options.h"
+
+extern const struct sd_collector_about sd_about_lines;
+
+enum {
+    OPT_UNIT = SD_RUN_OPTIONS,
+    OPT_SKIP_ZERO,
+    OPT_SORT,
+    OPT_SUMMARIZE,
+    OPT_PRECISION,
+    OPT_JSON
+};
+static const struct sd_option options[] = {
+    [SD_RUN_WITH] =
+        SD_OPTION_WITH("besides this one and the sections the program itself "
+                       "opens"),
+    [SD_RUN_OUTPUT] = { "output", SD_TEXT, NULL,
+                        "where to record to; the suffix chooses the format; without it "
+                        "SCRIPT.sonde, SCRIPT-2.sonde, ...",
+                        'o', "FILE" },
+    [SD_RUN_FORCE] = SD_OPTION_FORCE,
+    [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
+    [SD_RUN_SYNC] = SD_OPTION_SYNC,
+    [OPT_UNIT] = { "unit", SD_TEXT, "1e-9",
+                   "of times, in seconds: 1e-6 shows microseconds", 'u', "SECONDS" },
+    [OPT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
+                        "leave out functions that never ran", 'z', NULL },
+    [OPT_SORT] = { "sort", SD_FLAG, NULL, "the slowest function last", 't', NULL },
+    [OPT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
+                        "one line for each function at the end", 'm', NULL },
+    [OPT_PRECISION] = { "precision", SD_NUMBER, "3",
+                        "digits of memory behind the point", 0, "N" },
+    [OPT_JSON] = { "json", SD_FLAG, NULL, "print the lines as JSON", 0, NULL },
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+static bool has_memory(const struct sd_command *c)
+{
+    return sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_MEMORY].number != 0;
+}
+
+static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
+{
+    const struct sd_option_value *v = c->values;
+
+    *w = (struct sd_lined_wish){
+        .layout = v[OPT_JSON].number ? SD_LINED_JSON
+                  : has_memory(c)    ? SD_LINED_MEMORY
+                                     : SD_LINED_TIME,
+        .skips_zero = v[OPT_SKIP_ZERO].number != 0,
+        .is_sorted = v[OPT_SORT].number != 0,
+        .has_summary = v[OPT_SUMMARIZE].number != 0,
+        .precision = (unsigned)v[OPT_PRECISION].number,
+    };
+    return sd_lined_unit(v[OPT_UNIT].text, &w->unit_s);
+}
+
+static int check(const struct sd_command *c)
+{
+    struct sd_lined_wish wish;
+
+    if (c->values[OPT_PRECISION].number > 12)
+        return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
+    return wish_of(c, &wish);
+}
+
+static bool makes_nothing(const char *to)
+{
+    (void)to;
+    return false;
+}
+
+static int put_report(const struct sd_command *c, const struct sd_profile *p,
+                      const char *capture)
+{
+    struct sd_lined_wish wish;
+    struct sd_out out;
+    int rc;
+
+    (void)capture;
+    if (p->lines.n == 0) {
+        sd_say("no line was counted: put @profile before a function, or name some with "
+               "--only 'func,Class.method,src/*.py'");
+        return 0;
+    }
+    wish_of(c, &wish); /* checked before the start */
+    sd_out_to_fd(&out, STDOUT_FILENO);
+    rc = sd_lined_put(p, &wish, &out);
+    if (rc < 0)
+        sd_say("%s", sd_fail_text());
+    if (sd_out_flush(&out) < 0 && out.err != EPIPE)
+        sd_say("%s", sd_fail_text());
+    sd_out_release(&out);
+    return rc;
+}
+
+static int run(const struct sd_command *c)
+{
+    static const struct sd_run_manner manner = { check, makes_nothing, NULL,
+                                                 put_report };
+
+    return sd_run(c, &manner);
+}
+
+const struct sd_verb sd_verb_lines = {
+    .name = "lines",
+    .group = SD_GROUP_RECORD,
+    .summary = "runs a program and times the lines of chosen functions",
+    .usage = "[OPTION...] [SCRIPT ARG... | -m MODULE ARG... | -c CODE ARG... | -- "
+             "COMMAND ARG...]",
+    .about =
+        "Runs a Python program and counts and times every line of the functions that "
+        "have @profile before them, which needs no import, or that --only names, in "
+        "all threads, generators and child processes. Prints what line_profiler "
+        "would, and with --memory what memory_profiler would: the resident memory "
+        "after each line, and how it changed there. Functions that were not chosen "
+        "run at full speed, and their time is the calling line's. The program's "
+        "output comes first and its exit status is its own.",
+    .examples = "sonde lines script.py    # functions with @profile\n"
+                "sonde lines --only 'train,Model.forward' train.py\n"
+                "sonde lines --only 'src/*.py' -m pytest tests\n"
+                "sonde lines --memory script.py\n"
+                "sonde lines -u 1e-3 --sort script.py    # milliseconds\n",
+    .options = options,
+    .takes_program = true,
+    .collector = &sd_about_lines,
+    .run = run,
+};

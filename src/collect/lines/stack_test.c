@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/lines/stack.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/test.h"
+
+enum { FIRST = 10, N = 8 };
+
+struct made { /* a code object with lines 10 to 17, in one book */
+    struct sd_line_book book;
+    struct sd_line_code code;
+    struct sd_line_cell cells[N];
+    struct sd_line_cell *places[N];
+};
+
+static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
+{
+    struct made *m = (struct made *)b;
+
+    if (line - FIRST >= N)
+        return NULL;
+    return m->places[line - FIRST] = &m->cells[line - FIRST];
+}
+
+static void make(struct made *m)
+{
+    memset(m, 0, sizeof *m);
+    m->book.first = FIRST;
+    m->book.n = N;
+    m->book.cells = m->places;
+    m->book.make = make_cell;
+    m->code.books = &m->book;
+    m->code.is_plain = true;
+}
+
+/* The front's part: the frame on top, or another. */
+static void line(struct sd_line_stack *s, uintptr_t frame, struct made *m, uint32_t n)
+{
+    uint64_t now = sd_line_now(s);
+
+    if (s->top->frame == frame)
+        sd_line_stack_line(s, n, now);
+    else
+        sd_line_stack_line_slowly(s, frame, &m->code, n, now);
+}
+
+TEST(lines_that_follow_each_other_are_hits_and_the_same_again_is_none)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    line(&s, 64, &m, 11); /* a jump back to the line that it is on */
+    line(&s, 64, &m, 12);
+    line(&s, 64, &m, 11);
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[1].hits == 2 && m.cells[2].hits == 1);
+    CHECK(m.cells[1].max_ticks >= m.cells[1].min_ticks && m.cells[1].min_ticks > 0);
+    CHECK(m.cells[1].ticks >= m.cells[1].min_ticks);
+    CHECK(s.top == s.entries);
+    sd_line_stack_release(&s);
+}
+
+TEST(a_line_that_recurses_goes_on_while_the_inner_ones_begin_and_end)
+{
+    enum { DEPTH = 50 };
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    for (uintptr_t f = 1; f <= DEPTH; f++) {
+        sd_line_stack_enter(&s, f * 64, &m.code, 0);
+        line(&s, f * 64, &m, 12);
+    }
+    for (uintptr_t f = DEPTH; f >= 1; f--)
+        sd_line_stack_leave(&s, f * 64, false, sd_line_now(&s));
+    CHECK(m.cells[2].hits == DEPTH);
+    CHECK(m.cells[2].child_ticks < m.cells[2].ticks && m.cells[2].child_ticks > 0);
+    CHECK(s.top == s.entries);
+    sd_line_stack_release(&s);
+}
+
+TEST(a_generator_that_goes_on_with_its_line_hits_it_once)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 13);
+    sd_line_stack_leave(&s, 64, true, sd_line_now(&s));
+    CHECK(m.cells[3].min_ticks == 0); /* the hit has not ended */
+    sd_line_stack_enter(&s, 64, &m.code, 13);
+    line(&s, 64, &m, 14);
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[3].hits == 1 && m.cells[4].hits == 1);
+    sd_line_stack_release(&s);
+}
+
+TEST(an_end_that_nobody_told_is_found_out_by_the_next_line)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_stack_enter(&s, 128, &m.code, 0);
+    line(&s, 128, &m, 12);
+    line(&s, 64, &m, 13); /* the inner one is gone */
+    CHECK(s.top == s.entries + 1);
+    line(&s, 192, &m, 14); /* one that began unheard */
+    CHECK(s.top == s.entries + 2 && s.top->frame == 192);
+    sd_line_stack_leave(&s, 256, false, sd_line_now(&s)); /* of nobody */
+    CHECK(s.top == s.entries + 2);
+    CHECK(m.cells[1].hits == 1 && m.cells[3].hits == 1 && m.cells[4].hits == 1);
+    sd_line_stack_release(&s);
+}
+
+TEST(what_is_open_when_a_session_ends_has_its_time_and_is_dropped)
+{
+    struct sd_line_stack s;
+    struct made m, other;
+
+    make(&m);
+    make(&other);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_stack_enter(&s, 128, &other.code, 0);
+    line(&s, 128, &other, 12);
+    sd_line_stack_close(&s, &m.book, sd_line_now(&s) + 1);
+    CHECK(m.cells[1].ticks > 0 && other.cells[2].ticks == 0);
+    m.code.books = NULL;
+    sd_line_stack_drop(&s);
+    CHECK(s.top == s.entries + 1 && s.top->frame == 128 && s.top->line == 12);
+    sd_line_stack_leave(&s, 128, false, sd_line_now(&s));
+    CHECK(other.cells[2].hits == 1 && other.cells[2].max_ticks > 0);
+    sd_line_stack_release(&s);
+}
+
+TEST(a_line_without_room_for_its_cell_harms_nobody)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    line(&s, 64, &m, 99);
+    line(&s, 64, &m, 11);
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[1].hits == 2 && s.nowhere.hits == 1);
+    sd_line_stack_release(&s);
+}
+
+TEST(two_sessions_count_the_same_line_each_for_itself)
+{
+    struct sd_line_stack s;
+    struct made m, second;
+
+    make(&m);
+    make(&second);
+    m.book.next = &second.book;
+    m.code.is_plain = false;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    line(&s, 64, &m, 12);
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[1].hits == 1 && second.cells[1].hits == 1);
+    CHECK(m.cells[2].hits == 1 && second.cells[2].hits == 1);
+    CHECK(m.cells[1].ticks == second.cells[1].ticks);
+    sd_line_stack_release(&s);
+}

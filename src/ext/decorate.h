@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_DECORATE_H
+#define SD_EXT_DECORATE_H
+/* decorate: the code objects behind whatever @profile may stand before. */
+#include "ext/ext.h"
+
+/* codes_of(object): a list of the code objects of a function, a method of any kind, a
+ * property, a partial, or all of a class.  Empty: it has none. */
+PyObject *sd_codes_of(PyObject *module, PyObject *o);
+/* profile(object): chooses them for the capture, if that wants lines; gives the object
+ * back. */
+PyObject *sd_lines_profile(PyObject *module, PyObject *o);
+/* Makes `profile` known without an import where the capture wants lines. */
+void sd_lines_offer_profile(PyObject *module);
+#endif

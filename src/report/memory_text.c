@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/memory_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/code_text.h"
+
+enum { CELL = 40 }; /* bytes of one number's text */
+
+static void put_mib(char *to, int64_t bytes, unsigned precision)
+{
+    snprintf(to, CELL, "%*.*f MiB", (int)precision + 4, (int)precision,
+             (double)bytes / (1024 * 1024));
+}
+
+/* A tab stays one; what a terminal must not get is shown as \x1b. */
+static void put_code(struct sd_out *out, const char *p, size_t n)
+{
+    struct sd_buf clean = { 0 };
+
+    while (n > 0) {
+        const char *tab = memchr(p, '\t', n);
+        size_t m = tab ? (size_t)(tab - p) : n;
+
+        sd_text_escape(&clean, p, m);
+        if (tab)
+            sd_buf_u8(&clean, '\t');
+        p += m + (tab != NULL);
+        n -= m + (tab != NULL);
+    }
+    sd_out_write(out, clean.p, clean.n);
+    sd_buf_release(&clean);
+}
+
+/* The row of the def has no hits: what it shows is all that was there when the function
+ * was entered. */
+static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row *row,
+                    struct sd_code_text_line text, unsigned precision)
+{
+    char memory[CELL] = "", grew[CELL] = "", times[CELL] = "";
+
+    if (row && row->values[SD_LINE_MEMORY] != SD_LINE_NONE) {
+        const int64_t *v = row->values;
+        bool is_entry = v[SD_LINE_HITS] == 0;
+
+        put_mib(memory, v[SD_LINE_MEMORY], precision);
+        put_mib(grew, is_entry ? v[SD_LINE_MEMORY] : v[SD_LINE_INCREMENT], precision);
+        snprintf(times, sizeof times, "%" PRId64,
+                 is_entry ? v[SD_LINE_READ] : v[SD_LINE_HITS]);
+    }
+    sd_out_printf(out, "%6" PRIu32 " %12s %12s  %10s   ", line, memory, grew, times);
+    put_code(out, text.p, text.n);
+    sd_out_text(out, "\n");
+}
+
+/* The line behind the last: of the source, or of the numbers where there is none. */
+static uint32_t end_of(const struct sd_lined_function *f,
+                       const struct sd_code_text *source)
+{
+    size_t n = sd_code_block(source, f->first);
+    uint32_t last = f->n_rows ? f->rows[f->n_rows - 1].line : f->first;
+
+    if (n > 0)
+        return f->first + (uint32_t)n;
+    return (last > f->first ? last : f->first) + 1;
+}
+
+static void put_function(struct sd_out *out, const struct sd_lined_function *f,
+                         const struct sd_code_text *source, unsigned precision)
+{
+    static const char heading[] =
+        "Line #    Mem usage    Increment  Occurrences   Line Contents";
+    uint32_t end = end_of(f, source);
+    size_t at = 0;
+
+    sd_out_printf(out, "Filename: %s\n\n%s\n", f->file, heading);
+    for (size_t i = 1; i < sizeof heading; i++)
+        sd_out_text(out, "=");
+    sd_out_text(out, "\n");
+    for (uint32_t line = f->first; line < end; line++) {
+        while (at < f->n_rows && f->rows[at].line < line)
+            at++;
+        put_row(out, line,
+                at < f->n_rows && f->rows[at].line == line ? &f->rows[at] : NULL,
+                sd_code_text_line(source, line), precision);
+    }
+    sd_out_text(out, "\n\n");
+}
+
+int sd_report_line_memory(const struct sd_lined *l, unsigned precision,
+                          struct sd_out *out)
+{
+    struct sd_code_text source = { 0 };
+    int rc = 0;
+
+    for (size_t i = 0; i < l->n && rc >= 0; i++) {
+        const struct sd_lined_function *f = &l->functions[i];
+
+        if (i == 0 || strcmp(f->file, l->functions[i - 1].file) != 0) {
+            sd_code_text_release(&source);
+            rc = sd_code_text_read(&source, f->file);
+        }
+        if (rc >= 0)
+            put_function(out, f, &source, precision);
+    }
+    sd_code_text_release(&source);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""Lines of chosen functions: hits exactly as often as the program goes there, times in the shares they have, and
+nothing of it seen by the program."""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, TARGETS, between, contains, equal, run_tests, sonde, write  # noqa: E402
+
+COUNTED = os.path.join(TARGETS, "counted_lines.py")
+
+
+def lines_of(folder, source, *options, **how):
+    """Runs a program (its text, or a path) under `sonde lines --json`: {line: values}, and what it printed."""
+    path = source if os.path.isabs(source) else write(folder, "program.py", source)
+    status, out, err = sonde("lines", "-q", "-o", os.path.join(folder, "x.sonde"), "--force", "--json", "--python",
+                             PYTHON, *(list(options) + [path]), cwd=folder, **how)
+    equal(status, 0, "status (%s)" % err)
+    printed, brace, data = out.partition('{\n  "functions"')
+    found = {}
+    functions = json.loads(brace + data)["functions"] if brace else []
+    for function in sorted(functions, key=lambda f: f["first_line"]):     # a line of two functions is the inner one's
+        for row in function["lines"]:
+            found[row["line"]] = row
+    return found, printed, err
+
+
+def line_with(source, part):
+    """The number of the one line that has this in it."""
+    found = [i for i, line in enumerate(source.splitlines(), 1) if part in line]
+    assert len(found) == 1, "%d lines have %r" % (len(found), part)
+    return found[0]
+
+
+def test_hits_are_exact(folder):
+    found, _, _ = lines_of(folder, COUNTED, "--only", "counted_lines.py")
+    with open(COUNTED) as f:
+        for number, line in enumerate(f, 1):
+            wanted = re.search(r"#= (\d+)$", line)
+            if wanted:
+                got = found.get(number, {}).get("hits", 0)
+                equal(got, int(wanted.group(1)), "hits of line %d (%s)" % (number, line.split("#=")[0].strip()))
+
+
+SPLIT = """
+def burn(n):
+    x = 0
+    for i in range(n * 4000):
+        x += i
+    return x
+
+@profile
+def work():
+    for i in range(40):
+        burn(1)
+        burn(3)
+        burn(6)
+
+work()
+"""
+
+
+def test_time_is_split_as_the_work_is(folder):
+    found, _, _ = lines_of(folder, SPLIT, "--cpu")
+    parts = [found[line_with(SPLIT, "burn(%d)" % n)] for n in (1, 3, 6)]
+    whole = sum(p["cpu_time_ns"] for p in parts)
+    for part, share in zip(parts, (10, 30, 60)):
+        between(100.0 * part["cpu_time_ns"] / whole, share - 5, share + 5, "share of CPU time of %d" % share)
+        equal(part["hits"], 40, "hits")
+        # Each of them ran 40 times, on a machine that may be busy: none can take the place of another.
+        between(part["min_ns"], 1, part["max_ns"], "shortest hit")
+        assert part["time_ns"] >= part["cpu_time_ns"] * 0.9, part
+    assert parts[0]["time_ns"] < parts[2]["time_ns"], parts
+
+
+RECURSION = """
+def burn():
+    x = 0
+    for i in range(100000):
+        x += i
+
+@profile
+def down(n):
+    burn()
+    if n:
+        down(n - 1)
+
+down(3)
+"""
+
+
+def test_a_recursive_line_has_the_time_of_all_its_activations(folder):
+    found, _, _ = lines_of(folder, RECURSION, "--cpu")
+    burn, inner = found[line_with(RECURSION, "    burn()")], found[line_with(RECURSION, "down(n - 1)")]
+    equal((burn["hits"], inner["hits"]), (4, 3), "hits")
+    # Four burns; the line that recurses waits for three, two and one of them.
+    between(inner["cpu_time_ns"] / burn["cpu_time_ns"], 1.2, 1.8, "time of the recursion against its work")
+    between(inner["child_time_ns"] / inner["time_ns"], 0.9, 1, "part of it that is in counted functions")
+
+
+SUSPENDED = """
+import time
+
+@profile
+def numbers():
+    yield 1
+    yield 2
+
+@profile
+def use():
+    for n in numbers():
+        time.sleep(0.4)
+
+use()
+"""
+
+
+def test_a_generator_that_waits_takes_no_time(folder):
+    found, _, _ = lines_of(folder, SUSPENDED)
+    slept = found[line_with(SUSPENDED, "time.sleep")]["time_ns"]
+    waited = found[line_with(SUSPENDED, "yield 1")]["time_ns"] + found[line_with(SUSPENDED, "yield 2")]["time_ns"]
+    assert waited < slept / 2, "yields took %d ns beside %d of sleep" % (waited, slept)
+
+
+FOREIGN = """
+import sys
+seen = []
+
+def tracer(frame, event, arg):
+    if event == "line" and frame.f_code.co_name in ("chosen", "other"):
+        seen.append((frame.f_code.co_name, frame.f_lineno - frame.f_code.co_firstlineno))
+    return tracer
+
+def other():
+    x = 1
+    return x
+
+@profile
+def chosen():
+    assert sys.gettrace() is wanted
+    other()
+    return 1
+
+wanted = None
+chosen()
+wanted = tracer
+sys.settrace(tracer)
+chosen()
+assert sys.gettrace() is tracer
+sys.settrace(None)
+assert sys.gettrace() is None
+print(seen)
+
+@profile
+def sets():
+    sys.settrace(tracer)
+    assert sys.gettrace() is tracer
+    other()
+
+del seen[:]
+sets()
+assert sys.gettrace() is tracer
+sys.settrace(None)
+print(seen)
+wanted = None
+chosen()
+"""
+
+
+def test_the_program_keeps_its_trace_function(folder):
+    found, printed, _ = lines_of(folder, FOREIGN)
+    first, second = printed.splitlines()
+    contains(first, "('chosen', 3), ('other', 1), ('other', 2), ('chosen', 4)", "what the tracer saw")
+    contains(second, "('other', 1), ('other', 2)", "what the tracer saw that was set inside")
+    equal(found[line_with(FOREIGN, "    return 1")]["hits"], 3, "hits under and without a tracer")
+    equal(found[line_with(FOREIGN, "def sets():") + 1]["hits"], 1, "hits of the line that sets a tracer")
+
+
+DECORATED = """
+import functools
+
+class Whole:
+    def a(self):
+        return 1                # whole
+Whole = profile(Whole)
+
+class Parts:
+    @profile
+    def plain(self):
+        return 1                # plain
+    @profile
+    @classmethod
+    def made(cls):
+        return 1                # made
+    @staticmethod
+    @profile
+    def still(x):
+        return x                # still
+    @profile
+    @property
+    def value(self):
+        return 1                # value
+    def left(self):
+        return 1                # left
+
+def partly(a, b):
+    return a + b                # partly
+half = profile(functools.partial(partly, 1))
+
+p = Parts()
+Whole().a(), p.plain(), p.made(), p.still(1), p.value, p.left(), half(2)
+assert Parts.plain.__name__ == "plain" and profile(len) is len and profile(3) == 3
+"""
+
+
+def test_profile_chooses_whatever_it_stands_before(folder):
+    found, _, _ = lines_of(folder, DECORATED)
+    for name, hits in (("whole", 1), ("plain", 1), ("made", 1), ("still", 1), ("value", 1), ("left", 0), ("partly", 1)):
+        equal(found.get(line_with(DECORATED, "# " + name), {}).get("hits", 0), hits, "hits of " + name)
+
+
+NAMED = """
+class A:
+    def same(self):
+        return 1        # A.same;
+    def other(self):
+        return 2        # A.other;
+
+class B:
+    def same(self):
+        return 3        # B.same;
+
+def same():
+    return 4            # same;
+
+def outer():
+    def same():
+        return 5        # outer.same;
+    return same()       # outer;
+
+A().same(), A().other(), B().same(), same(), outer()
+"""
+
+
+def test_only_names_functions_classes_files_and_lines(folder):
+    everything = {"A.same", "A.other", "B.same", "same", "outer.same", "outer"}
+    for only, wanted in (
+            ("A.same", {"A.same"}),
+            ("A", {"A.same", "A.other"}),
+            ("same", {"A.same", "B.same", "same", "outer.same"}),
+            ("__main__:B.same,outer", {"B.same", "outer"}),
+            ("program.py", everything),
+            ("p*.py", everything),
+            ("program.py:%d" % line_with(NAMED, "def outer"), {"outer"}),
+            ("nothing.py", set())):
+        found, _, err = lines_of(folder, NAMED, "--only", only)
+        got = {name for name in everything if found.get(line_with(NAMED, "# " + name + ";"))}
+        equal(got, wanted, "what --only %s chose" % only)
+        if not wanted:
+            contains(err, "no line was counted", "what is said of nothing")
+
+
+MEMORY = """
+kept = []
+PAGE = 1 << 20
+
+@profile
+def grow(n):
+    for i in range(n):
+        kept.append(bytearray(b"x") * PAGE)
+    kept.clear()
+
+@profile
+def pass_by():
+    len(bytearray(b"x") * (200 << 20))
+    return 1
+
+grow(30)
+pass_by()
+"""
+
+
+def test_memory_of_lines_adds_up_and_its_peak_is_seen(folder):
+    found, _, _ = lines_of(folder, MEMORY, "--memory")
+    grown = found[line_with(MEMORY, "kept.append")]
+    between(grown["increment_bytes"] / 2.0 ** 20, 27, 33, "MiB that thirty times one MiB grew")
+    equal(grown["hits"], 30, "hits")
+    rows = [row for row in found.values() if row["increment_bytes"] is not None]
+    last = found[line_with(MEMORY, "    return 1")]["memory_bytes"]
+    first = found[line_with(MEMORY, "def grow") - 1]["memory_bytes"]
+    # Between the two functions nothing runs but their calls.
+    between((sum(row["increment_bytes"] for row in rows) - (last - first)) / 2.0 ** 20, -2, 2,
+            "MiB by which all increments miss the whole")
+    temporary = found[line_with(MEMORY, "200 << 20")]
+    if temporary["peak_bytes"] is not None:
+        between((temporary["peak_bytes"] - temporary["memory_bytes"]) / 2.0 ** 20, 180, 220, "MiB of the peak inside")
+
+
+FORKED = """
+import os
+
+@profile
+def work(n):
+    for i in range(n):
+        pass            # body
+
+work(10)
+pid = os.fork()
+if pid == 0:
+    work(100)
+    os._exit(0)
+os.waitpid(pid, 0)
+work(1000)
+"""
+
+
+def test_children_count_too(folder):
+    found, _, _ = lines_of(folder, FORKED)
+    equal(found[line_with(FORKED, "# body")]["hits"], 1110, "hits in both processes")
+
+
+BESIDE = """
+@profile
+def work(n):
+    for i in range(n):
+        helper()        # body
+
+def helper():
+    return 1
+
+work(50)
+"""
+
+
+def test_lines_and_calls_go_together(folder):
+    found, _, _ = lines_of(folder, BESIDE, "--with", "calls")
+    equal(found[line_with(BESIDE, "# body")]["hits"], 50, "hits")
+    status, out, err = sonde("report", os.path.join(folder, "x.sonde"), "--json", "--table", "functions")
+    equal(status, 0, err)
+    calls = {row["function"]: row["calls"] for row in json.loads(out)["functions"]}
+    equal((calls.get("helper"), calls.get("work")), (50, 1), "calls")
+
+
+run_tests(globals())
