@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "collect/calls/front.h"
 #include "collect/calls/front_profile.h"
+#include "collect/calls/front_signed.h"
 
 enum { STACK_LEFT = 256 * 1024 };
 
@@ -269,6 +270,27 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
     return result;
 }
 
+/* hot: a plain call in a tree whose keys have arguments, and nothing else extra. */
+__attribute__((noinline)) static PyObject *
+hook_signed(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
+{
+    PyCodeObject *code = sd_live_code(f);
+    uintptr_t below = sd_live_below(ts);
+    uint64_t key = sd_calls_key_at_start(t, code, f);
+    struct sd_call_entry *e = sd_call_tree_try(t, key, (uintptr_t)f, below);
+    PyObject *result;
+
+    if (__builtin_expect(e != NULL, 1))
+        e->start = sd_tsc();
+    else
+        sd_calls_enter_signed(t, key, code, (uintptr_t)f, below);
+    result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
+    if (__builtin_expect(!result || *home.slot != hook, 0))
+        return leave_with_care(result, f, sd_live_start(f), 0);
+    sd_calls_leave((uintptr_t)f);
+    return result;
+}
+
 /* hot: arguments are read once, also of a call that is none of the two likely ones. */
 static inline void step_in(struct sd_call_tree *t, PyCodeObject *code, sd_live_frame *f,
                            uintptr_t below, bool goes_on)
@@ -291,6 +313,8 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
     PyObject *result;
     bool goes_on;
 
+    if (sd_live_is_plain(f) && t->names.sign && !t->extra)
+        return hook_signed(ts, f, raises, t);
     if (t->extra == SD_EXTRA_TIMELINE && !t->names.sign && sd_live_is_plain(f))
         return hook_logged(ts, f, raises, t);
     position = sd_live_position(f);

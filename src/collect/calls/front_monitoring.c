@@ -21,6 +21,7 @@
 #include "cpython/compat.h"
 
 #if SD_HAS_MONITORING
+#include "collect/calls/front_signed.h"
 
 enum {
 #define EVENT(name, callback, bounded, with_signatures, when) AT_##name,
@@ -146,7 +147,8 @@ static PyObject *on_start_signed(ARGS)
     UNUSED;
     if (__builtin_expect(t == NULL, 0))
         return start_slowly(f, args[0]);
-    key = sd_calls_signed(t, key_of(args[0]), args[0], (uintptr_t)f, false);
+    key = t->names.sign ? sd_calls_key_at_start(t, (PyCodeObject *)args[0], f)
+                        : key_of(args[0]);
     e = sd_call_tree_try(t, key, (uintptr_t)f, (uintptr_t)sd_frame_previous(f));
     if (__builtin_expect(e == NULL, 0))
         return start_signed_slowly(t, f, args[0], key);

@@ -7,6 +7,7 @@
 #if !SD_HAS_MONITORING
 #include "base/mem.h"
 #include "collect/calls/front.h"
+#include "collect/calls/front_signed.h"
 
 /* What a program had set in a thread before us. */
 struct kept {
@@ -94,6 +95,17 @@ __attribute__((noinline)) static int profile_with_care(PyFrameObject *f, int wha
     return 0;
 }
 
+/* hot: a plain call in a tree whose keys have arguments. */
+__attribute__((noinline)) static int start_signed(struct sd_call_tree *t,
+                                                  PyFrameObject *f, sd_live_frame *live)
+{
+    PyCodeObject *code = sd_live_code(live);
+
+    sd_calls_enter_signed(t, sd_calls_key_at_start(t, code, live), code,
+                          (uintptr_t)live, sd_profiled_below(f));
+    return 0;
+}
+
 /* hot: every call and return.  As in the eval-frame hook, the usual case alone stands
  * here. */
 static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
@@ -104,9 +116,11 @@ static int profile(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
     struct sd_call_entry *e = NULL;
 
     (void)object;
-    if (__builtin_expect(!t || t->has_more || sd_live_is_generators(live), 0))
+    if (__builtin_expect(!t || t->extra || sd_live_is_generators(live), 0))
         return profile_with_care(f, what, arg);
     if (what == PyTrace_CALL) {
+        if (t->names.sign)
+            return start_signed(t, f, live);
         e = sd_call_tree_try(t, (uintptr_t)sd_live_code(live), frame,
                              sd_profiled_below(f));
     } else if (what == PyTrace_RETURN) {

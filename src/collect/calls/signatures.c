@@ -13,7 +13,8 @@
 enum {
     MOST_EXACT = 256,    /* signatures of a function ... */
     MOST_ROUNDED = 1024, /* ... and with the rounded ones */
-    N_RECENT = 512,      /* a power of two */
+    N_RECENT = 512,      /* functions; a power of two */
+    N_LATEST = 4,        /* signatures of a function */
     MOST_SHOWN = 8,      /* of *args and of **kwargs */
     MOST_SIZES = 16,
     MOST_FUNCTIONS = 65536,
@@ -21,23 +22,20 @@ enum {
     MOST_ALIKE = 8,     /* names of one hash */
 };
 
-struct function { /* of a code object */
+struct function {
+    PyCodeObject *code; /* held by the names */
     uint32_t n;
+    /* Some of the last: one that comes again moves up by one place. */
+    struct sd_signature *latest[N_LATEST];
     struct sd_signature *other; /* NULL: not needed yet */
-};
-
-/* The last two of a code object, or of several that share the place: where most are
- * found, without a hash of all words. */
-struct recent {
-    struct sd_signature *last, *before;
 };
 
 struct sd_signatures {
     struct sd_values values;
-    struct recent recent[N_RECENT];
-    struct sd_table by_hash;   /* to the first of it */
-    struct sd_table functions; /* code to struct function */
-    struct sd_table begun;     /* frame of a generator to its signature */
+    struct function *recent[N_RECENT]; /* those that were called, by their code */
+    struct sd_table by_hash;           /* to the first of it */
+    struct sd_table functions;         /* code to struct function */
+    struct sd_table begun;             /* frame of a generator to its signature */
     struct sd_arena arena;
     struct sd_table names;   /* names of keywords, by address; each holds a reference */
     struct sd_table by_text; /* hash of a text to the one of these that has it */
@@ -236,7 +234,7 @@ static inline bool is_same(const struct sd_signature *r, const struct sd_words *
 {
     uint32_t i = 0;
 
-    if (!r || r->n_words != w->n)
+    if (r->n_words != w->n)
         return false;
     while (i < w->n && r->words[i] == w->at[i])
         i++;
@@ -253,6 +251,8 @@ struct writer {
     struct sd_buf text;
     struct sd_signature_size sizes[MOST_SIZES];
     uint32_t n_sizes;
+    uint8_t kinds[SD_VALUE_WORDS]; /* of the named arguments; PLAIN, of self */
+    bool is_rich;                  /* some have more than their type */
     struct sd_arena *arena;
 };
 
@@ -290,6 +290,8 @@ static void put_argument(struct writer *w, int i)
 {
     struct sd_value_size size = { .kind = 0 };
 
+    w->kinds[i] = sd_values_kind(&w->s->values, *w->at);
+    w->is_rich |= w->kinds[i] != SD_VALUE_PLAIN;
     put_name(&w->text, sd_code_parameter(w->code, i));
     sd_buf_u8(&w->text, ':');
     put_value(w, &size);
@@ -360,14 +362,15 @@ static void put_all(struct writer *w)
 /* --- Records ---------------------------------------------------------------------- */
 
 static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *code,
-                                       struct writer *w)
+                                       struct writer *w, uint32_t n_words)
 {
     struct sd_signature *r = NULL;
 
     if (!w->text.bad)
-        r = sd_arena_alloc(&s->arena, sizeof *r);
+        r = sd_arena_alloc(&s->arena, sizeof *r + n_words * sizeof *r->words);
     if (r) {
         r->code = code;
+        r->n_plain = SD_SIGNATURE_ASK;
         r->n_text = (uint32_t)w->text.n;
         r->text = sd_arena_string(&s->arena, (const char *)w->text.p, w->text.n);
         r->n_sizes = w->n_sizes;
@@ -398,6 +401,24 @@ static bool hold_keywords(struct sd_signatures *s, const PyCodeObject *code,
     return true;
 }
 
+enum { GOES_ON = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
+
+/* How a call is known to have this signature without reading its words, where they are
+ * exact and of nothing but named arguments.  A generator's frame has to be remembered
+ * at every start, so it is none of the simplest. */
+static bool make_quick(struct sd_signatures *s, struct sd_signature *r,
+                       const struct writer *w)
+{
+    unsigned n = (unsigned)sd_code_n_named(r->code);
+
+    if (w->is_rounded || sd_code_has_rest(r->code) || sd_code_has_keywords(r->code))
+        return true;
+    r->kinds = sd_arena_copy(&s->arena, w->kinds, n + 1);
+    if (!(r->code->co_flags & GOES_ON))
+        r->n_plain = w->is_rich ? SD_SIGNATURE_RICH : n;
+    return r->kinds;
+}
+
 static struct sd_signature *make_record(struct sd_signatures *s, PyCodeObject *code,
                                         const struct sd_words *words, uint64_t hash)
 {
@@ -410,43 +431,26 @@ static struct sd_signature *make_record(struct sd_signatures *s, PyCodeObject *c
     uint64_t first = 0;
 
     put_all(&w);
-    r = new_record(s, code, &w);
-    if (!r)
+    r = new_record(s, code, &w, words->n);
+    if (!r || !make_quick(s, r, &w))
         return NULL;
     r->n_words = words->n;
-    r->words = sd_arena_copy(&s->arena, words->at, words->n * sizeof *words->at);
+    memcpy(r->words, words->at, words->n * sizeof *words->at);
     if (sd_table_get(&s->by_hash, hash, &first))
         r->next = (struct sd_signature *)(uintptr_t)first;
-    return r->words && sd_table_put(&s->by_hash, hash, (uintptr_t)r) == 0 ? r : NULL;
+    return sd_table_put(&s->by_hash, hash, (uintptr_t)r) == 0 ? r : NULL;
 }
 
 /* "f(...)": what is one too many. */
-static struct sd_signature *other_of(struct sd_signatures *s, struct function *f,
-                                     PyCodeObject *code)
+static struct sd_signature *other_of(struct sd_signatures *s, struct function *f)
 {
-    struct writer w = { .s = s, .code = code, .arena = &s->arena };
+    struct writer w = { .s = s, .code = f->code, .arena = &s->arena };
 
     if (f->other)
         return f->other;
-    put_name(&w.text, code->co_name);
+    put_name(&w.text, f->code->co_name);
     sd_buf_text(&w.text, "(...)");
-    return f->other = new_record(s, code, &w);
-}
-
-/* NULL: there is no memory, or there are too many functions: a program may make them
- * without end, and each is held. */
-static struct function *function_of(struct sd_calls_names *names, PyCodeObject *code)
-{
-    struct sd_signatures *s = names->signatures;
-    uint64_t key = (uintptr_t)code, found;
-    struct function *f;
-
-    if (sd_table_get(&s->functions, key, &found))
-        return (struct function *)(uintptr_t)found;
-    if (s->functions.n >= MOST_FUNCTIONS || !sd_calls_hold(names, key, code))
-        return NULL;
-    f = sd_arena_alloc(&s->arena, sizeof *f);
-    return f && sd_table_put(&s->functions, key, (uintptr_t)f) == 0 ? f : NULL;
+    return f->other = new_record(s, f->code, &w, 0);
 }
 
 static struct sd_signature *known_record(const struct sd_signatures *s,
@@ -463,106 +467,160 @@ static struct sd_signature *known_record(const struct sd_signatures *s,
     return r;
 }
 
-static struct sd_signature *add_record(struct sd_calls_names *names, PyCodeObject *code,
+static struct sd_signature *add_record(struct sd_signatures *s, struct function *of,
                                        const sd_args_frame *f, const struct sd_words *w,
-                                       uint64_t hash, struct function *function)
+                                       uint64_t hash)
 {
-    struct sd_signatures *s = names->signatures;
+    struct sd_raised raised = sd_raised_take();
     struct sd_signature *r = NULL;
 
-    if (hold_keywords(s, code, f))
-        r = make_record(s, code, w, hash);
-    function->n += r != NULL;
+    if (hold_keywords(s, of->code, f))
+        r = make_record(s, of->code, w, hash);
+    sd_raised_give_back(raised);
+    of->n += r != NULL;
     return r;
 }
 
 /* Too many: once more with sizes rounded, where they are what makes them many. */
-static struct sd_signature *rounded_or_other(struct sd_calls_names *names,
-                                             PyCodeObject *code, const sd_args_frame *f,
-                                             struct function *function)
+static struct sd_signature *find_rounded(struct sd_signatures *s, struct function *of,
+                                         const sd_args_frame *f)
 {
-    struct sd_signatures *s = names->signatures;
     struct sd_words w = { .is_rounded = true };
     struct sd_signature *r;
     uint64_t hash;
 
     if (s->values.detail < SD_VALUE_LENGTHS)
-        return other_of(s, function, code);
-    read_arguments(s, code, f, &w);
+        return NULL;
+    read_arguments(s, of->code, f, &w);
     if (w.is_cut)
-        return other_of(s, function, code);
+        return NULL;
     hash = hash_of(&w);
     r = known_record(s, &w, hash);
-    if (!r && function->n < MOST_ROUNDED)
-        r = add_record(names, code, f, &w, hash, function);
-    return r ? r : other_of(s, function, code);
+    return r || of->n >= MOST_ROUNDED ? r : add_record(s, of, f, &w, hash);
 }
 
-static struct sd_signature *make(struct sd_calls_names *names, PyCodeObject *code,
-                                 const sd_args_frame *f, const struct sd_words *w,
-                                 uint64_t hash)
+static void make_latest(struct function *of, struct sd_signature *r)
+{
+    memmove(of->latest + 1, of->latest, (N_LATEST - 1) * sizeof *of->latest);
+    of->latest[0] = r;
+}
+
+/* Where all words have to be read. */
+static struct sd_signature *find_by_words(struct sd_signatures *s, struct function *of,
+                                          const sd_args_frame *f)
+{
+    struct sd_signature *r;
+    struct sd_words w;
+    uint64_t hash;
+
+    w.is_cut = w.is_rounded = false;
+    read_arguments(s, of->code, f, &w);
+    if (__builtin_expect(w.is_cut, 0)) /* too long to be told */
+        return other_of(s, of);
+    if (of->latest[0] && is_same(of->latest[0], &w))
+        return of->latest[0];
+    hash = hash_of(&w);
+    r = known_record(s, &w, hash);
+    if (!r && of->n < MOST_EXACT)
+        r = add_record(s, of, f, &w, hash);
+    if (r) {
+        make_latest(of, r);
+        return r;
+    }
+    /* One of many: to remember it would help none of the others. */
+    r = find_rounded(s, of, f);
+    return r ? r : other_of(s, of);
+}
+
+/* hot: are the arguments of this kind? */
+static inline bool is_match(struct sd_signatures *s, const struct sd_signature *r,
+                            const sd_args_frame *f)
+{
+    const uint64_t *at = r->words + 1;
+    int n = sd_code_n_named(r->code);
+    uint32_t step;
+
+    for (int i = 0; i < n; i++, at += step) {
+        step = sd_values_match(&s->values, sd_args_get(f, r->code, i), r->kinds[i], at);
+        if (!step)
+            return false;
+    }
+    return true;
+}
+
+bool sd_signature_matches(void *names_of, const struct sd_signature *r, uintptr_t frame)
+{
+    const struct sd_calls_names *names = names_of;
+
+    return is_match(names->signatures, r, (const sd_args_frame *)frame);
+}
+
+/* hot: the one of these arguments; NULL: there is no memory for it. */
+static inline struct sd_signature *find(struct sd_signatures *s, struct function *of,
+                                        const sd_args_frame *f)
+{
+    for (int i = 0; i < N_LATEST; i++) {
+        struct sd_signature *r = of->latest[i];
+
+        if (!r || !r->kinds)
+            break;
+        if (!is_match(s, r, f))
+            continue;
+        if (i > 0) {
+            of->latest[i] = of->latest[i - 1];
+            of->latest[i - 1] = r;
+        }
+        return r;
+    }
+    return find_by_words(s, of, f);
+}
+
+/* --- Functions -------------------------------------------------------------------- */
+
+/* NULL: there is no memory, or there are too many functions: a program may make them
+ * without end, and each is held. */
+static struct function *add_function(struct sd_calls_names *names, PyCodeObject *code)
 {
     struct sd_signatures *s = names->signatures;
-    struct function *function = function_of(names, code);
+    struct sd_raised raised = sd_raised_take();
+    struct function *f = NULL;
 
     sd_tensors_are_near(); /* a program with torch meets new functions before tensors */
-    if (!function)
-        return NULL;
-    if (w->is_cut)
-        return other_of(s, function, code);
-    if (function->n < MOST_EXACT)
-        return add_record(names, code, f, w, hash, function);
-    return rounded_or_other(names, code, f, function);
+    if (s->functions.n < MOST_FUNCTIONS && sd_calls_hold(names, (uintptr_t)code, code))
+        f = sd_arena_alloc(&s->arena, sizeof *f);
+    if (f)
+        f->code = code;
+    if (f && sd_table_put(&s->functions, (uintptr_t)code, (uintptr_t)f) < 0)
+        f = NULL;
+    sd_raised_give_back(raised);
+    return f;
 }
 
-static bool is_rounded(const struct sd_signature *r) { return r->words[0] & 1; }
-
-/* Not among the recent ones; w->is_cut: too long to be told. */
-__attribute__((noinline)) static struct sd_signature *
-find_slowly(struct sd_calls_names *names, PyCodeObject *code, const sd_args_frame *f,
-            const struct sd_words *w, struct recent *recent)
+__attribute__((noinline)) static struct function *
+function_slowly(struct sd_calls_names *names, PyCodeObject *code,
+                struct function **recent)
 {
-    uint64_t hash = hash_of(w);
-    struct sd_signature *r =
-        w->is_cut ? NULL : known_record(names->signatures, w, hash);
-    struct sd_raised raised;
+    uint64_t found;
+    struct function *f =
+        sd_table_get(&names->signatures->functions, (uintptr_t)code, &found)
+            ? (struct function *)(uintptr_t)found
+            : add_function(names, code);
 
-    if (!r) {
-        raised = sd_raised_take();
-        r = make(names, code, f, w, hash);
-        sd_raised_give_back(raised);
-    }
-    /* A rounded one is never the same as what is read: it would only take the place. */
-    if (r && r->n_words && !is_rounded(r)) {
-        recent->before = recent->last;
-        recent->last = r;
-    }
-    return r;
+    if (f)
+        *recent = f;
+    return f;
 }
 
-static inline struct recent *recent_of(struct sd_signatures *s, const void *code)
+static inline struct function *function_of(struct sd_calls_names *names,
+                                           PyCodeObject *code)
 {
     uintptr_t at = (uintptr_t)code;
+    struct function **recent =
+        &names->signatures->recent[(at >> 5 ^ at >> 14) % N_RECENT];
 
-    return &s->recent[(at >> 5 ^ at >> 14) % N_RECENT];
-}
-
-/* hot: the one of these words; NULL: there is no memory for it. */
-static inline struct sd_signature *find(struct sd_calls_names *names,
-                                        PyCodeObject *code, const sd_args_frame *f,
-                                        const struct sd_words *w)
-{
-    struct recent *recent = recent_of(names->signatures, code);
-    struct sd_signature *r = recent->last;
-
-    if (__builtin_expect(is_same(r, w), 1) && !w->is_cut)
-        return r;
-    if (is_same(recent->before, w) && !w->is_cut) {
-        recent->last = recent->before;
-        recent->before = r;
-        return recent->last;
-    }
-    return find_slowly(names, code, f, w, recent);
+    if (__builtin_expect(*recent && (*recent)->code == code, 1))
+        return *recent;
+    return function_slowly(names, code, recent);
 }
 
 /* --- Keys ------------------------------------------------------------------------- */
@@ -584,16 +642,14 @@ static uint64_t key_at_start(const struct sd_signatures *s, uint64_t key,
     return sd_function_key(found) == key ? found : key;
 }
 
-uint64_t sd_calls_sign(void *of, uint64_t key, const void *what, uintptr_t frame,
+uint64_t sd_calls_sign(void *names_of, uint64_t key, const void *what, uintptr_t frame,
                        bool goes_on)
 {
-    enum { GOES_ON = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
-    struct sd_calls_names *names = of;
+    struct sd_calls_names *names = names_of;
     PyCodeObject *code = (PyCodeObject *)what;
-    const sd_args_frame *f = (const sd_args_frame *)frame;
     struct sd_signatures *s = names->signatures;
-    struct sd_signature *r;
-    struct sd_words w;
+    struct sd_signature *r = NULL;
+    struct function *of;
 
     /* A C function; the body of a module or class, which is nobody's call. */
     if (frame & SD_FRAME_TAGS || !(code->co_flags & CO_NEWLOCALS))
@@ -605,9 +661,9 @@ uint64_t sd_calls_sign(void *of, uint64_t key, const void *what, uintptr_t frame
     }
     if (goes_on)
         return key_at_start(s, key, frame);
-    w.is_cut = w.is_rounded = false;
-    read_arguments(s, code, f, &w);
-    r = find(names, code, f, &w);
+    of = function_of(names, code);
+    if (of)
+        r = find(s, of, (const sd_args_frame *)frame);
     if (!r)
         return key;
     if (__builtin_expect(code->co_flags & GOES_ON, 0))

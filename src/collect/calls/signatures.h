@@ -30,15 +30,21 @@ struct sd_calls_names;
 
 struct sd_signature {
     PyCodeObject *code; /* held by the names */
+    /* How many arguments there are to compare, when their types tell all. */
+    uint32_t n_plain;
+    uint32_t n_words;
+    const uint8_t
+        *kinds; /* of each named argument (values.h); NULL: as they are read */
+    struct sd_signature *next; /* of the same hash */
     const char *text;
     uint32_t n_text;
     uint32_t n_sizes;
     const struct sd_signature_size *sizes;
-    /* Of the store: */
-    uint32_t n_words;
-    const uint64_t *words;
-    struct sd_signature *next; /* of the same hash */
+    uint64_t words[]; /* the code's address and, where sizes are rounded, 1; then those
+                         of values.h, of each argument */
 };
+#define SD_SIGNATURE_RICH (UINT32_MAX - 1) /* sd_signature_matches can tell */
+#define SD_SIGNATURE_ASK UINT32_MAX        /* only sd_calls_sign can */
 
 struct sd_signature_size {
     uint16_t argument; /* its number, and so its name */
@@ -71,6 +77,10 @@ static inline uint64_t sd_function_key(uint64_t key)
 /* hot: for struct sd_call_names, with a struct sd_calls_names as `of`. */
 uint64_t sd_calls_sign(void *names, uint64_t key, const void *code, uintptr_t frame,
                        bool goes_on);
+
+/* hot: does a call of its function, with these arguments, have this signature, which is
+ * SD_SIGNATURE_RICH?  `names` and `frame` as above. */
+bool sd_signature_matches(void *names, const struct sd_signature *r, uintptr_t frame);
 
 /* The name of a parameter; borrowed. */
 PyObject *sd_signature_parameter(const struct sd_signature *s, int argument);

@@ -11,16 +11,15 @@
  *
  * A type that was met is kept alive: another one at its address would be taken for it.
  *
- * Layouts of others: numpy's arrays have been the same since 1.7 (their header calls it
- * a promise), their dtypes in two ways, before and since 2.0, that can be told apart.
- * Of torch see tensors.h; of pandas a table's blocks are looked at, each only if it is
- * what it should be. */
+ * Layouts of others: of numpy see arrays.h, of torch tensors.h; of pandas a table's
+ * blocks are looked at, each only if it is what it should be. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "capture/record.h"
+#include "collect/calls/arrays.h"
 #include "collect/calls/tensors.h"
 #include "cpython/compat.h"
 
@@ -30,11 +29,25 @@ enum sd_value_detail {
     SD_VALUE_SIZES,     /* and the values of integers from 1 on */
 };
 
+/* What is read of a value. */
+enum sd_value_kind {
+    SD_VALUE_PLAIN, /* the type alone */
+    SD_VALUE_ARRAY,
+    SD_VALUE_TENSOR,
+    SD_VALUE_TABLE,    /* a DataFrame */
+    SD_VALUE_SEQUENCE, /* the length is where every sized object has it */
+    SD_VALUE_DICT,
+    SD_VALUE_SET,
+    SD_VALUE_TEXT,
+    SD_VALUE_RANGE,
+    SD_VALUE_INT,
+    SD_VALUE_UNKNOWN, /* there are too many types: nothing is kept of it */
+};
+
 struct sd_value_type {
     PyTypeObject *type; /* owned; NULL: a free place */
-    unsigned kind;      /* what there is to read; SD_VALUE_PLAIN: the type is all */
+    enum sd_value_kind kind;
 };
-enum { SD_VALUE_PLAIN };
 
 /* Attributes that are looked at in tables of pandas. */
 enum sd_value_field {
@@ -99,6 +112,33 @@ static inline void sd_values_read(struct sd_values *v, PyObject *o, struct sd_wo
         }
     }
     sd_values_read_any(v, o, w);
+}
+
+/* What there is to read of a value whose words begin so; the type has been met. */
+uint8_t sd_values_kind(const struct sd_values *v, uint64_t word);
+static inline uint64_t sd_values_type_word(PyObject *o)
+{
+    return __builtin_expect(o != NULL, 1) ? (uintptr_t)Py_TYPE(o) : 0;
+}
+
+/* As below, of a value of this type, whatever there is to read of it. */
+uint32_t sd_values_match_any(struct sd_values *v, PyObject *o, uint8_t kind,
+                             const uint64_t *w);
+
+/* hot: how many of the words at `w` tell `o` as well; 0: it is another kind of value.
+ * Cheaper than to read it: a value is mostly of the kind that was there last, which is
+ * `kind`. */
+static inline uint32_t sd_values_match(struct sd_values *v, PyObject *o, uint8_t kind,
+                                       const uint64_t *w)
+{
+    uint32_t n;
+
+    if (sd_values_type_word(o) != w[0])
+        return 0;
+    if (kind == SD_VALUE_PLAIN)
+        return 1;
+    n = kind == SD_VALUE_ARRAY ? sd_array_match((const struct sd_array *)o, w + 1) : 0;
+    return __builtin_expect(n > 0, 1) ? n + 1 : sd_values_match_any(v, o, kind, w);
 }
 
 struct sd_value_size {
