@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import pstats
+import random
 import signal
 import subprocess
 import sys
@@ -316,6 +317,111 @@ def test_recursion_is_of_a_signature(folder):
     rows(p, program)
     callers = {key[2]: {caller[2]: n[:2] for caller, n in v[4].items()} for key, v in p.stats.items()}
     equal(callers["alternating(x:str, n:int)"], {"alternating(x:int, n:int)": (2, 1)}, "callers")
+
+
+def text_of(value, detail):
+    """As the documentation has it."""
+    name = type(value).__name__
+    if numpy and isinstance(value, numpy.ndarray):
+        return "%s(dtype=%s, shape=%s)" % (name, value.dtype, value.shape)
+    if detail != "types" and isinstance(value, (str, list, tuple, dict, bytes)):
+        return "%s(len=%d)" % (name, len(value))
+    return "int(%d)" % value if detail == "sizes" and type(value) is int and 0 < value <= 2 ** 48 else name
+
+
+def some_values(draw):
+    """Kinds of values that differ in one respect alone."""
+    pool = [1, 2, -1, 10 ** 40, True, None, 2.5, "a", "ab", b"a", (), (1,), [1], [2], [1, 2], {}, {1: 2}, plain, Model, gives_cell(1).__closure__[0]]
+    if numpy:
+        shapes = [(), (1,), (2,), (2, 1), (1, 2), (2, 2), (0,)]
+        pool += [numpy.zeros(draw.choice(shapes), draw.choice(["f4", "f8", ">f4", "i4", "S3", "S4", "U2", "M8[s]", "M8[ns]"])) for _ in range(15)]
+    return pool
+
+
+def any_calls(draw, values, detail):
+    """Calls functions, chosen at random, with random arguments: what there must be then."""
+    wanted = collections.Counter()
+    model = Model(1)
+    for _ in range(400):
+        a, b = draw.choice(values), draw.choice(values)
+        x, y = text_of(a, detail), text_of(b, detail)
+        which = draw.randrange(6)
+        if which == 0:
+            plain(a, b)
+            wanted["plain(a:%s, b:%s)" % (x, y)] += 1
+        elif which == 1:
+            gives_cell(a)
+            wanted["gives_cell(cell:%s)" % x] += 1
+        elif which == 2:
+            model.predict(a, b)
+            wanted["Model.predict(batch:%s, *rest:(%s))" % (x, y)] += 1
+        elif which == 3:
+            many(1, 2, c=a, key=b)
+            one, two = text_of(1, detail), text_of(2, detail)
+            wanted["many(a:%s, b:%s, c:%s, d:NoneType, *rest:(), **more:(key:%s))" % (one, two, x, y)] += 1
+        elif which == 4:
+            list(closed_generator(a))
+            wanted["closed_generator(x:%s)" % x] += 3
+        else:
+            for _ in range(draw.randrange(20)):
+                plain(a, b)
+                wanted["plain(a:%s, b:%s)" % (x, y)] += 1
+    return wanted
+
+
+def test_random_calls_have_their_own_signatures(folder):
+    """A call is compared with the ones before it, so what comes after what must not matter.  The number of signatures stays below the limit."""
+    for seed in range(12):
+        detail = ("types", "lengths", "sizes")[seed % 3]
+        draw = random.Random(seed)
+        p = Profile(builtins=bool(seed % 2), signatures=detail)
+        values = some_values(draw)
+        p.enable()
+        wanted = any_calls(draw, values, detail)
+        p.disable()
+        p.create_stats()
+        first = ("plain", "gives_cell", "Model.predict", "many", "closed_generator")
+        found = {key[2]: v[1] for key, v in p.stats.items() if key[0] == __file__ and key[2].split("(")[0] in first}
+        equal(set(found.items()) ^ set(wanted.items()), set(), "what differs, seed %d" % seed)
+
+
+def test_types_that_come_and_go(folder):
+    """A class at the address of one that is gone is another class."""
+    def program():
+        for i in range(200):
+            plain(type("A" if i % 3 else "B", (), {})())
+    found = counts(program)
+    equal((found["plain(a:A, b:int)"], found["plain(a:B, b:int)"]), (133, 67), "calls")
+
+
+def loop_with(value):
+    for _ in range(200):
+        plain(value)
+
+
+def own_time(value, signatures):
+    """Of the loop itself, with the cost of tracing in it, as far as that is anyone's time."""
+    p = Profile(builtins=False, signatures=signatures)
+    p.enable()
+    loop_with(value)
+    p.disable()
+    times = [entry.inlinetime for entry in p.getstats(raw=True) if entry.code is loop_with.__code__]
+    return sum(times)
+
+
+def test_looking_into_a_table_is_nobodys_time(folder):
+    """It takes three to eight times as long as a call of an empty function; the shortest of many rounds, taken in turns, tell it apart."""
+    try:
+        import pandas
+    except ImportError:
+        raise Skip("no pandas for this Python")
+    table = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}, index=["p", "q"])
+    plainly, signed = [], []
+    for _ in range(100):
+        plainly.append(own_time(table, False))
+        signed.append(own_time(table, True))
+    ratio = min(signed) / min(plainly)
+    assert 0 < ratio < 3.2, "a loop of calls with a table has %.2f times the own time with signatures" % ratio
 
 
 def generator(n):

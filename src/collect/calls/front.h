@@ -63,12 +63,12 @@ void sd_calls_never_ran(uintptr_t frame);
 void sd_calls_untraced(uint64_t from, uint64_t to);
 
 /* hot: the key of a call in this tree. */
-static inline uint64_t sd_calls_signed(const struct sd_call_tree *t, uint64_t key,
+static inline uint64_t sd_calls_signed(struct sd_call_tree *t, uint64_t key,
                                        const void *what, uintptr_t frame, bool goes_on)
 {
     if (__builtin_expect(t->names.sign == NULL, 1))
         return key;
-    return t->names.sign(t->names.of, key, what, frame, goes_on);
+    return t->names.sign(t, key, what, frame, goes_on);
 }
 
 /* hot: a function starts, in the only tree of this thread, whose key it has. */

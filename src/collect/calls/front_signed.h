@@ -15,14 +15,14 @@
 
 /* hot: does the call in `f` have this signature?  A type in it is alive, so no other
  * has its address. */
-static inline bool sd_signature_is_of(const struct sd_call_tree *t,
+static inline bool sd_signature_is_of(struct sd_call_tree *t,
                                       const struct sd_signature *r,
                                       const PyCodeObject *code, const sd_args_frame *f)
 {
     if (r->code != code || r->n_plain == SD_SIGNATURE_ASK)
         return false;
     if (r->n_plain == SD_SIGNATURE_RICH)
-        return sd_signature_matches(t->names.of, r, (uintptr_t)f);
+        return sd_signature_matches(t, r, (uintptr_t)f);
     for (uint32_t i = 0; i < r->n_plain; i++)
         if (sd_values_type_word(sd_args_get(f, code, (int)i)) != r->words[1 + i])
             return false;
@@ -30,7 +30,7 @@ static inline bool sd_signature_is_of(const struct sd_call_tree *t,
 }
 
 /* hot: the key of a function that starts in this tree, whose keys have arguments. */
-static inline uint64_t sd_calls_key_at_start(const struct sd_call_tree *t,
+static inline uint64_t sd_calls_key_at_start(struct sd_call_tree *t,
                                              const PyCodeObject *code,
                                              const sd_args_frame *f)
 {
@@ -45,6 +45,6 @@ static inline uint64_t sd_calls_key_at_start(const struct sd_call_tree *t,
     r = sd_signature_of_key(cell->key);
     if (__builtin_expect(r && sd_signature_is_of(t, r, code, f), 1))
         return cell->key;
-    return t->names.sign(t->names.of, (uintptr_t)code, code, (uintptr_t)f, false);
+    return t->names.sign(t, (uintptr_t)code, code, (uintptr_t)f, false);
 }
 #endif

@@ -25,6 +25,7 @@ enum {
 struct function {
     PyCodeObject *code; /* held by the names */
     uint32_t n;
+    bool is_slow; /* some signature is */
     /* Some of the last: one that comes again moves up by one place. */
     struct sd_signature *latest[N_LATEST];
     struct sd_signature *other; /* NULL: not needed yet */
@@ -253,6 +254,7 @@ struct writer {
     uint32_t n_sizes;
     uint8_t kinds[SD_VALUE_WORDS]; /* of the named arguments; PLAIN, of self */
     bool is_rich;                  /* some have more than their type */
+    bool is_slow;                  /* some are tables */
     struct sd_arena *arena;
 };
 
@@ -292,6 +294,7 @@ static void put_argument(struct writer *w, int i)
 
     w->kinds[i] = sd_values_kind(&w->s->values, *w->at);
     w->is_rich |= w->kinds[i] != SD_VALUE_PLAIN;
+    w->is_slow |= w->kinds[i] == SD_VALUE_TABLE;
     put_name(&w->text, sd_code_parameter(w->code, i));
     sd_buf_u8(&w->text, ':');
     put_value(w, &size);
@@ -371,9 +374,10 @@ static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *co
     if (r) {
         r->code = code;
         r->n_plain = SD_SIGNATURE_ASK;
+        r->is_slow = w->is_slow;
         r->n_text = (uint32_t)w->text.n;
         r->text = sd_arena_string(&s->arena, (const char *)w->text.p, w->text.n);
-        r->n_sizes = w->n_sizes;
+        r->n_sizes = (uint16_t)w->n_sizes;
         r->sizes =
             sd_arena_copy(&s->arena, w->sizes, (w->n_sizes + 1) * sizeof *w->sizes);
         if (!r->text || !r->sizes)
@@ -478,6 +482,7 @@ static struct sd_signature *add_record(struct sd_signatures *s, struct function 
         r = make_record(s, of->code, w, hash);
     sd_raised_give_back(raised);
     of->n += r != NULL;
+    of->is_slow |= r && r->is_slow;
     return r;
 }
 
@@ -505,31 +510,47 @@ static void make_latest(struct function *of, struct sd_signature *r)
     of->latest[0] = r;
 }
 
+/* One of many is not kept among the latest: it would help none of the others. */
+__attribute__((noinline)) static struct sd_signature *
+find_or_add(struct sd_signatures *s, struct function *of, const sd_args_frame *f,
+            const struct sd_words *w)
+{
+    uint64_t hash = hash_of(w);
+    struct sd_signature *r = known_record(s, w, hash);
+
+    if (!r && of->n < MOST_EXACT)
+        r = add_record(s, of, f, w, hash);
+    if (r) {
+        make_latest(of, r);
+        return r;
+    }
+    r = find_rounded(s, of, f);
+    return r ? r : other_of(s, of);
+}
+
 /* Where all words have to be read. */
-static struct sd_signature *find_by_words(struct sd_signatures *s, struct function *of,
+static struct sd_signature *find_by_words(struct sd_call_tree *t,
+                                          struct sd_signatures *s, struct function *of,
                                           const sd_args_frame *f)
 {
+    bool is_paused = of->is_slow; /* by who calls; the next one may change it */
+    struct sd_call_pause since;
     struct sd_signature *r;
     struct sd_words w;
-    uint64_t hash;
 
     w.is_cut = w.is_rounded = false;
     read_arguments(s, of->code, f, &w);
     if (__builtin_expect(w.is_cut, 0)) /* too long to be told */
         return other_of(s, of);
-    if (of->latest[0] && is_same(of->latest[0], &w))
-        return of->latest[0];
-    hash = hash_of(&w);
-    r = known_record(s, &w, hash);
-    if (!r && of->n < MOST_EXACT)
-        r = add_record(s, of, f, &w, hash);
-    if (r) {
-        make_latest(of, r);
-        return r;
-    }
-    /* One of many: to remember it would help none of the others. */
-    r = find_rounded(s, of, f);
-    return r ? r : other_of(s, of);
+    for (int i = 0; i < N_LATEST && of->latest[i]; i++)
+        if (is_same(of->latest[i], &w))
+            return of->latest[i];
+    if (is_paused)
+        return find_or_add(s, of, f, &w);
+    since = sd_call_tree_pause(t);
+    r = find_or_add(s, of, f, &w);
+    sd_call_tree_go_on(t, since);
+    return r;
 }
 
 /* hot: are the arguments of this kind? */
@@ -548,16 +569,24 @@ static inline bool is_match(struct sd_signatures *s, const struct sd_signature *
     return true;
 }
 
-bool sd_signature_matches(void *names_of, const struct sd_signature *r, uintptr_t frame)
+bool sd_signature_matches(struct sd_call_tree *t, const struct sd_signature *r,
+                          uintptr_t frame)
 {
-    const struct sd_calls_names *names = names_of;
+    const struct sd_calls_names *names = t->names.of;
+    struct sd_call_pause since;
+    bool is;
 
-    return is_match(names->signatures, r, (const sd_args_frame *)frame);
+    if (__builtin_expect(!r->is_slow, 1))
+        return is_match(names->signatures, r, (const sd_args_frame *)frame);
+    since = sd_call_tree_pause(t);
+    is = is_match(names->signatures, r, (const sd_args_frame *)frame);
+    sd_call_tree_go_on(t, since);
+    return is;
 }
 
 /* hot: the one of these arguments; NULL: there is no memory for it. */
-static inline struct sd_signature *find(struct sd_signatures *s, struct function *of,
-                                        const sd_args_frame *f)
+static inline struct sd_signature *find(struct sd_call_tree *t, struct sd_signatures *s,
+                                        struct function *of, const sd_args_frame *f)
 {
     for (int i = 0; i < N_LATEST; i++) {
         struct sd_signature *r = of->latest[i];
@@ -572,7 +601,18 @@ static inline struct sd_signature *find(struct sd_signatures *s, struct function
         }
         return r;
     }
-    return find_by_words(s, of, f);
+    return find_by_words(t, s, of, f);
+}
+
+__attribute__((noinline)) static struct sd_signature *
+find_paused(struct sd_call_tree *t, struct sd_signatures *s, struct function *of,
+            const sd_args_frame *f)
+{
+    struct sd_call_pause since = sd_call_tree_pause(t);
+    struct sd_signature *r = find(t, s, of, f);
+
+    sd_call_tree_go_on(t, since);
+    return r;
 }
 
 /* --- Functions -------------------------------------------------------------------- */
@@ -642,10 +682,10 @@ static uint64_t key_at_start(const struct sd_signatures *s, uint64_t key,
     return sd_function_key(found) == key ? found : key;
 }
 
-uint64_t sd_calls_sign(void *names_of, uint64_t key, const void *what, uintptr_t frame,
-                       bool goes_on)
+uint64_t sd_calls_sign(struct sd_call_tree *t, uint64_t key, const void *what,
+                       uintptr_t frame, bool goes_on)
 {
-    struct sd_calls_names *names = names_of;
+    struct sd_calls_names *names = t->names.of;
     PyCodeObject *code = (PyCodeObject *)what;
     struct sd_signatures *s = names->signatures;
     struct sd_signature *r = NULL;
@@ -663,7 +703,8 @@ uint64_t sd_calls_sign(void *names_of, uint64_t key, const void *what, uintptr_t
         return key_at_start(s, key, frame);
     of = function_of(names, code);
     if (of)
-        r = find(s, of, (const sd_args_frame *)frame);
+        r = of->is_slow ? find_paused(t, s, of, (const sd_args_frame *)frame)
+                        : find(t, s, of, (const sd_args_frame *)frame);
     if (!r)
         return key;
     if (__builtin_expect(code->co_flags & GOES_ON, 0))

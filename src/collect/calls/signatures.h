@@ -17,7 +17,11 @@
  *
  * A function may have 256 signatures; then those with sizes in them (detail LENGTHS and
  * SIZES) are rounded, up to 1024, and all others are one, `f(...)`.  A session may have
- * 65,536 functions with signatures; those that come later have none. */
+ * 65,536 functions with signatures; those that come later have none.
+ *
+ * What it takes to tell a signature is, in most cases, a part of what a call costs, and
+ * as such it is measured (calibrate.h).  What takes longer is paused (tree.h): to make
+ * a new one, to look for one that is not among the last, to look into tables. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +30,7 @@
 #include "collect/calls/values.h"
 #include "cpython/compat.h"
 
-struct sd_calls_names;
+struct sd_call_tree;
 
 struct sd_signature {
     PyCodeObject *code; /* held by the names */
@@ -38,7 +42,8 @@ struct sd_signature {
     struct sd_signature *next; /* of the same hash */
     const char *text;
     uint32_t n_text;
-    uint32_t n_sizes;
+    uint16_t n_sizes;
+    bool is_slow; /* to read such arguments takes longer than many a call */
     const struct sd_signature_size *sizes;
     uint64_t words[]; /* the code's address and, where sizes are rounded, 1; then those
                          of values.h, of each argument */
@@ -75,12 +80,13 @@ static inline uint64_t sd_function_key(uint64_t key)
 }
 
 /* hot: for struct sd_call_names, with a struct sd_calls_names as `of`. */
-uint64_t sd_calls_sign(void *names, uint64_t key, const void *code, uintptr_t frame,
-                       bool goes_on);
+uint64_t sd_calls_sign(struct sd_call_tree *t, uint64_t key, const void *code,
+                       uintptr_t frame, bool goes_on);
 
 /* hot: does a call of its function, with these arguments, have this signature, which is
- * SD_SIGNATURE_RICH?  `names` and `frame` as above. */
-bool sd_signature_matches(void *names, const struct sd_signature *r, uintptr_t frame);
+ * SD_SIGNATURE_RICH? */
+bool sd_signature_matches(struct sd_call_tree *t, const struct sd_signature *r,
+                          uintptr_t frame);
 
 /* The name of a parameter; borrowed. */
 PyObject *sd_signature_parameter(const struct sd_signature *s, int argument);

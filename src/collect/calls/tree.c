@@ -50,6 +50,14 @@ uint64_t sd_call_tree_cpu(const struct sd_call_tree *t)
     return t->cpu ? sd_thread_cpu_ns(t->cpu) : 0;
 }
 
+void sd_call_tree_skip(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu)
+{
+    for (struct sd_call_entry *e = t->top; e > t->stack; e--) {
+        e->start += ticks;
+        e->cpu_start += cpu;
+    }
+}
+
 /* --- The timeline ----------------------------------------------------------------- */
 
 /* An event of the entry `e`, in the rare cases; the usual ones are in tree.h. */

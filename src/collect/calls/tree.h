@@ -54,8 +54,8 @@ struct sd_call_names {
     void *of;
     /* The key of a call that starts in this frame, or goes on there, when its arguments
      * are part of it; NULL: the function's own key is. */
-    uint64_t (*sign)(void *of, uint64_t key, const void *what, uintptr_t frame,
-                     bool goes_on);
+    uint64_t (*sign)(struct sd_call_tree *t, uint64_t key, const void *what,
+                     uintptr_t frame, bool goes_on);
 };
 
 /* What a call has besides its count and its time: then it is not the usual case. */
@@ -263,6 +263,31 @@ static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
 /* Now, on the tree's clock and the thread's (0 where that is not wanted). */
 uint64_t sd_call_tree_now(const struct sd_call_tree *t);
 uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
+
+/* Work of ours that may take longer than a call does: between the two no time passes
+ * for the calls that are open, as far as the tree goes; a timeline shows it.  A user's
+ * clock is not asked for it, and goes on. */
+struct sd_call_pause {
+    uint64_t ticks, cpu;
+};
+
+static inline struct sd_call_pause sd_call_tree_pause(const struct sd_call_tree *t)
+{
+    if (t->timer)
+        return (struct sd_call_pause){ 0 };
+    return (struct sd_call_pause){ sd_call_tree_now(t), sd_call_tree_cpu(t) };
+}
+
+/* So much time, in the tree's ticks and ns of CPU, has not passed. */
+void sd_call_tree_skip(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
+
+static inline void sd_call_tree_go_on(struct sd_call_tree *t,
+                                      struct sd_call_pause since)
+{
+    if (!t->timer)
+        sd_call_tree_skip(t, sd_call_tree_now(t) - since.ticks,
+                          sd_call_tree_cpu(t) - since.cpu);
+}
 
 /* The call on top never ran, though it was told of: it is not counted. */
 void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame);

@@ -90,6 +90,34 @@ static bool is(const struct world *w, const char *path, uint64_t calls, uint64_t
     return c && c->calls == calls && c->ticks == ticks;
 }
 
+/* What we do in between is no time of anybody's, and takes none from who comes later.
+ */
+TEST(calls_do_not_have_the_time_that_is_skipped)
+{
+    struct world w;
+
+    begin(&w, 0);
+    enter(&w, 'a', 1, 0);
+    w.now += 5;
+    enter(&w, 'b', 2, 1);
+    w.now += 7;
+    w.now += 100;
+    sd_call_tree_skip(w.tree, 100, 0);
+    enter(&w, 'c', 3, 2);
+    w.now += 3;
+    leave(&w, 3);
+    leave(&w, 2);
+    w.now += 1;
+    leave(&w, 1);
+    enter(&w, 'b', 1, 0);
+    w.now += 2;
+    leave(&w, 1);
+    sd_call_tree_end(w.tree);
+    CHECK(is(&w, "abc", 1, 3) && is(&w, "ab", 1, 10) && is(&w, "a", 1, 16));
+    CHECK(is(&w, "b", 1, 2));
+    sd_call_tree_free(w.tree);
+}
+
 TEST(calls_are_counted_and_timed_along_their_path)
 {
     struct world w;

@@ -479,6 +479,10 @@ uint32_t sd_values_match_any(struct sd_values *v, PyObject *o, uint8_t kind,
     struct sd_words now;
     uint32_t i = 0;
 
+    if (kind == SD_VALUE_INT)
+        return value_of_int(o) == w[1] ? 2 : 0;
+    if (kind == SD_VALUE_SEQUENCE || kind == SD_VALUE_TEXT || kind == SD_VALUE_DICT)
+        return (uint64_t)length_of(o, (enum sd_value_kind)kind) == w[1] ? 2 : 0;
     now.n = 0;
     now.is_cut = now.is_rounded = false;
     read_kind(v, o, (enum sd_value_kind)kind, &now);
