@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "collect/calls/names.h"
+#include "collect/calls/signature_text.h"
 
 enum {
     MOST_EXACT = 256,    /* signatures of a function ... */
@@ -16,7 +17,6 @@ enum {
     N_RECENT = 512,      /* functions; a power of two */
     N_LATEST = 4,        /* signatures of a function */
     MOST_SHOWN = 8,      /* of *args and of **kwargs */
-    MOST_SIZES = 16,
     MOST_FUNCTIONS = 65536,
     MOST_NAMES = 16384, /* of keywords, that are no names of the program's own text */
     MOST_ALIKE = 8,     /* names of one hash */
@@ -242,130 +242,10 @@ static inline bool is_same(const struct sd_signature *r, const struct sd_words *
     return i == w->n;
 }
 
-/* --- Text and sizes --------------------------------------------------------------- */
-
-struct writer {
-    const struct sd_signatures *s;
-    const PyCodeObject *code;
-    const uint64_t *at; /* the next word */
-    bool is_rounded;
-    struct sd_buf text;
-    struct sd_signature_size sizes[MOST_SIZES];
-    uint32_t n_sizes;
-    uint8_t kinds[SD_VALUE_WORDS]; /* of the named arguments; PLAIN, of self */
-    bool is_rich;                  /* some have more than their type */
-    bool is_slow;                  /* some are tables */
-    struct sd_arena *arena;
-};
-
-static void put_name(struct sd_buf *to, PyObject *name)
-{
-    Py_ssize_t n;
-    const char *text = PyUnicode_AsUTF8AndSize(name, &n);
-
-    if (text)
-        sd_buf_add(to, text, (size_t)n);
-    else
-        PyErr_Clear();
-}
-
-static void keep_size(struct writer *w, int argument, const struct sd_value_size *size)
-{
-    struct sd_signature_size *kept = &w->sizes[w->n_sizes];
-
-    if (!size->kind || w->n_sizes >= MOST_SIZES || argument > UINT16_MAX)
-        return;
-    kept->argument = (uint16_t)argument;
-    kept->kind = (uint8_t)(size->kind | (w->is_rounded ? SD_SIZE_ROUNDED : 0));
-    kept->n_dims = size->n_dims;
-    kept->dims =
-        sd_arena_copy(w->arena, size->dims, (size->n_dims + 1u) * sizeof *size->dims);
-    w->n_sizes += kept->dims != NULL;
-}
-
-static void put_value(struct writer *w, struct sd_value_size *size)
-{
-    w->at += sd_values_put(&w->s->values, w->at, w->is_rounded, &w->text, size);
-}
-
-static void put_argument(struct writer *w, int i)
-{
-    struct sd_value_size size = { .kind = 0 };
-
-    w->kinds[i] = sd_values_kind(&w->s->values, *w->at);
-    w->is_rich |= w->kinds[i] != SD_VALUE_PLAIN;
-    w->is_slow |= w->kinds[i] == SD_VALUE_TABLE;
-    put_name(&w->text, sd_code_parameter(w->code, i));
-    sd_buf_u8(&w->text, ':');
-    put_value(w, &size);
-    keep_size(w, i, &size);
-}
-
-/* "*args:(int, str)", "**kwargs:(scale:float, ...)" */
-static void put_rest(struct writer *w, int i, bool has_names)
-{
-    uint64_t n = *w->at >> 1;
-    bool is_more = *w->at++ & 1;
-
-    sd_buf_text(&w->text, has_names ? "**" : "*");
-    put_name(&w->text, sd_code_parameter(w->code, i));
-    sd_buf_text(&w->text, ":(");
-    for (uint64_t k = 0; k < n; k++) {
-        sd_buf_text(&w->text, k ? ", " : "");
-        if (has_names) {
-            put_name(&w->text, (PyObject *)(uintptr_t)*w->at++);
-            sd_buf_u8(&w->text, ':');
-        }
-        put_value(w, NULL);
-    }
-    sd_buf_text(&w->text, is_more ? ", ...)" : ")");
-}
-
-/* "Model.predict", "Model" for its __init__, "dot". */
-static int put_function(struct writer *w)
-{
-    PyObject *name = w->code->co_name;
-
-    if (!has_self(w->s, w->code)) {
-        put_name(&w->text, name);
-        return 0;
-    }
-    if (*w->at)
-        sd_values_put_type((const PyTypeObject *)(uintptr_t)*w->at, &w->text);
-    else
-        sd_buf_text(&w->text, "<unknown>");
-    w->at++;
-    if (PyUnicode_CompareWithASCIIString(name, "__init__") != 0) {
-        sd_buf_u8(&w->text, '.');
-        put_name(&w->text, name);
-    }
-    return 1;
-}
-
-static void put_all(struct writer *w)
-{
-    int n = sd_code_n_named(w->code), i = put_function(w), first = i;
-
-    sd_buf_u8(&w->text, '(');
-    for (; i < n; i++) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
-        put_argument(w, i);
-    }
-    if (sd_code_has_rest(w->code)) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
-        put_rest(w, i++, false);
-    }
-    if (sd_code_has_keywords(w->code)) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
-        put_rest(w, i, true);
-    }
-    sd_buf_u8(&w->text, ')');
-}
-
 /* --- Records ---------------------------------------------------------------------- */
 
 static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *code,
-                                       struct writer *w, uint32_t n_words)
+                                       struct sd_signature_writer *w, uint32_t n_words)
 {
     struct sd_signature *r = NULL;
 
@@ -411,7 +291,7 @@ enum { GOES_ON = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR };
  * exact and of nothing but named arguments.  A generator's frame has to be remembered
  * at every start, so it is none of the simplest. */
 static bool make_quick(struct sd_signatures *s, struct sd_signature *r,
-                       const struct writer *w)
+                       const struct sd_signature_writer *w)
 {
     unsigned n = (unsigned)sd_code_n_named(r->code);
 
@@ -426,15 +306,16 @@ static bool make_quick(struct sd_signatures *s, struct sd_signature *r,
 static struct sd_signature *make_record(struct sd_signatures *s, PyCodeObject *code,
                                         const struct sd_words *words, uint64_t hash)
 {
-    struct writer w = { .s = s,
-                        .code = code,
-                        .at = words->at + 1,
-                        .is_rounded = words->is_rounded,
-                        .arena = &s->arena };
+    struct sd_signature_writer w = { .values = &s->values,
+                                     .code = code,
+                                     .at = words->at + 1,
+                                     .arena = &s->arena,
+                                     .has_self = has_self(s, code),
+                                     .is_rounded = words->is_rounded };
     struct sd_signature *r;
     uint64_t first = 0;
 
-    put_all(&w);
+    sd_signature_write(&w);
     r = new_record(s, code, &w, words->n);
     if (!r || !make_quick(s, r, &w))
         return NULL;
@@ -448,11 +329,11 @@ static struct sd_signature *make_record(struct sd_signatures *s, PyCodeObject *c
 /* "f(...)": what is one too many. */
 static struct sd_signature *other_of(struct sd_signatures *s, struct function *f)
 {
-    struct writer w = { .s = s, .code = f->code, .arena = &s->arena };
+    struct sd_signature_writer w = { .code = f->code };
 
     if (f->other)
         return f->other;
-    put_name(&w.text, f->code->co_name);
+    sd_values_put_name(f->code->co_name, &w.text);
     sd_buf_text(&w.text, "(...)");
     return f->other = new_record(s, f->code, &w, 0);
 }

@@ -151,6 +151,8 @@ struct sd_value_size {
  * gives how many words it has.  `size` may be NULL. */
 uint32_t sd_values_put(const struct sd_values *v, const uint64_t *w, bool is_rounded,
                        struct sd_buf *to, struct sd_value_size *size);
+/* Text of the program's, in UTF-8 and in one line, whatever is in it. */
+void sd_values_put_name(PyObject *name, struct sd_buf *to);
 /* The name of a type, as `type.__name__` has it. */
 void sd_values_put_type(const PyTypeObject *type, struct sd_buf *to);
 

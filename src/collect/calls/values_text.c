@@ -38,19 +38,35 @@ static const struct {
     { "float16", 2 },
 };
 
+/* What would move a terminal's cursor, or end a line of a table, is written as Python
+ * would. */
+static void put_printable(struct sd_buf *to, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+            sd_buf_printf(to, "\\x%02x", (unsigned char)text[i]);
+        else
+            sd_buf_u8(to, (uint8_t)text[i]);
+}
+
+void sd_values_put_name(PyObject *name, struct sd_buf *to)
+{
+    /* What is no character goes as "\udc80". */
+    PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+
+    if (bytes)
+        put_printable(to, PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes));
+    else
+        PyErr_Clear();
+    Py_XDECREF(bytes);
+}
+
 void sd_values_put_type(const PyTypeObject *type, struct sd_buf *to)
 {
     const char *name = type->tp_name, *dot;
 
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-        Py_ssize_t n;
-        const char *text =
-            PyUnicode_AsUTF8AndSize(((const PyHeapTypeObject *)type)->ht_name, &n);
-
-        if (text)
-            sd_buf_add(to, text, (size_t)n);
-        else
-            PyErr_Clear();
+        sd_values_put_name(((const PyHeapTypeObject *)type)->ht_name, to);
         return;
     }
     dot = strrchr(name, '.');
