@@ -105,11 +105,27 @@ PyObject *sd_lines_profile(PyObject *module, PyObject *o)
     return Py_NewRef(o);
 }
 
+/* From a line of the program: whatever goes wrong here is not its fault. */
+static void do_above(int64_t rss_bytes, uint64_t limit_bytes, const char *then)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *what = Py_BuildValue("(LKz)", (long long)rss_bytes,
+                                   (unsigned long long)limit_bytes, then);
+    PyObject *done = what ? sd_ext_adapter("_lines", "above", what) : NULL;
+
+    Py_XDECREF(what);
+    Py_XDECREF(done);
+    PyErr_Clear();
+    sd_raised_give_back(raised);
+}
+
 void sd_lines_offer_profile(PyObject *module)
 {
     PyObject *builtins = sd_lines_captured() ? PyEval_GetBuiltins() : NULL;
     PyObject *profile = NULL;
 
+    if (builtins)
+        sd_lines_above(do_above);
     if (builtins && !PyDict_GetItemString(builtins, "profile"))
         profile = PyObject_GetAttrString(module, "profile");
     if (profile)

@@ -12,6 +12,7 @@
 #include "capture/log.h"
 #include "collect/lines/choice.h"
 #include "collect/lines/lines.h"
+#include "collect/lines/memory.h"
 #include "collect/lines/options.h"
 #include "collect/session.h"
 #include "cpython/compat.h"
@@ -20,6 +21,9 @@
 static struct {
     struct sd_line_session *session;
     struct sd_line_choice choice; /* what --only named; empty: nothing */
+    uint64_t limit_bytes;         /* of --debug-above; 0: none */
+    char *then;                   /* owned; or NULL */
+    sd_lines_deed *deed;          /* what is done above it */
 } captured;
 
 /* --- Choosing by names -------------------------------------------------------------
@@ -126,11 +130,28 @@ static int read_choice(const char *only)
     return sd_line_choice_read(only, folder, &captured.choice);
 }
 
-static int start(const struct sd_lines_asked *asked)
+void sd_lines_above(sd_lines_deed *deed) { captured.deed = deed; }
+
+static void ring(int64_t rss_bytes)
+{
+    if (captured.deed)
+        captured.deed(rss_bytes, captured.limit_bytes, captured.then);
+}
+
+static void set_limit(struct sd_lines_asked *asked)
+{
+    captured.limit_bytes = asked->limit_bytes;
+    captured.then = asked->then;
+    asked->then = NULL;
+    if (captured.limit_bytes)
+        sd_line_memory_limit(captured.limit_bytes, ring);
+}
+
+static int start(struct sd_lines_asked *asked)
 {
     const struct sd_line_wish wish = {
         .has_cpu = asked->has_cpu,
-        .has_memory = asked->has_memory,
+        .has_memory = asked->has_memory || asked->limit_bytes,
         .has_peak = asked->has_memory,
         .in_capture = true,
     };
@@ -142,6 +163,8 @@ static int start(const struct sd_lines_asked *asked)
         sd_line_seek(judge);
     if (rc == 0)
         rc = sd_line_session_start(captured.session);
+    if (rc == 0)
+        set_limit(asked);
     if (rc == 0)
         return 0;
     sd_line_seek(NULL);

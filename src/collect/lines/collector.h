@@ -3,6 +3,8 @@
 #define SD_LINES_COLLECTOR_H
 /* collector: the session that fills the capture of this process with lines, if the run
  * asks for them (SONDE_WITH). */
+#include <stdint.h>
+
 struct sd_line_session;
 
 /* Starts it, once; cheap when there is nothing to do.  What fails is noted in the
@@ -10,6 +12,10 @@ struct sd_line_session;
 void sd_lines_start_from_env(void);
 /* Before a capture of our own is sealed. */
 void sd_lines_stop_captured(void);
+/* Called above the limit of --debug-above, with the interpreter's lock: with what was
+ * resident, the limit, and what to do (NULL: the debugger). */
+typedef void sd_lines_deed(int64_t rss_bytes, uint64_t limit_bytes, const char *then);
+void sd_lines_above(sd_lines_deed *deed);
 /* That session, or NULL. */
 struct sd_line_session *sd_lines_captured(void);
 #endif

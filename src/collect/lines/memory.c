@@ -15,6 +15,30 @@ struct sd_line_peak {
 /* The last reading of any thread; 0: none yet.  A process has one memory. */
 static _Atomic int64_t last_bytes;
 
+static struct {    /* what --debug-above asks for */
+    int64_t bytes; /* 0: none, or it has rung */
+    sd_line_alarm *ring;
+} limit;
+
+void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm)
+{
+    limit.bytes = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;
+    limit.ring = alarm;
+}
+
+bool sd_line_memory_is_above(const struct sd_line_reading *r)
+{
+    return limit.bytes > 0 && r->rss_bytes > limit.bytes;
+}
+
+void sd_line_memory_ring(const struct sd_line_reading *r)
+{
+    if (limit.bytes == 0)
+        return;
+    limit.bytes = 0;
+    limit.ring(r->rss_bytes);
+}
+
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak)
 {
     struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };

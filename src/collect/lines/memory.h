@@ -34,6 +34,14 @@ void sd_line_peak_begin(struct sd_line_peak **peak);
 void sd_line_peak_leave(struct sd_line_peak *peak);
 void sd_line_peak_free(struct sd_line_peak *peak);
 
+/* Above this much resident memory `alarm` is called, once, from where a line ends; it
+ * may run Python.  0: no limit. */
+typedef void sd_line_alarm(int64_t rss_bytes);
+void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
+/* hot: the reading passed the limit just now: the caller rings, when it is done. */
+bool sd_line_memory_is_above(const struct sd_line_reading *r);
+void sd_line_memory_ring(const struct sd_line_reading *r);
+
 /* Books a reading at the end of a hit. */
 void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r);
 /* The same when the function was entered: its first line shows what was there before

@@ -12,11 +12,15 @@ enum {
     SD_LINES_OPT_ONLY,
     SD_LINES_OPT_MEMORY,
     SD_LINES_OPT_CPU,
+    SD_LINES_OPT_DEBUG_ABOVE,
+    SD_LINES_OPT_THEN,
     SD_LINES_N_OPTIONS,
 };
 
 struct sd_lines_asked {
-    char *only; /* owned; or NULL */
+    char *only;           /* owned; or NULL */
+    char *then;           /* owned; what to do above the limit; NULL: the debugger */
+    uint64_t limit_bytes; /* 0: none */
     bool has_memory, has_cpu;
 };
 

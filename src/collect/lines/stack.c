@@ -134,19 +134,20 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
         sd_line_cell_memory(cell, &end->memory);
 }
 
-/* The line that the entry is at ends, or is interrupted. */
-static void end_line(struct sd_line_stack *s, struct sd_line_open *e, uint64_t now,
-                     bool is_suspended)
+/* The line that the entry is at ends, or is interrupted.  Gives what was read of
+ * memory, if that is wanted. */
+static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_open *e,
+                                       uint64_t now, bool is_suspended)
 {
     unsigned wants = wants_of(e->code);
-    struct line_end end = { .now = now, .is_suspended = is_suspended };
+    struct line_end end = { .now = now,
+                            .memory.rss_bytes = -1,
+                            .is_suspended = is_suspended };
 
     end.cpu = cpu_now(s, wants, now);
     if (wants & SD_LINES_HAVE_MEMORY)
         end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL);
-    if (!e->line)
-        return;
-    for (struct sd_line_book *b = e->code->books; b; b = b->next) {
+    for (struct sd_line_book *b = e->code->books; e->line && b; b = b->next) {
         struct sd_line_cell *cell = known_cell(b, e->line);
 
         if (b == e->code->books && !b->next)
@@ -154,6 +155,7 @@ static void end_line(struct sd_line_stack *s, struct sd_line_open *e, uint64_t n
         if (cell)
             end_in_book(cell, b, e, &end);
     }
+    return end.memory;
 }
 
 /* The entry comes to this line.  The clock is read last. */
@@ -251,6 +253,7 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now)
 {
     struct sd_line_open *e = s->top;
+    struct sd_line_reading read;
 
     if (e->frame != frame || e == s->entries) {
         e = find(s, frame);
@@ -264,8 +267,10 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
     }
     if (e->line == line)
         return;
-    end_line(s, e, now, false);
+    read = end_line(s, e, now, false);
     begin_line(s, e, line, true);
+    if (sd_line_memory_is_above(&read))
+        sd_line_memory_ring(&read); /* last: it may end all of this */
 }
 
 /* --- Sessions that end --------------------------------------------------------------

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+# interpreters: oldest and newest in CI
+"""`sonde lines` as it is typed: its tables, what it says when there is nothing to show, and its limit of memory."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, contains, equal, run_tests, sonde, write  # noqa: E402
+
+SCRIPT = """@profile
+def my_func():
+    a = [1] * (10 ** 6)
+    b = [2] * (2 * 10 ** 7)
+    del b
+    return a
+
+my_func()
+print("the end")
+"""
+
+
+def lines(folder, source, *options, **how):
+    path = write(folder, "program.py", source)
+    return sonde("lines", "-q", "--python", PYTHON, *(list(options) + [path]), cwd=folder, **how)
+
+
+def test_the_table_is_line_profilers(folder):
+    status, out, err = lines(folder, SCRIPT)
+    equal((status, err), (0, ""), "status and stderr")
+    assert out.startswith("the end\nTimer unit: 1e-09 s\n\nTotal time: "), out
+    contains(out, "\nFunction: my_func at line 1\n\nLine #      Hits         Time  Per Hit   % Time  Line Contents\n" + "=" * 62)
+    contains(out, "\n     1                                           @profile\n     2                                           def my_func():\n")
+    assert re.search(r"^     4         1 +[\d.]+ +[\d.e+]+ +[\d.]+      b = \[2\] \* \(2 \* 10 \*\* 7\)$", out, re.M), out
+
+
+def test_the_table_of_memory_is_memory_profilers(folder):
+    status, out, err = lines(folder, SCRIPT, "--memory")
+    equal((status, err), (0, ""), "status and stderr")
+    contains(out, "\n\nLine #    Mem usage    Increment  Occurrences   Line Contents\n" + "=" * 61)
+    assert re.search(r"^     4 +\d+\.\d{3} MiB +\d+\.\d{3} MiB +1       b = \[2\]", out, re.M), out
+    status, report, err = sonde("report", os.path.join(folder, "program.sonde"), "--lines", cwd=folder)
+    equal(status, 0, err)
+    contains(report, "Mem usage", "the report")
+    contains(report, "Timer unit", "the report")
+
+
+def test_what_has_no_source_has_numbers(folder):
+    status, out, err = lines(folder, "exec('@profile\\ndef f():\\n    return 1\\n')\nf()\n")
+    equal(status, 0, err)
+    contains(out, "<string>")
+    assert re.search(r"^     3         1 ", out, re.M), out
+
+
+def test_nothing_chosen_is_said_in_a_sentence(folder):
+    status, out, err = lines(folder, "print(1)\n")
+    equal((status, out), (0, "1\n"), "status and stdout")
+    contains(err, "no line was counted: put @profile before a function, or name some with --only")
+
+
+def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
+    for words, said in ((["--only", ""], "--only wants names"), (["--unit", "x"], "--unit x: it is a number of seconds"),
+                        (["--then", "dump"], "--then needs a limit"),
+                        (["--debug-above", "1GiB", "--then", "nothing"], "--then is dump, or exec and a command")):
+        status, out, err = lines(folder, "print('started')\n", *words)
+        equal((status, out), (2, ""), "status and stdout of %r" % words)
+        contains(err, said)
+
+
+def test_the_debugger_stops_at_the_line_that_passed_the_limit(folder):
+    typed = write(folder, "typed", "p 'seen', len(a)\nc\n")
+    with open(typed) as stdin:
+        status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", stdin=stdin)
+    equal(status, 0, err)
+    assert re.search(r"Current memory [\d.]+ MiB exceeded the maximum of 100\.00 MiB", out), out
+    assert re.search(r"> \S*program\.py\([45]\)my_func\(\)", out), out
+    contains(out, "('seen', 1000000)")
+    contains(out, "the end")
+
+
+def test_another_deed_than_the_debugger(folder):
+    status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "dump")
+    equal(status, 0, err)
+    assert re.search(r"sonde: [\d.]+ MiB are above 100\.00 MiB, at \S*program\.py:5 \(my_func\)", err), err
+    contains(err, "in my_func", "the dump")
+    status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "exec echo pid $SONDE_PID")
+    equal(status, 0, err)
+    assert re.search(r"^pid \d+$", out, re.M), out
+
+
+run_tests(globals())
