@@ -64,8 +64,10 @@ enum sd_growth_answer {
     SD_GROWTH_FEW_SIZES,
     SD_GROWTH_NARROW, /* the largest size is too near the smallest */
     SD_GROWTH_SHORT,  /* calls take too little time to be told apart from tracing */
+    SD_GROWTH_LITTLE, /* all of them together have less than SD_GROWTH_SHARE_MIN */
 };
-enum { SD_GROWTH_SIZES_MIN = 4 }; /* that are needed */
+enum { SD_GROWTH_SIZES_MIN = 4 };  /* that are needed */
+#define SD_GROWTH_SHARE_MIN 0.0005 /* of all time: with less nobody asks */
 
 struct sd_growth {
     enum sd_growth_answer answer; /* unless FITTED only sizes are filled */

@@ -3,209 +3,22 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyse/scaling_times.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/sum.h"
-#include "base/table.h"
 
-enum { NONE = UINT32_MAX };
 enum {
     WHOLE = -1, /* of a variable: not one side of it */
     VARIABLES_MAX = 16,
-    COMBINED_MAX = 3, /* arguments of which two are added or multiplied */
+    CONSTANTS_MAX = 64, /* sizes that are looked at and never vary */
+    COMBINED_MAX = 3,   /* arguments of which two are added or multiplied */
 };
-#define SHARE_MIN 0.0005    /* of the time: less is not fitted */
 #define SHARE_THEN_MIN 0.05 /* to be flagged */
 #define LARGER 10.0         /* sizes, in the forecast */
 #define CLEARLY 0.7         /* of the cost: what a complicated explanation may have */
 #define COST_FINE 0.02      /* better than that is no better */
-
-/* --- What was measured, by stack */
-
-struct gather {
-    const struct sd_profile *p;
-    struct sd_arena *arena;
-    int64_t *own, *total, *starts; /* owned; by stack */
-    uint32_t *first_child, *next;  /* owned; by stack: the tree downwards */
-    uint32_t first_root;
-    /* Owned; by site: of signatures, and total_of of functions (outermost calls). */
-    int64_t *sums, *own_sums, *counts, *total_of;
-    struct sd_table below; /* function << 32 | function it called: place in `spent` */
-    int64_t *spent;        /* owned */
-    size_t n_spent, cap_spent;
-    int64_t whole; /* ns */
-};
-
-static uint32_t function_of(const struct sd_profile *p, uint32_t site)
-{
-    return sd_profile_function_of(p, (sd_site_id){ site }).at;
-}
-
-static int make_room(struct gather *g)
-{
-    size_t stacks = g->p->n_stacks + 1, sites = g->p->n_sites + 1;
-
-    g->own = sd_zalloc(stacks * sizeof *g->own);
-    g->total = sd_zalloc(stacks * sizeof *g->total);
-    g->starts = sd_zalloc(stacks * sizeof *g->starts);
-    g->first_child = sd_alloc(stacks * sizeof *g->first_child);
-    g->next = sd_alloc(stacks * sizeof *g->next);
-    g->sums = sd_zalloc(sites * sizeof *g->sums);
-    g->own_sums = sd_zalloc(sites * sizeof *g->own_sums);
-    g->counts = sd_zalloc(sites * sizeof *g->counts);
-    g->total_of = sd_zalloc(sites * sizeof *g->total_of);
-    return g->own && g->total && g->starts && g->first_child && g->next && g->sums &&
-                   g->own_sums && g->counts && g->total_of
-               ? 0
-               : sd_no_memory();
-}
-
-static void release(struct gather *g)
-{
-    sd_free(g->own);
-    sd_free(g->total);
-    sd_free(g->starts);
-    sd_free(g->first_child);
-    sd_free(g->next);
-    sd_free(g->sums);
-    sd_free(g->own_sums);
-    sd_free(g->counts);
-    sd_free(g->total_of);
-    sd_free(g->spent);
-    sd_table_release(&g->below);
-}
-
-static int64_t value(const struct sd_stack_totals *t, uint32_t metric, size_t i)
-{
-    return metric == NONE ? 0 : t->values[metric][i];
-}
-
-static int read_times(struct gather *g, const struct sd_traced_wish *wish)
-{
-    const struct sd_stack_totals *t = &g->p->calls;
-    uint32_t starts = sd_totals_metric(g->p, t, "starts");
-    uint32_t time = sd_totals_metric(g->p, t, wish->is_cpu ? "cpu_time" : "time");
-    uint32_t cost = wish->is_raw ? sd_totals_metric(g->p, t, "tracing") : NONE;
-
-    if (time == NONE)
-        return sd_fail(SD_EABSENT,
-                       "CPU time was not measured; record with: sonde calls --scaling "
-                       "--cpu");
-    for (size_t i = 0; i < t->n; i++) {
-        uint32_t at = t->items[i].stack.at;
-        int64_t ns = sd_sum_i64(value(t, time, i), value(t, cost, i));
-
-        if (at == NONE || !sd_sample_is_chosen(&wish->choice, &t->items[i]))
-            continue;
-        g->own[at] = sd_sum_i64(g->own[at], ns);
-        g->starts[at] = sd_sum_i64(g->starts[at], value(t, starts, i));
-        g->whole = sd_sum_i64(g->whole, ns);
-    }
-    return 0;
-}
-
-/* Children have larger numbers than their parents. */
-static void sum_up(struct gather *g)
-{
-    g->first_root = NONE;
-    memset(g->first_child, 0xff, (g->p->n_stacks + 1) * sizeof *g->first_child);
-    for (size_t i = g->p->n_stacks; i-- > 0;) {
-        uint32_t parent = g->p->stacks[i].parent.at;
-        uint32_t *first = parent == NONE ? &g->first_root : &g->first_child[parent];
-
-        g->total[i] = sd_sum_i64(g->total[i], g->own[i]);
-        if (parent != NONE)
-            g->total[parent] = sd_sum_i64(g->total[parent], g->total[i]);
-        g->next[i] = *first;
-        *first = (uint32_t)i;
-    }
-}
-
-/* --- By signature and by function */
-
-static int add_spent(struct gather *g, uint32_t caller, uint32_t callee, int64_t ns)
-{
-    uint64_t key = (uint64_t)caller << 32 | callee, at;
-    int64_t *spent;
-
-    if (sd_table_get(&g->below, key, &at)) {
-        g->spent[at] = sd_sum_i64(g->spent[at], ns);
-        return 0;
-    }
-    spent = sd_grow_array(g->spent, &g->cap_spent, g->n_spent + 1, sizeof *spent);
-    if (!spent)
-        return sd_no_memory();
-    g->spent = spent;
-    g->spent[g->n_spent] = ns;
-    return sd_table_put(&g->below, key, g->n_spent++);
-}
-
-static int sum_signatures(struct gather *g)
-{
-    const struct sd_profile *p = g->p;
-    int rc = 0;
-
-    for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
-        uint32_t site = p->stacks[i].site.at, parent = p->stacks[i].parent.at;
-
-        if (g->total[i] == 0 && g->starts[i] == 0)
-            continue;
-        g->sums[site] = sd_sum_i64(g->sums[site], g->total[i]);
-        g->own_sums[site] = sd_sum_i64(g->own_sums[site], g->own[i]);
-        g->counts[site] = sd_sum_i64(g->counts[site], g->starts[i]);
-        if (parent != NONE)
-            rc = add_spent(g, function_of(p, p->stacks[parent].site.at),
-                           function_of(p, site), g->total[i]);
-    }
-    return rc;
-}
-
-/* The stack after this one, children first; *open counts how often each function is
- * on the way from the root. */
-static uint32_t walk_on(const struct gather *g, uint32_t at, uint32_t *open)
-{
-    if (g->first_child[at] != NONE)
-        return g->first_child[at];
-    while (at != NONE) {
-        open[function_of(g->p, g->p->stacks[at].site.at)]--;
-        if (g->next[at] != NONE)
-            return g->next[at];
-        at = g->p->stacks[at].parent.at;
-    }
-    return NONE;
-}
-
-/* What a function called itself for is in its outermost call already. */
-static int sum_functions(struct gather *g)
-{
-    uint32_t *open = sd_zalloc((g->p->n_sites + 1) * sizeof *open);
-
-    if (!open)
-        return sd_no_memory();
-    for (uint32_t at = g->first_root; at != NONE; at = walk_on(g, at, open)) {
-        uint32_t function = function_of(g->p, g->p->stacks[at].site.at);
-
-        if (open[function]++ == 0)
-            g->total_of[function] = sd_sum_i64(g->total_of[function], g->total[at]);
-    }
-    sd_free(open);
-    return 0;
-}
-
-static int gather_all(struct gather *g, const struct sd_traced_wish *wish)
-{
-    int rc = make_room(g);
-
-    if (rc == 0)
-        rc = read_times(g, wish);
-    if (rc < 0)
-        return rc;
-    sum_up(g);
-    rc = sum_signatures(g);
-    return rc < 0 ? rc : sum_functions(g);
-}
+#define FEW 0.5 /* of the time: what explains no more of it does not count */
 
 /* --- Sizes */
 
@@ -253,12 +66,14 @@ static double candidate_at(const struct sd_site *s, const struct candidate *c)
 
 /* A function and its signatures, as places in the profile's sites. */
 struct subject {
-    const struct gather *g;
+    const struct sd_scaling_times *g;
+    struct sd_arena *arena; /* of the answer */
     uint32_t function;
     const uint32_t *sites;
     size_t n;
-    struct variable variables[VARIABLES_MAX];
-    size_t n_variables;
+    struct variable variables[VARIABLES_MAX]; /* that vary */
+    struct variable constants[CONSTANTS_MAX]; /* that do not: they are asked once */
+    size_t n_variables, n_constants;
 };
 
 static bool varies(const struct subject *s, const struct variable *v)
@@ -276,14 +91,25 @@ static bool varies(const struct subject *s, const struct variable *v)
     return false;
 }
 
+static bool is_among(const struct variable *known, size_t n, const struct variable *v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (known[i].name == v->name && known[i].kind == v->kind &&
+            known[i].side == v->side)
+            return true;
+    return false;
+}
+
 static void add_variable(struct subject *s, struct variable v)
 {
-    for (size_t i = 0; i < s->n_variables; i++)
-        if (s->variables[i].name == v.name && s->variables[i].kind == v.kind &&
-            s->variables[i].side == v.side)
-            return;
-    if (s->n_variables < VARIABLES_MAX && varies(s, &v))
+    if (s->n_variables == VARIABLES_MAX || s->n_constants == CONSTANTS_MAX ||
+        is_among(s->variables, s->n_variables, &v) ||
+        is_among(s->constants, s->n_constants, &v))
+        return;
+    if (varies(s, &v))
         s->variables[s->n_variables++] = v;
+    else
+        s->constants[s->n_constants++] = v;
 }
 
 /* Sides stand before elements: of a square one says n³, not n^1.5. */
@@ -312,7 +138,7 @@ static void find_variables(struct subject *s)
 static size_t read_points(const struct subject *s, const struct candidate *c,
                           struct sd_scaling_point *points)
 {
-    const struct gather *g = s->g;
+    const struct sd_scaling_times *g = s->g;
     size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++) {
@@ -353,16 +179,26 @@ struct choice {
     struct sd_scaling_point *points; /* room for all, to try with */
 };
 
-/* What only few of the calls have is no better explanation of them. */
+/* Is it worth a look?  What only few of the calls have explains little of them, and of
+ * what is explained well nothing is better. */
+static bool may_be_better(const struct choice *now, double covered)
+{
+    if (now->covered <= 0 || now->covered < FEW * covered)
+        return true;
+    return covered >= FEW * now->covered && (now->growth.answer != SD_GROWTH_FITTED ||
+                                             COST_FINE < CLEARLY * now->growth.cost);
+}
+
+/* Of one that is worth it. */
 static bool is_better(const struct choice *now, const struct sd_growth *g,
                       double covered)
 {
-    if (now->covered <= 0 || covered < 0.5 * now->covered)
-        return now->covered <= 0;
+    if (now->covered <= 0)
+        return true;
     if (g->answer != SD_GROWTH_FITTED)
         return now->growth.answer != SD_GROWTH_FITTED &&
                g->n_sizes > now->growth.n_sizes;
-    return now->growth.answer != SD_GROWTH_FITTED ||
+    return now->growth.answer != SD_GROWTH_FITTED || now->covered < FEW * covered ||
            g->cost + COST_FINE < CLEARLY * now->growth.cost;
 }
 
@@ -372,10 +208,13 @@ static int try_candidate(const struct subject *s, struct candidate c,
     size_t n = read_points(s, &c, now->points);
     struct sd_growth g;
     double covered = 1;
-    int rc = fit(now->points, n, false, &g);
+    int rc;
 
     for (size_t i = 0; i < n; i++)
         covered += now->points[i].ns * (double)now->points[i].calls;
+    if (!may_be_better(now, covered))
+        return 0;
+    rc = fit(now->points, n, false, &g);
     if (rc == 0 && is_better(now, &g, covered))
         *now = (struct choice){ c, g, covered, now->points };
     return rc;
@@ -447,17 +286,16 @@ static int take_points(const struct subject *s, const struct choice *c,
 {
     out->n_points = read_points(s, &c->best, c->points);
     qsort(c->points, out->n_points, sizeof *c->points, by_size);
-    out->points =
-        sd_arena_copy(s->g->arena, c->points, out->n_points * sizeof *c->points);
-    out->argument = name_candidate(s->g->arena, &c->best);
+    out->points = sd_arena_copy(s->arena, c->points, out->n_points * sizeof *c->points);
+    out->argument = name_candidate(s->arena, &c->best);
     out->degree = c->best.with == '*' ? 2 : 1;
     return out->points && out->argument ? 0 : sd_no_memory();
 }
 
 /* Where most of its time is spent, if in one function that it calls. */
-static void find_through(const struct gather *g, struct sd_scaled *out)
+static void find_through(const struct sd_scaling_times *g, struct sd_scaled *out)
 {
-    int64_t most = 0, all = 0;
+    int64_t most = 0;
     uint64_t key, at;
     size_t place = 0;
 
@@ -466,7 +304,6 @@ static void find_through(const struct gather *g, struct sd_scaled *out)
 
         if (key >> 32 != out->site.at || callee == out->site.at)
             continue;
-        all = sd_sum_i64(all, g->spent[at]);
         if (g->spent[at] > most || (g->spent[at] == most && callee < out->through.at)) {
             most = g->spent[at];
             out->through.at = callee;
@@ -476,7 +313,7 @@ static void find_through(const struct gather *g, struct sd_scaled *out)
         out->through = SD_NO_SITE;
 }
 
-static void look_ahead(const struct gather *g, struct sd_scaled *out)
+static void look_ahead(const struct sd_scaling_times *g, struct sd_scaled *out)
 {
     const struct sd_growth_curve *c = &out->total.curve;
     double larger = pow(LARGER, out->degree), share, growth;
@@ -510,7 +347,8 @@ static int fit_subject(const struct subject *s, struct sd_scaled *out)
     return rc;
 }
 
-static int scale(const struct gather *g, struct subject *s, struct sd_scaled *out)
+static int scale(const struct sd_scaling_times *g, struct subject *s,
+                 struct sd_scaled *out)
 {
     *out = (struct sd_scaled){ .site.at = s->function,
                                .through = SD_NO_SITE,
@@ -518,9 +356,9 @@ static int scale(const struct gather *g, struct subject *s, struct sd_scaled *ou
     for (size_t i = 0; i < s->n; i++)
         out->calls += (uint64_t)g->counts[s->sites[i]];
     out->share = g->whole > 0 ? (double)out->total_ns / (double)g->whole : 0;
-    if (out->share >= SHARE_MIN)
+    if (out->share >= SD_GROWTH_SHARE_MIN)
         return fit_subject(s, out);
-    out->total.answer = out->own.answer = SD_GROWTH_SHORT;
+    out->total.answer = out->own.answer = SD_GROWTH_LITTLE;
     return 0;
 }
 
@@ -558,24 +396,27 @@ static int by_function(const void *a, const void *b)
 }
 
 /* Every signature with sizes, those of one function together. */
-static size_t list_signatures(const struct gather *g, struct signature *list)
+static size_t list_signatures(const struct sd_scaling_times *g, struct signature *list)
 {
     size_t n = 0;
 
     for (uint32_t i = 0; i < g->p->n_sites; i++)
         if (g->p->sites[i].n_sizes > 0 && g->counts[i] > 0)
-            list[n++] = (struct signature){ function_of(g->p, i), i };
+            list[n++] = (struct signature){ sd_scaling_function_of(g->p, i), i };
     qsort(list, n, sizeof *list, by_function);
     return n;
 }
 
-static int scale_all(const struct gather *g, const struct signature *list, size_t n,
-                     uint32_t *sites, struct sd_scaling *out)
+static int scale_all(const struct sd_scaling_times *g, const struct signature *list,
+                     size_t n, uint32_t *sites, struct sd_scaling *out)
 {
     int rc = 0;
 
     for (size_t i = 0, end; i < n && rc == 0; i = end) {
-        struct subject s = { .g = g, .function = list[i].function, .sites = sites + i };
+        struct subject s = { .g = g,
+                             .arena = &out->arena,
+                             .function = list[i].function,
+                             .sites = sites + i };
 
         for (end = i; end < n && list[end].function == s.function; end++)
             sites[end] = list[end].site;
@@ -589,7 +430,7 @@ static int scale_all(const struct gather *g, const struct signature *list, size_
     return rc;
 }
 
-static int make(struct gather *g, struct sd_scaling *out)
+static int make(struct sd_scaling_times *g, struct sd_scaling *out)
 {
     struct signature *list = sd_alloc((g->p->n_sites + 1) * sizeof *list);
     uint32_t *sites = sd_alloc((g->p->n_sites + 1) * sizeof *sites);
@@ -613,17 +454,17 @@ static int make(struct gather *g, struct sd_scaling *out)
 int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
                     struct sd_scaling *out)
 {
-    struct gather g = { .p = p, .arena = &out->arena };
+    struct sd_scaling_times g = { .p = p };
     int rc;
 
     *out = (struct sd_scaling){ .is_cpu = wish->is_cpu };
     if (p->calls.n == 0)
         return sd_fail(SD_EABSENT, "no calls were traced; growth is seen in what is "
                                    "recorded with: sonde calls --scaling");
-    rc = gather_all(&g, wish);
+    rc = sd_scaling_times_make(&g, wish);
     if (rc == 0)
         rc = make(&g, out);
-    release(&g);
+    sd_scaling_times_release(&g);
     if (rc < 0)
         sd_scaling_release(out);
     return rc;

@@ -56,11 +56,13 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wis
                     struct sd_scaling *out);
 void sd_scaling_release(struct sd_scaling *s);
 
-/* Views.  One row for each function; and one for each point that was fitted. */
-int sd_scaling_table(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                     struct sd_view *v);
-int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                      struct sd_view *v);
+/* Views.  One row for each function; and one for each point that was fitted.  Whoever
+ * wants both asks once: all is fitted anew each time. */
+enum sd_scaling_tables_flags { SD_SCALING_FUNCTIONS = 1, SD_SCALING_POINTS = 2 };
+int sd_scaling_tables(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                      enum sd_scaling_tables_flags which, struct sd_view *v);
+/* The columns of that of functions: a table without rows. */
+int sd_scaling_no_functions(struct sd_view *v);
 /* The picture: of functions that match (NULL: those flagged, or where there is none the
  * first that were fitted), at most SD_GROWTH_PANELS.  SD_EABSENT when there is none. */
 enum { SD_GROWTH_PANELS = 12 };

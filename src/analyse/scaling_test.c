@@ -115,6 +115,19 @@ static const struct sd_scaled *find(const struct sd_profile *p,
     return NULL;
 }
 
+/* Has one of its cells this in it? */
+static bool has_text(const struct sd_view_table *t, const char *text)
+{
+    for (size_t row = 0; row < t->n_rows; row++)
+        for (size_t k = 0; k < t->n_columns; k++) {
+            const struct sd_cell *c = sd_view_cell(t, row, k);
+
+            if (c->kind == SD_CELL_TEXT && c->text && strstr(c->text, text))
+                return true;
+        }
+    return false;
+}
+
 TEST(scaling_flags_what_grows_and_says_through_what)
 {
     const struct sd_traced_wish wish = { .is_raw = false };
@@ -152,8 +165,8 @@ TEST(scaling_tables_have_the_functions_and_their_points)
     struct sd_profile *p = load(&made);
     struct sd_view v = { 0 };
 
-    CHECK(sd_scaling_table(p, &wish, &v) == 0);
-    CHECK(sd_scaling_points(p, &wish, &v) == 0);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS | SD_SCALING_POINTS, &v) ==
+          0);
     CHECK(v.n_tables == 2 && v.tables[0].n_rows == 3 && v.tables[1].n_rows == 30);
     CHECK(strstr(v.tables[0].note, "1 function was called with one size"));
     sd_view_release(&v);
@@ -269,6 +282,122 @@ TEST(scaling_sees_every_size_of_one_recursion)
     sd_made_release(&made.m);
 }
 
+/* A function that has `opt` in five calls, and rows in ten thousand. */
+TEST(scaling_explains_most_of_the_time_not_a_few_calls)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t function;
+
+    begin(&made);
+    function = sd_made_function(&made.m, "f", "/app/a.py", 5);
+    for (int i = 0; i < 5; i++)
+        call(&made, 0, of_length(&made, function, "f", "opt", 10 << (2 * i)), 1,
+             100.0 * (10 << (2 * i)));
+    for (int i = 0; i < 10; i++) {
+        double n = size_at(i), disturbed = i % 2 ? 1.3 : 1;
+
+        call(&made, 0, of_length(&made, function, "f", "rows", (int64_t)n), 1000,
+             10 * n * n * disturbed);
+    }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && strcmp(s.functions[0].argument, "len(rows)") == 0);
+    CHECK(s.functions[0].is_flagged);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+/* Of recursion between two: each level is in the one above it already. */
+TEST(scaling_goes_through_what_has_most_of_the_time_once)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    const struct sd_scaled *found;
+    uint32_t f, g;
+
+    begin(&made);
+    f = sd_made_function(&made.m, "f", "/app/a.py", 5);
+    g = sd_made_function(&made.m, "g", "/app/a.py", 15);
+    for (int i = 0; i < 10; i++) {
+        double n = size_at(i);
+        uint32_t at =
+            call(&made, 0, of_length(&made, f, "f", "rows", (int64_t)n), 1, 7 * n * n);
+
+        for (int level = 0; level < 4; level++) {
+            at = call(&made, at, g, 1, 0.01 * n * n);
+            at = call(&made, at, f, 1, 0.7 * n * n);
+        }
+    }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    found = find(p, &s, "f");
+    CHECK(found && found->is_flagged && found->through.at == UINT32_MAX);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_says_of_what_has_little_of_the_time_that_it_has)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+    struct sd_scaling s;
+    uint32_t little;
+
+    begin(&made);
+    little = sd_made_function(&made.m, "little", "/app/a.py", 5);
+    call(&made, 0, sd_made_function(&made.m, "main", "/app/a.py", 1), 1, 60e9);
+    for (int i = 0; i < 5; i++)
+        call(&made, 1, of_length(&made, little, "little", "rows", 10 << (2 * i)), 1,
+             4e6);
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && s.functions[0].total.answer == SD_GROWTH_LITTLE);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v) == 0);
+    CHECK(has_text(&v.tables[0], "less than 0.05 % of the time"));
+    sd_scaling_release(&s);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_shows_products_that_no_count_holds)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+    uint32_t pairs, site;
+
+    begin(&made);
+    pairs = sd_made_function(&made.m, "pairs", "/app/a.py", 5);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            int64_t n = 1000000000ll << (i * 2), m = 10000000000ll << (k * 2);
+            char label[64];
+
+            snprintf(label, sizeof label, "pairs(a:list(%d), b:list(%d))", i, k);
+            site = sd_made_signature(&made.m, pairs, "pairs", "/app/a.py", 5, label,
+                                     "a", n);
+            has_also(&made, site, "b", SD_SIZE_LENGTH, &m, 1);
+            call(&made, 0, site, 3, 1e-15 * (double)n * (double)m);
+        }
+    p = end(&made);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v) == 0);
+    CHECK(has_text(&v.tables[0], "1e+19 to 4.096e+22"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
 TEST(scaling_without_sizes_says_how_to_record_them)
 {
     const struct sd_traced_wish wish = { .is_raw = false };
@@ -294,7 +423,7 @@ TEST(scaling_without_memory_leaves_nothing)
     EACH_FAILURE(nth)
     {
         struct sd_view v = { 0 };
-        int rc = sd_scaling_table(p, &wish, &v);
+        int rc = sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v);
 
         CHECK(rc == 0 || rc == SD_ENOMEM);
         sd_view_release(&v);

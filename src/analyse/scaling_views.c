@@ -24,12 +24,18 @@ static char *words_of(struct sd_arena *a, const struct sd_growth *g)
     return text;
 }
 
+/* A product of two sizes may be more than any count. */
+static const char *put_size(char out[SD_TEXT_MAX], double n)
+{
+    return n < 9e18 ? sd_text_count(out, (int64_t)n) : sd_text_real(out, n);
+}
+
 static const char *range_of(struct sd_arena *a, const struct sd_growth *g)
 {
     char from[SD_TEXT_MAX], to[SD_TEXT_MAX];
 
-    sd_text_count(from, (int64_t)g->from);
-    sd_text_count(to, (int64_t)g->to);
+    put_size(from, g->from);
+    put_size(to, g->to);
     return g->from == g->to ? sd_arena_string(a, to, strlen(to))
                             : sd_arena_printf(a, "%s to %s", from, to);
 }
@@ -252,23 +258,18 @@ static int put_note(struct sd_view *v, struct sd_view_table *t,
     return (s->n == 0 || s->n_one_size) && !t->note ? sd_no_memory() : 0;
 }
 
-int sd_scaling_table(const struct sd_profile *p, const struct sd_traced_wish *wish,
-                     struct sd_view *v)
+static int add_functions(const struct sd_profile *p, const struct sd_scaling *s,
+                         struct sd_view *v)
 {
-    struct sd_scaling s;
-    struct sd_view_table *t;
-    int rc = sd_scaling_make(p, wish, &s);
+    struct sd_view_table *t =
+        sd_view_add(v, "scaling",
+                    s->is_cpu ? "Growth of CPU time with the size of arguments"
+                              : "Growth of time with the size of arguments",
+                    function_columns, S_COLUMNS, s->n);
+    int rc = t ? put_note(v, t, s) : SD_ENOMEM;
 
-    if (rc < 0)
-        return rc;
-    t = sd_view_add(v, "scaling",
-                    s.is_cpu ? "Growth of CPU time with the size of arguments"
-                             : "Growth of time with the size of arguments",
-                    function_columns, S_COLUMNS, s.n);
-    rc = t ? put_note(v, t, &s) : SD_ENOMEM;
-    for (size_t i = 0; i < s.n && rc == 0; i++)
-        rc = put_function(v, t, i, p, &s.functions[i]);
-    sd_scaling_release(&s);
+    for (size_t i = 0; i < s->n && rc == 0; i++)
+        rc = put_function(v, t, i, p, &s->functions[i]);
     return rc;
 }
 
@@ -335,21 +336,38 @@ static int put_points(struct sd_view *v, struct sd_view_table *t, size_t *row,
     return 0;
 }
 
-int sd_scaling_points(const struct sd_profile *p, const struct sd_traced_wish *wish,
+static int add_points(const struct sd_profile *p, const struct sd_scaling *s,
                       struct sd_view *v)
 {
-    struct sd_scaling s;
-    struct sd_view_table *t;
+    struct sd_view_table *t = sd_view_add(v, "scaling_points", "Time by size",
+                                          point_columns, P_COLUMNS, count_points(s));
     size_t row = 0;
+    int rc = t ? 0 : SD_ENOMEM;
+
+    for (size_t i = 0; i < s->n && rc == 0; i++)
+        rc = put_points(v, t, &row, p, &s->functions[i]);
+    return rc;
+}
+
+int sd_scaling_no_functions(struct sd_view *v)
+{
+    return sd_view_add(v, "scaling", "Growth", function_columns, S_COLUMNS, 0)
+               ? 0
+               : SD_ENOMEM;
+}
+
+int sd_scaling_tables(const struct sd_profile *p, const struct sd_traced_wish *wish,
+                      enum sd_scaling_tables_flags which, struct sd_view *v)
+{
+    struct sd_scaling s;
     int rc = sd_scaling_make(p, wish, &s);
 
     if (rc < 0)
         return rc;
-    t = sd_view_add(v, "scaling_points", "Time by size", point_columns, P_COLUMNS,
-                    count_points(&s));
-    rc = t ? 0 : SD_ENOMEM;
-    for (size_t i = 0; i < s.n && rc == 0; i++)
-        rc = put_points(v, t, &row, p, &s.functions[i]);
+    if (which & SD_SCALING_FUNCTIONS)
+        rc = add_functions(p, &s, v);
+    if (rc == 0 && which & SD_SCALING_POINTS)
+        rc = add_points(p, &s, v);
     sd_scaling_release(&s);
     return rc;
 }

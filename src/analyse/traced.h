@@ -58,6 +58,11 @@ int sd_traced_tree(const struct sd_profile *p, const struct sd_traced_wish *wish
 int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wish,
                     enum sd_calls_side side, const struct sd_matcher *match,
                     struct sd_view *v);
+/* The columns that they have, of an empty table: what may be said of them is known
+ * before anything was traced. */
+int sd_traced_no_functions(enum sd_calls_by by, struct sd_view *v);
+int sd_traced_no_calls(struct sd_view *v);
+int sd_traced_no_threads(struct sd_view *v);
 /* A table of each thread in one: the rows of all, with columns that say whose they are.
  * `make` adds one table to the view, of the threads that the wish chooses. */
 struct sd_traced_table_wish {

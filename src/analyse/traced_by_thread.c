@@ -167,3 +167,9 @@ int sd_traced_by_thread(const struct sd_profile *p,
     sd_free(parts.tracks);
     return rc;
 }
+
+int sd_traced_no_threads(struct sd_view *v)
+{
+    return sd_view_add(v, "owners", "Owners", owner_columns, N_OWNER, 0) ? 0
+                                                                         : SD_ENOMEM;
+}

@@ -185,10 +185,22 @@ static size_t count_functions(const struct sd_traced *t)
     return n;
 }
 
+static struct sd_view_table *add_functions(struct sd_view *v, enum sd_calls_by by,
+                                           struct sd_column columns[F_COLUMNS],
+                                           size_t n_rows)
+{
+    bool is_module = by == SD_CALLS_BY_MODULE;
+
+    if (is_module)
+        columns[F_NAME] = (struct sd_column){ "module", "file, as it is imported",
+                                              SD_CELL_TEXT, false, 0 };
+    return sd_view_add(v, is_module ? "modules" : "functions",
+                       is_module ? "Modules" : "Functions", columns, F_COLUMNS, n_rows);
+}
+
 static int function_table(const struct sd_traced *t, const struct sd_traced_wish *wish,
                           struct sd_view *v)
 {
-    bool is_module = wish->by == SD_CALLS_BY_MODULE;
     struct sd_column columns[F_COLUMNS];
     struct sd_view_table *table;
     int64_t whole = whole_of(t);
@@ -196,12 +208,7 @@ static int function_table(const struct sd_traced *t, const struct sd_traced_wish
     int rc = 0;
 
     hide_unmeasured(columns, t);
-    if (is_module)
-        columns[F_NAME] = (struct sd_column){ "module", "file, as it is imported",
-                                              SD_CELL_TEXT, false, 0 };
-    table = sd_view_add(v, is_module ? "modules" : "functions",
-                        is_module ? "Modules" : "Functions", columns, F_COLUMNS,
-                        count_functions(t));
+    table = add_functions(v, wish->by, columns, count_functions(t));
     if (!table)
         return SD_ENOMEM;
     for (size_t i = 0; i < t->calls.n_functions && rc == 0; i++)
@@ -225,6 +232,14 @@ int sd_traced_functions(const struct sd_profile *p, const struct sd_traced_wish 
         rc = function_table(&t, wish, v);
     sd_traced_release(&t);
     return rc;
+}
+
+int sd_traced_no_functions(enum sd_calls_by by, struct sd_view *v)
+{
+    struct sd_column columns[F_COLUMNS];
+
+    memcpy(columns, function_columns, sizeof function_columns);
+    return add_functions(v, by, columns, 0) ? 0 : SD_ENOMEM;
 }
 
 /* --- The tree */
@@ -456,4 +471,10 @@ int sd_traced_calls(const struct sd_profile *p, const struct sd_traced_wish *wis
     sd_traced_release(&t);
     sd_free(matching);
     return rc;
+}
+
+int sd_traced_no_calls(struct sd_view *v)
+{
+    return sd_view_add(v, "callers", "Callers", edge_columns, E_COLUMNS, 0) ? 0
+                                                                            : SD_ENOMEM;
 }

@@ -126,7 +126,7 @@ struct sd_growth_mark {
     double n, ns;
 };
 struct sd_growth_panel {
-    const char *title;    /* "pairs  (match.py:12)" */
+    const char *title;    /* "pairs  match.py:12" */
     const char *subtitle; /* "n², exponent 2.01 (1.97 to 2.06)" */
     const char *argument; /* what n is: "len(rows)" */
     bool is_flagged;
@@ -138,7 +138,7 @@ struct sd_growth_panel {
     double linear_slope; /* 1; of a product of two sizes 0.5 */
 };
 struct sd_view_growth {
-    const char *title, *subtitle;
+    const char *title;
     const char *quantity; /* "time of a call" */
     struct sd_growth_panel *panels;
     size_t n_panels;

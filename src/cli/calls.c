@@ -18,6 +18,7 @@
 
 extern const struct sd_collector_about sd_about_calls;
 
+enum { TEXT_ROWS = 20 }; /* of growth: as of every table of `sonde report` */
 enum {
     OPT_SORT = SD_RUN_OPTIONS,
     OPT_REVERSE,
@@ -48,7 +49,8 @@ static const struct sd_option options[] = {
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
     [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "pstats' words: cumulative, time, calls, name, ... (cumulative); "
-                   "several of them apart by commas or said again",
+                   "several of them apart by commas or said again; with --json, --csv "
+                   "and --scaling also names of columns",
                    's', "KEY" },
     [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "the sorted order reversed", 0, NULL },
     [OPT_ROWS] = { "rows", SD_TEXT, NULL,
@@ -127,31 +129,6 @@ static struct sd_call_wish call_wish(const struct sd_command *c)
         add_limit(&w, (struct sd_call_limit){ .match = v[OPT_CALLEES].text });
     add_limit(&w, (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
     return w;
-}
-
-/* Asked of no calls at all: what is typed wrong is known before the program starts. */
-static int check(const struct sd_command *c)
-{
-    const struct sd_option_value *v = c->values;
-    struct sd_call_wish wish = call_wish(c);
-    struct sd_call_stats none;
-    struct sd_out nowhere;
-    int rc;
-
-    if (v[SD_RUN_OUTPUT].text && strcmp(v[SD_RUN_OUTPUT].text, "-") == 0)
-        return sd_fail(
-            SD_EUSAGE,
-            "-o wants the name of a file; the table goes to stdout by itself");
-    if (v[OPT_JSON].number && v[OPT_CSV].number)
-        return sd_fail(SD_EUSAGE, "choose one of --csv and --json");
-    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
-        return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
-    sd_call_stats_init(&none);
-    sd_out_to_memory(&nowhere);
-    rc = sd_call_tables(&none, &wish, &nowhere);
-    sd_out_release(&nowhere);
-    sd_call_stats_release(&none);
-    return rc;
 }
 
 /* --- The answer */
@@ -249,6 +226,60 @@ static void wish_growth(const struct sd_command *c, struct sd_tables_wish *wish)
     wish->samples.metric = "cpu_time";
     if (!v[OPT_SORT].is_given)
         wish->sort = NULL;
+    if (!v[OPT_ROWS].text && !v[OPT_JSON].number && !v[OPT_CSV].number)
+        wish->limit = TEXT_ROWS;
+}
+
+/* Our own tables, not those of pstats? */
+static bool is_data(const struct sd_command *c)
+{
+    return c->values[OPT_JSON].number || c->values[OPT_CSV].number || is_scaling(c);
+}
+
+static struct sd_tables_wish wish_of(const struct sd_command *c,
+                                     const struct looked_for *l)
+{
+    struct sd_tables_wish wish = data_wish(c, l);
+
+    if (is_scaling(c))
+        wish_growth(c, &wish);
+    return wish;
+}
+
+static int check_columns(const struct sd_command *c)
+{
+    const struct looked_for nothing = { 0 };
+    const struct sd_tables_wish wish = wish_of(c, &nothing);
+
+    return sd_tables_check_order(&wish);
+}
+
+/* Asked of no calls at all: what is typed wrong is known before the program starts. */
+static int check(const struct sd_command *c)
+{
+    const struct sd_option_value *v = c->values;
+    struct sd_call_wish wish = call_wish(c);
+    bool has_columns = is_data(c);
+    struct sd_call_stats none;
+    struct sd_out nowhere;
+    int rc;
+
+    if (v[SD_RUN_OUTPUT].text && strcmp(v[SD_RUN_OUTPUT].text, "-") == 0)
+        return sd_fail(
+            SD_EUSAGE,
+            "-o wants the name of a file; the table goes to stdout by itself");
+    if (v[OPT_JSON].number && v[OPT_CSV].number)
+        return sd_fail(SD_EUSAGE, "choose one of --csv and --json");
+    if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
+        return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
+    if (has_columns)
+        wish.sort = by_itself; /* columns have words of their own */
+    sd_call_stats_init(&none);
+    sd_out_to_memory(&nowhere);
+    rc = sd_call_tables(&none, &wish, &nowhere);
+    sd_out_release(&nowhere);
+    sd_call_stats_release(&none);
+    return rc == 0 && has_columns ? check_columns(c) : rc;
 }
 
 static int put_data(const struct sd_command *c, const struct sd_profile *p,
@@ -261,10 +292,8 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
     int rc = capture && !file ? sd_no_memory() : look_for(c->values, &l);
 
     if (rc == 0) {
-        struct sd_tables_wish wish = data_wish(c, &l);
+        const struct sd_tables_wish wish = wish_of(c, &l);
 
-        if (is_scaling(c))
-            wish_growth(c, &wish);
         rc = sd_tables_of(p, &wish, &view);
     }
     if (rc == 0 && c->values[OPT_JSON].number)
@@ -284,8 +313,6 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture)
 {
-    bool is_data =
-        c->values[OPT_JSON].number || c->values[OPT_CSV].number || is_scaling(c);
     const struct sd_traced_tables wish = {
         .traced = traced_wish(c),
         .calls = call_wish(c),
@@ -299,7 +326,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
         return 0;
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
-    rc = is_data ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);
+    rc = is_data(c) ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);
     if (rc < 0)
         sd_say("%s", sd_fail_text());
     if (sd_out_flush(&out) < 0 && out.err != EPIPE)

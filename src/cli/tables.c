@@ -135,16 +135,21 @@ static int make_scaling(const struct sd_profile *p, const struct sd_tables_wish 
                         struct sd_view *v)
 {
     struct sd_traced_wish traced = sd_tables_scaling_wish(p, wish);
+    bool has_points = sd_tables_has(p, wish, "scaling_points");
 
-    return sd_scaling_table(p, &traced, v);
+    return sd_scaling_tables(
+        p, &traced, SD_SCALING_FUNCTIONS | (has_points ? SD_SCALING_POINTS : 0), v);
 }
 
+/* With the table of functions they have been made already. */
 static int make_scaling_points(const struct sd_profile *p,
                                const struct sd_tables_wish *wish, struct sd_view *v)
 {
     struct sd_traced_wish traced = sd_tables_scaling_wish(p, wish);
 
-    return sd_scaling_points(p, &traced, v);
+    return sd_tables_has(p, wish, "scaling")
+               ? 0
+               : sd_scaling_tables(p, &traced, SD_SCALING_POINTS, v);
 }
 
 static int make_threads(const struct sd_profile *p, const struct sd_tables_wish *wish,
@@ -377,6 +382,27 @@ static int fill(const struct sd_profile *p, const struct sd_tables_wish *wish,
             rc = tell_apart(v, from, false);
     }
     return rc == 0 && are_both ? fill_traced(p, wish, v) : rc;
+}
+
+/* The columns of what a wish about traced calls is about. */
+static int add_columns(const struct sd_tables_wish *wish, struct sd_view *v)
+{
+    int rc = !wish->table                       ? sd_traced_no_functions(wish->by, v)
+             : is_named(wish->table, "scaling") ? sd_scaling_no_functions(v)
+                                                : sd_traced_no_calls(v);
+
+    return rc == 0 && wish->has_threads ? sd_traced_no_threads(v) : rc;
+}
+
+int sd_tables_check_order(const struct sd_tables_wish *wish)
+{
+    struct sd_view v = { 0 };
+    int rc = add_columns(wish, &v);
+
+    if (rc == 0)
+        rc = sd_tables_order(&v, wish);
+    sd_view_release(&v);
+    return rc;
 }
 
 /* That nothing grows is an answer. */

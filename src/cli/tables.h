@@ -61,6 +61,9 @@ int sd_tables_of(const struct sd_profile *p, const struct sd_tables_wish *wish,
 /* "10" rows, or "0.1" of them; NULL: as the wish has it.  SD_EUSAGE for anything else.
  */
 int sd_tables_read_rows(const char *typed, struct sd_tables_wish *wish);
+/* Whether those of traced calls can be sorted as wished for, before there are any:
+ * SD_EUSAGE with a sentence when no column is called so. */
+int sd_tables_check_order(const struct sd_tables_wish *wish);
 /* Sorts them and cuts them to as many rows as are wished for. */
 int sd_tables_order(struct sd_view *v, const struct sd_tables_wish *wish);
 

@@ -51,6 +51,28 @@ def test_data_has_the_words_of_the_report(folder):
     equal(json.loads(out[out.index("{"):])["file"], None, "the capture is not kept")
 
 
+def test_what_has_columns_is_sorted_by_them(folder):
+    """And what no column is called is known before the program starts."""
+    write(folder, "script.py", SCRIPT)
+    for options in (["--json", "-s", "own"], ["--csv", "-s", "per_call,-line"], ["--scaling", "-s", "exponent"],
+                    ["--json", "--callers", "-s", "callee"], ["--json", "--per-thread", "-s", "thread_name"]):
+        status, out, err = calls(folder, "--force", "-o", "x.sonde", *options + ["script.py"])
+        equal((status, out.splitlines()[0]), (0, "total 10"), (options, err))
+        assert "there is no column" not in err, err
+    for options, word in ((["-s", "own"], "own"), (["--json", "-s", "age"], "age"), (["--scaling", "-s", "primitive"], "primitive"),
+                          (["--csv", "--callers", "-s", "starts"], "starts"), (["--json", "-s", "thread_name"], "thread_name")):
+        status, out, err = calls(folder, *options + ["script.py"])
+        equal((status, out), (2, ""), options)
+        contains(err, word)
+
+
+def test_growth_is_a_table_of_twenty_rows_unless_more_are_asked_for(folder):
+    write(folder, "script.py", "".join("def f%d(rows): pass\nf%d([1]); f%d([1, 2])\n" % (i, i, i) for i in range(25)))
+    for options, n in (([], 20), (["-n", "30"], 25), (["--csv"], 25)):
+        status, out, err = calls(folder, "--force", "-o", "x.sonde", "--scaling", *options + ["script.py"])
+        equal((status, sum(line[0] == "f" and line[1].isdigit() for line in out.splitlines() if len(line) > 1)), (0, n), (options, err))
+
+
 def test_what_has_no_lines_says_so(folder):
     write(folder, "script.py", SCRIPT)
     calls(folder, "-o", "x.sonde", "script.py")

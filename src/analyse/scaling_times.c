@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/scaling_times.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sum.h"
+
+enum { NONE = UINT32_MAX };
+
+/* --- What was measured, by stack */
+
+uint32_t sd_scaling_function_of(const struct sd_profile *p, uint32_t site)
+{
+    return sd_profile_function_of(p, (sd_site_id){ site }).at;
+}
+
+static int make_room(struct sd_scaling_times *g)
+{
+    size_t stacks = g->p->n_stacks + 1, sites = g->p->n_sites + 1;
+
+    g->own = sd_zalloc(stacks * sizeof *g->own);
+    g->total = sd_zalloc(stacks * sizeof *g->total);
+    g->starts = sd_zalloc(stacks * sizeof *g->starts);
+    g->first_child = sd_alloc(stacks * sizeof *g->first_child);
+    g->next = sd_alloc(stacks * sizeof *g->next);
+    g->edge = sd_alloc(stacks * sizeof *g->edge);
+    g->sums = sd_zalloc(sites * sizeof *g->sums);
+    g->own_sums = sd_zalloc(sites * sizeof *g->own_sums);
+    g->counts = sd_zalloc(sites * sizeof *g->counts);
+    g->total_of = sd_zalloc(sites * sizeof *g->total_of);
+    return g->own && g->total && g->starts && g->first_child && g->next && g->edge &&
+                   g->sums && g->own_sums && g->counts && g->total_of
+               ? 0
+               : sd_no_memory();
+}
+
+void sd_scaling_times_release(struct sd_scaling_times *g)
+{
+    sd_free(g->own);
+    sd_free(g->total);
+    sd_free(g->starts);
+    sd_free(g->first_child);
+    sd_free(g->next);
+    sd_free(g->edge);
+    sd_free(g->sums);
+    sd_free(g->own_sums);
+    sd_free(g->counts);
+    sd_free(g->total_of);
+    sd_free(g->spent);
+    sd_table_release(&g->below);
+    *g = (struct sd_scaling_times){ .p = g->p };
+}
+
+static int64_t value(const struct sd_stack_totals *t, uint32_t metric, size_t i)
+{
+    return metric == NONE ? 0 : t->values[metric][i];
+}
+
+static int read_times(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+{
+    const struct sd_stack_totals *t = &g->p->calls;
+    uint32_t starts = sd_totals_metric(g->p, t, "starts");
+    uint32_t time = sd_totals_metric(g->p, t, wish->is_cpu ? "cpu_time" : "time");
+    uint32_t cost = wish->is_raw ? sd_totals_metric(g->p, t, "tracing") : NONE;
+
+    if (time == NONE)
+        return sd_fail(SD_EABSENT,
+                       "CPU time was not measured; record with: sonde calls --scaling "
+                       "--cpu");
+    for (size_t i = 0; i < t->n; i++) {
+        uint32_t at = t->items[i].stack.at;
+        int64_t ns = sd_sum_i64(value(t, time, i), value(t, cost, i));
+
+        if (at == NONE || !sd_sample_is_chosen(&wish->choice, &t->items[i]))
+            continue;
+        g->own[at] = sd_sum_i64(g->own[at], ns);
+        g->starts[at] = sd_sum_i64(g->starts[at], value(t, starts, i));
+        g->whole = sd_sum_i64(g->whole, ns);
+    }
+    return 0;
+}
+
+/* Children have larger numbers than their parents. */
+static void sum_up(struct sd_scaling_times *g)
+{
+    g->first_root = NONE;
+    memset(g->first_child, 0xff, (g->p->n_stacks + 1) * sizeof *g->first_child);
+    for (size_t i = g->p->n_stacks; i-- > 0;) {
+        uint32_t parent = g->p->stacks[i].parent.at;
+        uint32_t *first = parent == NONE ? &g->first_root : &g->first_child[parent];
+
+        g->total[i] = sd_sum_i64(g->total[i], g->own[i]);
+        if (parent != NONE)
+            g->total[parent] = sd_sum_i64(g->total[parent], g->total[i]);
+        g->next[i] = *first;
+        *first = (uint32_t)i;
+    }
+}
+
+/* --- By signature and by function */
+
+static int add_edge(struct sd_scaling_times *g, uint32_t caller, uint32_t callee,
+                    uint32_t *out)
+{
+    uint64_t key = (uint64_t)caller << 32 | callee, at;
+    int64_t *spent;
+
+    if (!sd_table_get(&g->below, key, &at)) {
+        spent = sd_grow_array(g->spent, &g->cap_spent, g->n_spent + 1, sizeof *spent);
+        if (!spent)
+            return sd_no_memory();
+        g->spent = spent;
+        g->spent[g->n_spent] = 0;
+        at = g->n_spent++;
+        if (sd_table_put(&g->below, key, at) < 0)
+            return SD_ENOMEM;
+    }
+    *out = (uint32_t)at;
+    return 0;
+}
+
+static int sum_signatures(struct sd_scaling_times *g)
+{
+    const struct sd_profile *p = g->p;
+    int rc = 0;
+
+    memset(g->edge, 0xff, (p->n_stacks + 1) * sizeof *g->edge);
+    for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
+        uint32_t site = p->stacks[i].site.at, parent = p->stacks[i].parent.at;
+
+        if (g->total[i] == 0 && g->starts[i] == 0)
+            continue;
+        g->sums[site] = sd_sum_i64(g->sums[site], g->total[i]);
+        g->own_sums[site] = sd_sum_i64(g->own_sums[site], g->own[i]);
+        g->counts[site] = sd_sum_i64(g->counts[site], g->starts[i]);
+        if (parent != NONE)
+            rc = add_edge(g, sd_scaling_function_of(p, p->stacks[parent].site.at),
+                          sd_scaling_function_of(p, site), &g->edge[i]);
+    }
+    return rc;
+}
+
+/* How often each function, and each call of one by another, is on the way from the
+ * root. */
+struct open {
+    uint32_t *functions; /* owned; by site */
+    uint32_t *edges;     /* owned; as `spent` */
+};
+
+/* The stack after this one, children first. */
+static uint32_t walk_on(const struct sd_scaling_times *g, uint32_t at,
+                        struct open *open)
+{
+    if (g->first_child[at] != NONE)
+        return g->first_child[at];
+    while (at != NONE) {
+        open->functions[sd_scaling_function_of(g->p, g->p->stacks[at].site.at)]--;
+        if (g->edge[at] != NONE)
+            open->edges[g->edge[at]]--;
+        if (g->next[at] != NONE)
+            return g->next[at];
+        at = g->p->stacks[at].parent.at;
+    }
+    return NONE;
+}
+
+/* What a function called itself for is in its outermost call already, and what two call
+ * each other for in the outermost call of the one by the other. */
+static int sum_functions(struct sd_scaling_times *g)
+{
+    struct open open = {
+        .functions = sd_zalloc((g->p->n_sites + 1) * sizeof *open.functions),
+        .edges = sd_zalloc((g->n_spent + 1) * sizeof *open.edges),
+    };
+    bool has_room = open.functions && open.edges;
+
+    for (uint32_t at = has_room ? g->first_root : NONE; at != NONE;
+         at = walk_on(g, at, &open)) {
+        uint32_t function = sd_scaling_function_of(g->p, g->p->stacks[at].site.at);
+        uint32_t edge = g->edge[at];
+
+        if (open.functions[function]++ == 0)
+            g->total_of[function] = sd_sum_i64(g->total_of[function], g->total[at]);
+        if (edge != NONE && open.edges[edge]++ == 0)
+            g->spent[edge] = sd_sum_i64(g->spent[edge], g->total[at]);
+    }
+    sd_free(open.functions);
+    sd_free(open.edges);
+    return has_room ? 0 : sd_no_memory();
+}
+
+int sd_scaling_times_make(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+{
+    int rc = make_room(g);
+
+    if (rc == 0)
+        rc = read_times(g, wish);
+    if (rc < 0)
+        return rc;
+    sum_up(g);
+    rc = sum_signatures(g);
+    return rc < 0 ? rc : sum_functions(g);
+}
