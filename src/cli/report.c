@@ -253,8 +253,7 @@ static int check_has_no_lprof_options(const struct sd_asked *a)
     return 0;
 }
 
-/* What is said of calls means nothing where none were traced. */
-static int check_for_captures(const struct sd_asked *a, const struct sd_profile *p)
+int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
 {
     static const size_t others[] = { SD_REPORT_STRIP_DIRS, SD_REPORT_REVERSE,
                                      SD_REPORT_DIGITS,     SD_REPORT_PER_THREAD,
@@ -283,7 +282,7 @@ static int report_captures(const struct sd_asked *a)
                      "line_profiler",
                      sd_fail_text());
     if (rc == 0)
-        rc = check_for_captures(a, p);
+        rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
         sd_profile_drop_signatures(p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
@@ -297,13 +296,15 @@ static int report_captures(const struct sd_asked *a)
 static int run(const struct sd_command *c)
 {
     enum kind kind = KIND_CAPTURE;
+    bool are_compared;
     struct sd_asked a;
     int rc = sd_asked_read(&a, c);
 
     if (rc == 0 && a.v[SD_REPORT_OUTPUT].text)
         rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
                                     (size_t)a.n_words);
-    if (rc == 0 && a.form != SD_FORM_GRAPH)
+    are_compared = rc == 0 && a.form == SD_FORM_GRAPH && a.v[SD_REPORT_COMPARE].number;
+    if (rc == 0 && !are_compared) /* two that are compared may be of either kind */
         rc = check_kinds(&a, &kind);
     if (rc == 0 && a.form == SD_FORM_GRAPH)
         rc = sd_report_graph_of(&a);

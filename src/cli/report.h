@@ -114,6 +114,11 @@ struct sd_asked {
 int sd_asked_read(struct sd_asked *a, const struct sd_command *c);
 void sd_asked_release(struct sd_asked *a);
 
+/* --- report.c */
+
+/* What is said of calls means nothing where none were traced: SD_EUSAGE. */
+int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p);
+
 /* --- report_calls.c */
 
 /* Order and restrictions of calls, in the words of pstats. */

@@ -85,23 +85,85 @@ static int check(const struct sd_asked *a, enum sd_graph_form *form)
     return 0;
 }
 
+/* Those of the graph itself stand together. */
+static bool is_for_graph(size_t option)
+{
+    return (option >= SD_REPORT_GRAPH && option <= SD_REPORT_BY_DIFFERENCE) ||
+           option == SD_REPORT_MATCH || option == SD_REPORT_OUTPUT ||
+           option == SD_REPORT_FORCE;
+}
+
+/* They choose what counts. */
+static bool is_for_captures(size_t option)
+{
+    static const size_t known[] = {
+        SD_REPORT_FILTER, SD_REPORT_TRACK, SD_REPORT_SECTION,   SD_REPORT_FROM,
+        SD_REPORT_TO,     SD_REPORT_BY,    SD_REPORT_MINE,      SD_REPORT_SIGNATURES,
+        SD_REPORT_RAW,    SD_REPORT_CPU,   SD_REPORT_QUALIFIED, SD_REPORT_IDLE,
+        SD_REPORT_GIL,    SD_REPORT_METRIC
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i] == option)
+            return true;
+    return false;
+}
+
+/* What would change nothing in the picture is refused, not ignored. */
+static int check_options(const struct sd_asked *a, const char *pstats_file)
+{
+    const struct sd_option *options = a->command->verb->options;
+
+    for (size_t i = 0; options[i].name; i++) {
+        if (!a->v[i].is_given || is_for_graph(i))
+            continue;
+        if (!is_for_captures(i))
+            return sd_fail(SD_EUSAGE,
+                           "--%s says nothing of a call graph: leave out either it or "
+                           "--graph",
+                           options[i].name);
+        if (pstats_file)
+            return sd_fail(SD_EUSAGE,
+                           "--%s is for captures; %s is a pstats file, which has "
+                           "functions and their callers alone",
+                           options[i].name, pstats_file);
+    }
+    if (strcmp(a->v[SD_REPORT_BY].text, "line") == 0)
+        return sd_fail(SD_EUSAGE,
+                       "a call graph is of functions or modules, not of lines");
+    return 0;
+}
+
 /* --- The answer */
 
-static int load(const struct sd_asked *a, int first, int n, struct sd_graph_source *s)
+static int load_captures(const struct sd_asked *a, int first, int n,
+                         struct sd_graph_source *s)
 {
     struct sd_traced_wish wish = sd_tables_traced_wish(&a->tables);
     struct sd_profile *p = NULL;
-    int rc;
+    int rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
 
-    if (n > 0 && sd_call_file_is(a->words[first]))
-        return sd_graph_source_of_files(s, a->words + first, (size_t)n);
-    rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
+    if (rc == 0)
+        rc = sd_report_check_traced(a, p);
+    if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
+        sd_profile_drop_signatures(p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
         sd_profile_qualify(p);
     if (rc == 0)
         rc = sd_graph_source_of_profile(s, p, &wish);
     sd_profile_free(p);
     return rc;
+}
+
+static int load(const struct sd_asked *a, int first, int n, struct sd_graph_source *s)
+{
+    bool are_pstats = n > 0 && sd_call_file_is(a->words[first]);
+    int rc = check_options(a, are_pstats ? a->words[first] : NULL);
+
+    if (rc < 0)
+        return rc;
+    return are_pstats ? sd_graph_source_of_files(s, a->words + first, (size_t)n)
+                      : load_captures(a, first, n, s);
 }
 
 static int write(const struct sd_asked *a, const struct sd_graph_source *s,

@@ -92,8 +92,8 @@ static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
 
     if (p->samples.n == 0 && p->calls.n == 0)
         return sd_fail(SD_EFORMAT,
-                       "nothing was sampled in %s, so there is no flame graph; record "
-                       "with: sonde run --with sample",
+                       "nothing was sampled or traced in %s, so there is no flame "
+                       "graph; record with: sonde run --with sample, or sonde calls",
                        a->words[0]);
     wish.has_processes =
         wish.has_threads && has_several_processes(p, wish.choice.metric);

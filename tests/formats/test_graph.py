@@ -125,8 +125,10 @@ def test_a_comparison_marks_what_gprof2dot_marks(folder):
         return {name: way for name, way in found.items() if names.count(name) == 1}
     assert marked(done.out), "gprof2dot marks nothing"
     equal(marked(dot.out), marked(done.out), "functions that changed, and which way")
-    one = sonde("report", "--graph", "--compare", "--compare-only-faster", profiled(), other)
-    assert "0" not in marked(one.out).values(), "slower ones are marked"
+    one = sonde("report", "--graph", "--node-thres", "0", "--edge-thres", "0", "--compare", "--compare-only-faster", profiled(), other)
+    equal(one.status, 0, "status of sonde: " + one.err)
+    equal(marked(one.out), {name: way for name, way in marked(dot.out).items() if way != "0"}, "only what is faster")
+    assert marked(one.out), "nothing is faster"
 
 
 def test_dot_reads_what_we_write(folder):
@@ -230,11 +232,38 @@ def test_what_cannot_be_is_said_in_one_sentence(folder):
                         (["--graph", "--compare"], "--compare wants two files"),
                         (["--graph", "--node-thres", "many"], "--node-thres takes a number from 0 to 100"),
                         (["--graph", "--node-label", "age"], "--node-label takes self-time"),
-                        (["--graph", "--flame", "-o", "x.svg"], "choose one of")):
+                        (["--graph", "--flame", "-o", "x.svg"], "choose one of"),
+                        (["--graph", "--mine"], "--mine is for captures"),
+                        (["--graph", "--track", "7"], "--track is for captures"),
+                        (["--graph", "--from", "2s"], "--from is for captures"),
+                        (["--graph", "--cpu"], "--cpu is for captures"),
+                        (["--graph", "--no-signatures"], "--signatures is for captures"),
+                        (["--graph", "--scaling"], "--scaling says nothing of a call graph"),
+                        (["--graph", "-n", "5"], "--rows says nothing of a call graph"),
+                        (["--graph", hostile(folder)], "they are reported one by one")):
         done = sonde("report", profiled(), *words)
         equal(done.status, 2, "status of %s" % words)
         contains(done.err, said)
         equal(done.err.count("\n"), 1, "lines of %s" % words)
+
+
+def test_what_means_nothing_for_samples_is_said(folder):
+    for words, said in ((["--raw"], "--raw is for tables of calls, and none were traced here"),
+                        (["--by", "line"], "a call graph is of functions or modules"),
+                        (["--threads"], "--threads says nothing of a call graph")):
+        done = sonde("report", "--graph", hostile(folder), *words)
+        equal((done.status, done.out), (2, ""), "of %s" % words)
+        contains(done.err, said)
+
+
+def test_signatures_are_left_out_where_that_is_said(folder):
+    helpers.write(folder, "typed.py", "\n\ndef f(x):\n    return x\nfor x in (1, 'a', 2.0):\n    f(x)\n")
+    done = sonde("calls", "--signatures", "-o", "x.sonde", "--python", helpers.PYTHON, "typed.py", cwd=folder)
+    equal(done.status, 0, "status of calls: " + done.err)
+    for words, wanted in (([], ["f(x:float)", "f(x:int)", "f(x:str)"]), (["--no-signatures"], ["f"])):
+        done = sonde("report", "x.sonde", "--graph", "--node-thres", "0", "--edge-thres", "0", *words, cwd=folder)
+        equal(done.status, 0, "status of report: " + done.err)
+        equal(sorted(re.findall(r'label="typed:3:([^"\\]*)\\n', done.out)), wanted, "functions with %s" % words)
 
 
 helpers.run_tests(globals())
