@@ -106,15 +106,6 @@ static int add_node(struct maker *m, const struct sd_call_function *f)
     return name_node(m, f, node);
 }
 
-/* profile.py counts only how often each caller called: its part of the time is then
- * that of the calls. */
-static double edge_total(const struct sd_call_edge *e, const struct sd_call_function *f)
-{
-    if (!e->is_plain)
-        return e->n.total;
-    return share((double)e->n.calls, (double)f->n.calls) * f->n.total;
-}
-
 static void add_edges(struct maker *m, uint32_t callee)
 {
     const struct sd_call_function *f = &m->s->functions[callee];
@@ -122,7 +113,7 @@ static void add_edges(struct maker *m, uint32_t callee)
     for (uint32_t at = f->first_caller; at != SD_NO_EDGE; at = m->s->edges[at].next) {
         const struct sd_call_edge *e = &m->s->edges[at];
         struct sd_graph_node *caller = &m->g->nodes[e->caller.at];
-        double total = edge_total(e, f);
+        double total = sd_call_edge_total(e, f);
 
         m->g->edges[m->g->n_edges++] =
             (struct sd_graph_edge){ .from = e->caller.at,

@@ -20,4 +20,13 @@ static inline int64_t sd_sum_i64(int64_t a, int64_t b)
         return b > 0 ? INT64_MAX : INT64_MIN;
     return sum;
 }
+/* The nearest whole number, or the largest there is: input may say 1e300. */
+static inline int64_t sd_round_i64(double v)
+{
+    return v >= 9.2e18    ? INT64_MAX
+           : v <= -9.2e18 ? INT64_MIN
+           : v >= 0       ? (int64_t)(v + 0.5)
+           : v < 0        ? -(int64_t)(0.5 - v)
+                          : 0; /* no number */
+}
 #endif

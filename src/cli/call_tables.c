@@ -480,20 +480,24 @@ static enum kind kind_of(const char *to, const char *format)
 }
 
 /* It has no stacks, but who calls whom. */
-static int put_graph(char *file, enum kind kind, struct sd_out *out)
+static int convert_graph(char *file, enum kind kind, const char *to,
+                         enum sd_create_flags create)
 {
     struct sd_graph_order order = sd_graph_order_default();
     struct sd_graph_source source;
+    struct sd_export_file out;
     int rc;
 
     sd_graph_source_init(&source);
     rc = sd_graph_source_of_files(&source, &file, 1);
     if (rc == 0)
-        rc = sd_graph_put(&source, NULL, &order,
-                          kind == KIND_SVG   ? SD_GRAPH_SVG
-                          : kind == KIND_DOT ? SD_GRAPH_DOT
-                                             : SD_GRAPH_CALLGRIND,
-                          out);
+        rc = sd_export_open(&out, to, create);
+    if (rc == 0)
+        rc = sd_export_close(&out, sd_graph_put(&source, NULL, &order,
+                                                kind == KIND_SVG   ? SD_GRAPH_SVG
+                                                : kind == KIND_DOT ? SD_GRAPH_DOT
+                                                                   : SD_GRAPH_CALLGRIND,
+                                                &out.out));
     sd_graph_source_release(&source);
     return rc;
 }
@@ -520,22 +524,22 @@ int sd_call_file_convert(char *file, const char *to, const char *format,
     enum kind kind = kind_of(to, format);
     struct sd_export_file out;
     struct sd_call_stats s;
-    int rc = 0;
+    int rc;
 
     if (kind == KIND_NONE)
-        rc = sd_fail(SD_EUSAGE,
-                     "%s is a pstats file and has no stacks, which %s needs; it can "
-                     "become .pstats, .prof, .csv, .json, .txt, .svg, .dot or "
-                     ".callgrind",
-                     file, format ? format : to);
+        return sd_fail(SD_EUSAGE,
+                       "%s is a pstats file and has no stacks, which %s needs; it can "
+                       "become .pstats, .prof, .csv, .json, .txt, .svg, .dot or "
+                       ".callgrind",
+                       file, format ? format : to);
+    if (is_graph(kind))
+        return convert_graph(file, kind, to, create);
     sd_call_stats_init(&s);
-    if (rc == 0)
-        rc = load_file(file, &s);
+    rc = load_file(file, &s);
     if (rc == 0)
         rc = sd_export_open(&out, to, create);
     if (rc == 0)
-        rc = sd_export_close(&out, is_graph(kind) ? put_graph(file, kind, &out.out)
-                                                  : put_kind(&s, kind, &out.out));
+        rc = sd_export_close(&out, put_kind(&s, kind, &out.out));
     sd_call_stats_release(&s);
     return rc;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/graph.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "cli/call_tables.h"
 #include "cli/path.h"
@@ -55,9 +55,10 @@ static const char *words_of(struct sd_graph_source *s, bool is_traced)
 
     if (strcmp(s->unit, "s") != 0)
         return sd_arena_printf(&s->arena, "%s %s",
-                               sd_text_count(text, llround(s->stats.sum.own)), s->unit);
+                               sd_text_count(text, sd_round_i64(s->stats.sum.own)),
+                               s->unit);
     return sd_arena_printf(&s->arena, "%s %s",
-                           sd_text_duration(text, llround(s->stats.sum.own * 1e9)),
+                           sd_text_duration(text, sd_round_i64(s->stats.sum.own * 1e9)),
                            is_traced ? "traced" : "sampled");
 }
 

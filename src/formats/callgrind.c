@@ -26,14 +26,6 @@ static long long cost(const struct writer *w, double amount)
     return whole > 0 ? llround(fmin(whole, 9e18)) : 0;
 }
 
-/* profile.py counts only how often each caller called: it then has its part. */
-static double edge_total(const struct sd_call_edge *e, const struct sd_call_function *f)
-{
-    if (!e->is_plain)
-        return e->n.total;
-    return f->n.calls > 0 ? f->n.total * (double)e->n.calls / (double)f->n.calls : 0;
-}
-
 /* --- Names */
 
 static uint64_t alike_key(const struct sd_call_function *f)
@@ -111,7 +103,7 @@ static void put_call(struct writer *w, const struct sd_call_function *caller,
     put_name(w, "cfn", w->callee[edge]);
     sd_out_printf(w->out, "calls=%lld %lld\n%lld %lld\n",
                   (long long)(e->n.calls > 0 ? e->n.calls : 0), line_of(f),
-                  line_of(caller), cost(w, edge_total(e, f)));
+                  line_of(caller), cost(w, sd_call_edge_total(e, f)));
 }
 
 static void put_function(struct writer *w, uint32_t function)
@@ -172,8 +164,10 @@ static void put_head(struct writer *w)
     }
     for (size_t i = 0; i < w->s->n_functions; i++)
         own += (double)cost(w, w->s->functions[i].n.own);
-    sd_out_printf(w->out, "positions: line\nevents: %s\nsummary: %lld\n",
-                  w->head->event, (long long)fmin(own, 9e18));
+    sd_out_text(w->out, "positions: line\nevents: ");
+    put_escaped(
+        w, &(struct sd_interned){ w->head->event, (uint32_t)strlen(w->head->event) });
+    sd_out_printf(w->out, "\nsummary: %lld\n", (long long)fmin(own, 9e18));
 }
 
 int sd_call_stats_write_callgrind(const struct sd_call_stats *s,

@@ -434,3 +434,13 @@ int sd_call_function_compare(const struct sd_call_function *a,
         order = (a->line > b->line) - (a->line < b->line);
     return order != 0 ? order : sd_call_name_compare(&a->name, &b->name);
 }
+
+double sd_call_edge_total(const struct sd_call_edge *e,
+                          const struct sd_call_function *f)
+{
+    if (!e->is_plain)
+        return e->n.total;
+    if (f->n.calls <= 0 || e->n.calls >= f->n.calls)
+        return f->n.total;
+    return e->n.calls <= 0 ? 0 : f->n.total * (double)e->n.calls / (double)f->n.calls;
+}

@@ -119,6 +119,10 @@ static inline struct sd_call_function *sd_call_stats_at(const struct sd_call_sta
 void sd_call_function_label(struct sd_buf *to, const struct sd_call_function *f);
 /* Is it no Python function: file "~", line 0? */
 bool sd_call_function_is_builtin(const struct sd_call_function *f);
+/* Total time of `f` below these calls of it.  profile.py counts only how often each
+ * caller called: its part of the time is then that of the calls. */
+double sd_call_edge_total(const struct sd_call_edge *e,
+                          const struct sd_call_function *f);
 /* As Python compares strings: < 0, 0, > 0. */
 int sd_call_name_compare(const struct sd_interned *a, const struct sd_interned *b);
 /* By file, line and name, as Python compares such tuples. */

@@ -124,6 +124,20 @@ TEST(call_stats_refuse_to_mix_callers_of_profile_and_cprofile)
     sd_call_stats_release(&s);
 }
 
+TEST(call_edges_without_times_have_their_part_and_never_more_than_all)
+{
+    const struct sd_call_function f = { .n = { .calls = 8, .total = 4 } }, none = { 0 };
+    struct sd_call_edge e = { .is_plain = true, .n = { .calls = 2, .total = 9 } };
+
+    CHECK(sd_call_edge_total(&e, &f) == 1);
+    e.n.calls = 20; /* strangers' files say anything */
+    CHECK(sd_call_edge_total(&e, &f) == 4);
+    e.n.calls = -1;
+    CHECK(sd_call_edge_total(&e, &f) == 0 && sd_call_edge_total(&e, &none) == 0);
+    e.is_plain = false;
+    CHECK(sd_call_edge_total(&e, &f) == 9);
+}
+
 TEST(call_stats_say_when_a_count_does_not_fit)
 {
     struct sd_call_stats s;

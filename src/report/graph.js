@@ -115,7 +115,8 @@
     const near = new Set(chosen ? chosen.edges.flatMap(e => [e.from, e.to]).concat(chosen) : []);
 
     for (const node of nodes) {
-      node.isFound = !!wanted && wanted.re.test(node.lines[0] + '\n' + (node.lines[1] || ''));
+      const file = (node.lines[1] || '').startsWith('total ') ? '' : node.lines[1]; // what is built in has none
+      node.isFound = !!wanted && wanted.re.test(node.lines[0] + '\n' + (file || ''));
       node.g.classList.toggle('m', node.isFound);
       node.g.classList.toggle('near', near.has(node));
       node.g.classList.toggle('chosen', node === chosen);

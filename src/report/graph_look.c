@@ -215,37 +215,34 @@ void sd_graph_put_percent(struct sd_buf *to, double share)
 }
 
 /* Without what stands in parentheses, whatever is nested in them: the arguments of a
- * signature.  What is never closed stays. */
-static size_t skip_parentheses(const char *s)
-{
-    size_t depth = 0, n = 0;
-
-    do {
-        depth += s[n] == '(';
-        depth -= s[n] == ')';
-        n++;
-    } while (s[n] && depth > 0);
-    return depth > 0 ? 0 : n;
-}
-
+ * signature.  What is never closed stays: where each "(" began is kept, and what closes
+ * it takes back all that was written since. */
 static void put_stripped(struct sd_buf *to, const char *name)
 {
-    while (*name) {
-        size_t n = *name == '(' ? skip_parentheses(name) : 0;
+    struct sd_buf open = { 0 };
+    size_t at;
 
-        if (n == 0)
-            sd_buf_u8(to, (uint8_t)*name++);
-        else
-            name += n;
+    for (; *name; name++) {
+        if (*name == '(')
+            sd_buf_add(&open, &to->n, sizeof to->n);
+        if (*name == ')' && open.n > 0) {
+            open.n -= sizeof at;
+            memcpy(&at, open.p + open.n, sizeof at);
+            to->n = at;
+        } else {
+            sd_buf_u8(to, (uint8_t)*name);
+        }
     }
+    to->bad |= open.bad;
+    sd_buf_release(&open);
 }
 
 static void put_wrapped(struct sd_buf *to, const char *s)
 {
-    size_t n = strlen(s);
+    size_t n = strlen(s), fits;
 
-    while (sd_text_width(s, n) > WRAP_FROM) {
-        size_t fits = sd_text_fit(s, n, WRAP_FROM), at = fits;
+    while ((fits = sd_text_fit(s, n, WRAP_FROM)) < n) {
+        size_t at = fits;
 
         while (at > 0 && !strchr(" ,.:(", s[at - 1]))
             at--;

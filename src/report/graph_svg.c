@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/text.h"
 #include "report/graph.h"
 #include "report/page_files.h"
@@ -343,10 +344,11 @@ static void put_amount(struct drawing *d, const char *word, double amount, doubl
     sd_graph_put_percent(&text, share);
     sd_out_printf(d->out, "\n%s %s, ", word, sd_buf_string(&text));
     if (strcmp(d->g->unit, "s") == 0)
-        sd_out_text(d->out, sd_text_duration(duration, llround(amount * 1e9)));
-    else
-        sd_out_printf(d->out, "%s %s", sd_text_count(duration, llround(amount)),
-                      d->g->unit);
+        sd_out_text(d->out, sd_text_duration(duration, sd_round_i64(amount * 1e9)));
+    else {
+        sd_out_printf(d->out, "%s ", sd_text_count(duration, sd_round_i64(amount)));
+        put_text(d->out, d->g->unit);
+    }
     d->out->pending.bad |= text.bad;
     sd_buf_release(&text);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/test.h"
 #include "report/graph.h"
 #include "report/page_files.h"
@@ -144,7 +145,31 @@ TEST(graph_names_are_stripped_and_wrapped)
     n.name = "a:1:f(never closed";
     sd_graph_node_label(&look, &(struct sd_view_graph){ 0 }, &n, &text);
     CHECK(strcmp(sd_buf_string(&text), "a:1:f(never closed") == 0);
+    sd_buf_clear(&text);
+    n.name = "f(a(b)c)d)e(g(h)";
+    sd_graph_node_label(&look, &(struct sd_view_graph){ 0 }, &n, &text);
+    CHECK(strcmp(sd_buf_string(&text), "fd)e(g") == 0);
     sd_buf_release(&text);
+}
+
+/* A million of them would take an hour if each were looked for the one that closes it.
+ */
+TEST(graph_names_of_parentheses_alone_take_no_time)
+{
+    enum { LENGTH = 1000000 };
+    char *name = sd_alloc(LENGTH + 1);
+    struct sd_graph_node n = { .name = name };
+    struct sd_graph_look look = sd_graph_look_default();
+    struct sd_buf text = { 0 };
+
+    memset(name, '(', LENGTH);
+    name[LENGTH] = '\0';
+    look.n_words = 0;
+    look.strips = look.wraps = true;
+    sd_graph_node_label(&look, &(struct sd_view_graph){ 0 }, &n, &text);
+    CHECK(text.n == LENGTH + LENGTH / 32 - 1);
+    sd_buf_release(&text);
+    sd_free(name);
 }
 
 TEST(graph_comparison_says_how_much_and_which_way)

@@ -192,14 +192,11 @@ static void draw_panel(struct sd_canvas *canvas, const struct sd_growth_panel *o
                        struct sd_box box, const char *quantity)
 {
     struct panel p = {
-        canvas,
-        of,
-        box,
-        { box.x + LEFT, box.y + ABOVE, box.w - LEFT - RIGHT, box.h - ABOVE - BELOW },
-        0,
-        0,
-        0,
-        0
+        .canvas = canvas,
+        .of = of,
+        .box = box,
+        .area = { box.x + LEFT, box.y + ABOVE, box.w - LEFT - RIGHT,
+                  box.h - ABOVE - BELOW },
     };
     struct sd_colour colour = SD_RGB(of->is_flagged ? flagged_colour : plain_colour);
     struct sd_font title = font(13, ink, SD_ANCHOR_START);

@@ -176,54 +176,71 @@ static int count_layers(struct sd_layering *g)
     return 0;
 }
 
-static void append(struct sd_layering *g, uint32_t *n_in, uint32_t vertex)
+/* A walk from callers to callees. */
+struct walk {
+    struct sd_layering *g;
+    uint32_t *stack; /* owned; of vertices that are open */
+    size_t n;
+    uint32_t *next; /* owned; by vertex: which of those below it comes next */
+    uint32_t *n_in; /* owned; by layer: how many stand there */
+    bool *is_seen;  /* owned; by vertex */
+};
+
+/* It comes next in its layer, and then what is below it. */
+static void enter(struct walk *w, uint32_t vertex)
 {
-    uint32_t layer = g->vertices[vertex].layer, at = n_in[layer]++;
+    struct sd_layering *g = w->g;
+    uint32_t layer = g->vertices[vertex].layer, at = w->n_in[layer]++;
 
     g->vertices[vertex].at = at;
     g->order[g->first[layer] + at] = vertex;
+    w->is_seen[vertex] = true;
+    w->stack[w->n++] = vertex;
 }
 
-/* Depth first, so that what hangs together stands together. */
+static void walk_from(struct walk *w, uint32_t root)
+{
+    const struct sd_layering *g = w->g;
+
+    enter(w, root);
+    while (w->n > 0) {
+        uint32_t v = w->stack[w->n - 1], below;
+
+        if (w->next[v] == g->down_first[v + 1]) {
+            w->n--;
+            continue;
+        }
+        below = g->down[w->next[v]++];
+        if (!w->is_seen[below])
+            enter(w, below);
+    }
+}
+
+/* Depth first, so that what hangs together stands together: from those that have
+ * nothing above them, then from whatever is left. */
 static int order_first(struct sd_layering *g)
 {
-    uint32_t *stack = sd_alloc((g->n + 1) * sizeof *stack);
-    uint32_t *next = sd_alloc((g->n + 1) * sizeof *next);
-    uint32_t *n_in = sd_zalloc((g->n_layers + 1) * sizeof *n_in);
-    bool *is_seen = sd_zalloc(g->n + 1);
-    int rc = stack && next && n_in && is_seen ? 0 : sd_no_memory();
+    struct walk w = {
+        .g = g,
+        .stack = sd_alloc((g->n + 1) * sizeof *w.stack),
+        .next = sd_alloc((g->n + 1) * sizeof *w.next),
+        .n_in = sd_zalloc((g->n_layers + 1) * sizeof *w.n_in),
+        .is_seen = sd_zalloc(g->n + 1),
+    };
+    int rc = w.stack && w.next && w.n_in && w.is_seen ? 0 : sd_no_memory();
 
     if (rc == 0)
-        memcpy(next, g->down_first, g->n * sizeof *next);
-    for (int pass = 0; pass < 2 && rc == 0; pass++)
-        for (uint32_t root = 0; root < g->n; root++) {
-            size_t n = 0;
-
-            if (is_seen[root] ||
-                (pass == 0 && g->up_first[root] != g->up_first[root + 1]))
-                continue;
-            is_seen[root] = true;
-            append(g, n_in, root);
-            stack[n++] = root;
-            while (n > 0) {
-                uint32_t v = stack[n - 1], below;
-
-                if (next[v] == g->down_first[v + 1]) {
-                    n--;
-                    continue;
-                }
-                below = g->down[next[v]++];
-                if (is_seen[below])
-                    continue;
-                is_seen[below] = true;
-                append(g, n_in, below);
-                stack[n++] = below;
-            }
-        }
-    sd_free(stack);
-    sd_free(next);
-    sd_free(n_in);
-    sd_free(is_seen);
+        memcpy(w.next, g->down_first, g->n * sizeof *w.next);
+    for (uint32_t i = 0; i < g->n && rc == 0; i++)
+        if (g->up_first[i] == g->up_first[i + 1])
+            walk_from(&w, i);
+    for (uint32_t i = 0; i < g->n && rc == 0; i++)
+        if (!w.is_seen[i])
+            walk_from(&w, i);
+    sd_free(w.stack);
+    sd_free(w.next);
+    sd_free(w.n_in);
+    sd_free(w.is_seen);
     return rc;
 }
 

@@ -37,7 +37,6 @@ static uint32_t lower(const struct sd_layers_line *e)
 
 /* --- Lines by box */
 
-/* Fills first[0..n_boxes] and the lines behind; the heaviest of a box first. */
 static int by_weight(const void *a, const void *b, void *of)
 {
     const struct sd_layers_line *lines = of;
@@ -48,6 +47,7 @@ static int by_weight(const void *a, const void *b, void *of)
     return x < y ? -1 : 1;
 }
 
+/* Fills first[0..n_boxes] and the lines behind; the heaviest of a box first. */
 static void group(const struct sd_layers *l,
                   uint32_t (*end)(const struct sd_layers_line *), uint32_t *first,
                   uint32_t *list)
@@ -234,8 +234,8 @@ static uint32_t layer_with_room(const struct ranking *r, uint32_t box,
     return layer;
 }
 
-/* There are no more layers than boxes, and each is full or begins with one that had to
- * go there. */
+/* Ranks end below the number of boxes, and each box makes at most one layer more: so
+ * there are at most twice as many layers as boxes. */
 static int spread(struct ranking *r)
 {
     double most = width_of_layers(r->l);

@@ -28,7 +28,8 @@ static double height_of(const struct sd_layering *g, uint32_t layer)
     return height;
 }
 
-/* How far the lines below a layer go aside, the farthest few left out. */
+/* Room for the lines below a layer, by how far they go aside: the root of the mean
+ * square, so that one that goes far does not push everything apart. */
 static double gap_below(const struct sd_layering *g, uint32_t layer)
 {
     double sum = 0;

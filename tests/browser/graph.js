@@ -75,21 +75,27 @@ async function steps(page, seen) {
 async function plotSteps(page, seen) {
   await page.setViewportSize({ width: 1280, height: 720 });
   await page.goto('file://' + plotted);
-  const shown = async at => {
+  const shown = async (at, isLaidOut) => {
     const frame = page.frames()[at];
-    await frame.waitForFunction(() => document.querySelector('svg') && innerWidth > 0);
+    await frame.waitForFunction(isLaidOut);
     return frame.evaluate(() => {
       const r = document.querySelector('.boxes > g rect, .nodes > g rect').getBoundingClientRect();
       return { words: Array.from(document.querySelectorAll('svg [aria-label]')).map(e => e.getAttribute('aria-label')).join('\n'), box: { x: r.x, y: r.y, width: r.width, height: r.height },
                width: innerWidth, height: innerHeight };
     });
   };
-  seen.plotFlame = await shown(1);
+  seen.plotFlame = await shown(1, () => document.querySelector('svg') && innerWidth > 0);
   await page.click('text=Call graph');
-  seen.plotGraph = await shown(2);
+  // Its window has a size before it is told of it, and has fitted the graph once it has taken that size.
+  seen.plotGraph = await shown(2, () => innerWidth > 0 && document.querySelector('svg').getAttribute('width') === String(innerWidth));
   await page.screenshot({ path: path.join(folder, 'plotted.png') });
   await page.frames()[2].click('.nodes > g');
   seen.plotChosen = await page.frames()[2].evaluate(() => document.querySelectorAll('.chosen').length);
+  seen.plotSearched = [];
+  for (const words of ['sorted', 'total ']) {
+    await page.frames()[2].fill('.tools input', words);
+    seen.plotSearched.push(await page.frames()[2].evaluate(() => document.querySelector('.found').textContent));
+  }
 }
 
 browse(packages, file, { width: 1280, height: 800 }, async (page, seen) => {

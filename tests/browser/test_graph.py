@@ -13,7 +13,7 @@ import made  # found by browser
 MS = 10 ** 6
 PLOTTED = """
 import sonde
-def leaf(): return 1
+def leaf(): return sorted(range(500))
 def work(): return [leaf() for i in range(7)]
 p = sonde.Profile(signatures=False)
 p.enable(); work(); p.disable()
@@ -144,9 +144,12 @@ def test_a_page_of_plot_has_both_pictures(folder):
     helpers.between(seen()["plotFlame"]["box"]["width"], 1000, 1280, "pixels of the whole")
     graph = seen()["plotGraph"]
     helpers.contains(graph["words"], "plotted:3:leaf")
-    helpers.between(graph["box"]["x"] + graph["box"]["width"], 20, graph["width"], "the box is in sight")
+    helpers.between(graph["width"], 1000, 1280, "pixels of the page")
+    helpers.between(graph["box"]["x"] + graph["box"]["width"] / 2, 0.3 * graph["width"], 0.7 * graph["width"], "the box is in the middle of it")
     helpers.between(graph["box"]["height"], 30, 90, "and can be read")
     helpers.equal(seen()["plotChosen"], 1, "functions chosen by a click")
+    helpers.contains(graph["words"], "sorted", "what is built in is there")
+    helpers.equal(seen()["plotSearched"], ["1 found", "0 found"], "searched for a name, and for a word of what is said besides")
 
 
 helpers.run_tests(globals())
