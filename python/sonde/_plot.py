@@ -5,6 +5,7 @@ Both are drawn by the program `sonde` of this package, which gets what was measu
 """
 import html
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,8 @@ def _command():
 def _pictures(profile):
     program = _program()
     profile.disable()
+    if not profile.getstats():
+        raise ValueError("nothing was profiled yet: enable(), run what is to be seen, then plot()")
     title = _command().encode("utf-8", "replace").decode("utf-8")
     with tempfile.TemporaryDirectory(prefix="sonde-plot-") as folder:
         with open(os.path.join(folder, "profile.sonde"), "wb") as f:
@@ -97,11 +100,30 @@ def _shows_pictures():
     return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"
 
 
+def _write(path, page):
+    """All of it or nothing: it is written beside, and then takes the name.  What is no plain file is written as it is."""
+    path = os.path.realpath(path)
+    is_new = not os.path.exists(path)
+    beside = "{0}.{1}.tmp".format(path, os.getpid()) if is_new or os.path.isfile(path) else path
+    try:
+        with open(beside, "w", encoding="utf-8") as f:
+            f.write(page)
+        if beside != path and not is_new:
+            shutil.copymode(path, beside)
+        if beside != path:
+            os.replace(beside, path)
+    except BaseException:
+        if beside != path and os.path.exists(beside):
+            os.remove(beside)
+        raise
+
+
 def plot(profile, path=None):
     """Shows the flame graph and the call graph of a Profile, which stops collecting.
 
     In a notebook both appear below the cell.  Elsewhere, and whenever a path is given, they are written as one page
-    that needs nothing else and stays when the program ends; its path is printed, and returned.
+    that needs nothing else and stays when the program ends; its path is printed, and returned.  A file that is there
+    is replaced, as by dump_stats(), but never by half a page.
     """
     if not hasattr(profile, "_capture"):
         raise TypeError("plot() wants a sonde.Profile, not {0}".format(type(profile).__name__))
@@ -115,7 +137,6 @@ def plot(profile, path=None):
         handle, path = tempfile.mkstemp(prefix="sonde-plot-", suffix=".html")
         os.close(handle)
     path = os.path.abspath(os.fspath(path))
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(pictures.page())
+    _write(path, pictures.page())
     print(path)
     return path

@@ -70,6 +70,27 @@ def test_what_is_no_profile_is_refused(folder):
     contains(done.err, "TypeError: plot() wants a sonde.Profile, not int")
 
 
+def test_a_profile_of_nothing_says_so(folder):
+    done = ran(folder, "sonde.plot(sonde.Profile())\n")
+    contains(done.err, "ValueError: nothing was profiled yet: enable()")
+    equal(os.listdir(folder), ["program.py"], "files left")
+
+
+def test_a_page_is_replaced_by_a_whole_one_or_stays(folder):
+    """A disk that is full is played by a limit on the size of files."""
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (%d, resource.RLIM_INFINITY))\n"
+    write(folder, "x.html", "the old page")
+    done = ran(folder, "from sonde import _plot\n_plot._pictures = lambda p: type('Full', (), {'page': lambda self: 'x' * 20000})()\n" +
+               "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + limit % 8192 + "sonde.plot(p, 'x.html')\n")
+    contains(done.err, "File too large")
+    equal(sorted(os.listdir(folder)), ["program.py", "x.html"], "files left")
+    with open(os.path.join(folder, "x.html")) as f:
+        equal(f.read(), "the old page", "what was there")
+    equal(ran(folder, "sonde.plot(p, 'x.html')\n").status, 0, "status")
+    with open(os.path.join(folder, "x.html")) as f:
+        contains(f.read()[:200], "<!DOCTYPE html>")
+
+
 def test_a_timer_of_ones_own_keeps_its_unit(folder):
     """1000 units of a millisecond each in work(): the page says so."""
     done = run([sys.executable, write(folder, "program.py", """
