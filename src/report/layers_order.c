@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 #include "report/layers.h"
 
@@ -141,11 +142,10 @@ static void group(const uint32_t *by, const uint32_t *other, size_t n_segments,
                   size_t n, uint32_t *first, uint32_t *list)
 {
     for (size_t i = 0; i < n_segments; i++)
-        first[by[i] + 2]++;
-    for (size_t i = 1; i <= n; i++)
-        first[i + 1] += first[i];
+        sd_groups_count(first, by[i]);
+    sd_groups_sum(first, n);
     for (size_t i = 0; i < n_segments; i++)
-        list[first[by[i] + 1]++] = other[i];
+        list[sd_groups_place(first, by[i])] = other[i];
 }
 
 static int group_segments(struct sd_layering *g)

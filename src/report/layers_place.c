@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 #include "report/layers.h"
 
@@ -172,29 +173,37 @@ static double distance(const struct placing *p, uint32_t a, uint32_t b)
            (p->is_mirrored ? v[a].left + v[b].right : v[a].right + v[b].left);
 }
 
-static void group_blocks(struct placing *p)
+static void count_pair(struct placing *p, uint32_t a, uint32_t b)
+{
+    sd_groups_count(p->first, p->root[a]);
+    p->n_left[p->root[b]]++;
+}
+
+static void place_pair(struct placing *p, uint32_t a, uint32_t b)
+{
+    uint32_t at = sd_groups_place(p->first, p->root[a]);
+
+    p->apart[at] = distance(p, a, b);
+    p->right[at] = p->root[b];
+}
+
+static void each_pair(struct placing *p,
+                      void (*visit)(struct placing *p, uint32_t a, uint32_t b))
 {
     const struct sd_layering *g = p->g;
 
-    memset(p->first, 0, (g->n + 2) * sizeof *p->first);
-    memset(p->n_left, 0, (g->n + 1) * sizeof *p->n_left);
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t i = 0; i < g->n_layers; i++)
-            for (uint32_t k = 1; k < g->first[i + 1] - g->first[i]; k++) {
-                uint32_t a = vertex_at(p, i, k - 1), b = vertex_at(p, i, k);
-                uint32_t at = p->root[a];
+    for (uint32_t i = 0; i < g->n_layers; i++)
+        for (uint32_t k = 1; k < g->first[i + 1] - g->first[i]; k++)
+            visit(p, vertex_at(p, i, k - 1), vertex_at(p, i, k));
+}
 
-                if (pass == 0) {
-                    p->first[at + 2]++;
-                    p->n_left[p->root[b]]++;
-                } else {
-                    p->apart[p->first[at + 1]] = distance(p, a, b);
-                    p->right[p->first[at + 1]++] = p->root[b];
-                }
-            }
-        for (size_t i = 1; i <= g->n && pass == 0; i++)
-            p->first[i + 1] += p->first[i];
-    }
+static void group_blocks(struct placing *p)
+{
+    memset(p->first, 0, (p->g->n + 2) * sizeof *p->first);
+    memset(p->n_left, 0, (p->g->n + 1) * sizeof *p->n_left);
+    each_pair(p, count_pair);
+    sd_groups_sum(p->first, p->g->n);
+    each_pair(p, place_pair);
 }
 
 /* Every block as far left as it goes, then as far right as that leaves room: what

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 #include "report/layers.h"
 
@@ -55,12 +56,11 @@ static void group(const struct sd_layers *l,
     memset(first, 0, (l->n_boxes + 2) * sizeof *first);
     for (size_t i = 0; i < l->n_lines; i++)
         if (!is_loop(&l->lines[i]))
-            first[end(&l->lines[i]) + 2]++;
-    for (size_t i = 1; i <= l->n_boxes; i++)
-        first[i + 1] += first[i];
+            sd_groups_count(first, end(&l->lines[i]));
+    sd_groups_sum(first, l->n_boxes);
     for (uint32_t i = 0; i < l->n_lines; i++)
         if (!is_loop(&l->lines[i]))
-            list[first[end(&l->lines[i]) + 1]++] = i;
+            list[sd_groups_place(first, end(&l->lines[i]))] = i;
     for (size_t i = 0; i < l->n_boxes; i++)
         qsort_r(list + first[i], first[i + 1] - first[i], sizeof *list, by_weight,
                 l->lines);
