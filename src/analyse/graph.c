@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 #include "base/text.h"
-
-enum { NONE = UINT32_MAX };
 
 struct maker {
     const struct sd_call_stats *s;
@@ -128,23 +127,22 @@ static void add_edges(struct maker *m, uint32_t callee)
 }
 
 /* Edges stand with what is called; here they go to who calls. */
-static int sort_edges(struct sd_view_graph *g)
+int sd_graph_sort_edges(struct sd_view_graph *g)
 {
     struct sd_graph_edge *sorted = sd_alloc((g->n_edges + 1) * sizeof *sorted);
-    uint32_t *next = sd_zalloc((g->n_nodes + 2) * sizeof *next);
+    uint32_t *first = sd_zalloc((g->n_nodes + 2) * sizeof *first);
 
-    if (sorted && next) {
+    if (sorted && first) {
         for (size_t i = 0; i < g->n_edges; i++)
-            next[g->edges[i].from + 1]++;
-        for (size_t i = 0; i < g->n_nodes; i++)
-            next[i + 1] += next[i];
+            sd_groups_count(first, g->edges[i].from);
+        sd_groups_sum(first, g->n_nodes);
         for (size_t i = 0; i < g->n_edges; i++)
-            sorted[next[g->edges[i].from]++] = g->edges[i];
+            sorted[sd_groups_place(first, g->edges[i].from)] = g->edges[i];
         memcpy(g->edges, sorted, g->n_edges * sizeof *sorted);
     }
     sd_free(sorted);
-    sd_free(next);
-    return sorted && next ? 0 : sd_no_memory();
+    sd_free(first);
+    return sorted && first ? 0 : sd_no_memory();
 }
 
 static int fill(struct maker *m)
@@ -160,7 +158,7 @@ static int fill(struct maker *m)
         rc = add_node(m, &m->s->functions[i]);
     for (uint32_t i = 0; i < m->s->n_functions && rc == 0; i++)
         add_edges(m, i);
-    return rc < 0 ? rc : sort_edges(g);
+    return rc < 0 ? rc : sd_graph_sort_edges(g);
 }
 
 int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wish,
@@ -176,117 +174,4 @@ int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wis
     out->n_all_nodes = out->n_nodes;
     out->n_all_edges = out->n_edges;
     return rc < 0 ? rc : sd_graph_prune(out, wish);
-}
-
-/* --- Comparing */
-
-struct known { /* of one graph: where a name stands */
-    struct sd_table by_name, by_function;
-};
-enum { SEVERAL = UINT32_MAX - 1 };
-
-/* A line moves when something above it is edited: its module and function stay. */
-static uint64_t function_key(const struct sd_graph_node *n)
-{
-    size_t module = strcspn(n->name, ":");
-
-    return sd_hash(n->function, strlen(n->function), sd_hash(n->name, module, 1));
-}
-
-static uint64_t name_key(const struct sd_graph_node *n)
-{
-    return sd_hash(n->name, strlen(n->name), sd_hash(n->file, strlen(n->file), 2));
-}
-
-static int know(struct known *k, const struct sd_view_graph *g)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < g->n_nodes && rc == 0; i++) {
-        uint64_t key = function_key(&g->nodes[i]), at = i;
-
-        if (sd_table_get(&k->by_function, key, &at))
-            at = SEVERAL;
-        else
-            at = i;
-        rc = sd_table_put(&k->by_function, key, at);
-        if (rc == 0)
-            rc = sd_table_put(&k->by_name, name_key(&g->nodes[i]), i);
-    }
-    return rc;
-}
-
-static uint32_t find(const struct known *ours, const struct known *theirs,
-                     const struct sd_graph_node *n)
-{
-    uint64_t at, mine;
-
-    if (sd_table_get(&theirs->by_name, name_key(n), &at))
-        return (uint32_t)at;
-    if (!sd_table_get(&theirs->by_function, function_key(n), &at) || at == SEVERAL ||
-        !sd_table_get(&ours->by_function, function_key(n), &mine) || mine == SEVERAL)
-        return NONE;
-    return (uint32_t)at;
-}
-
-static void compare_nodes(struct sd_view_graph *g, const struct sd_view_graph *other,
-                          const uint32_t *twin)
-{
-    for (size_t i = 0; i < g->n_nodes; i++) {
-        struct sd_graph_node *n = &g->nodes[i];
-
-        if (twin[i] == NONE)
-            continue;
-        n->is_in_other = true;
-        n->other_self = other->nodes[twin[i]].self;
-        n->other_total = other->nodes[twin[i]].total;
-        n->other_calls = other->nodes[twin[i]].calls;
-    }
-}
-
-static int compare_edges(struct sd_view_graph *g, const struct sd_view_graph *other,
-                         const uint32_t *twin)
-{
-    struct sd_table by_ends = { 0 };
-    int rc = 0;
-
-    for (size_t i = 0; i < other->n_edges && rc == 0; i++)
-        rc = sd_table_put(&by_ends,
-                          (uint64_t)other->edges[i].from << 32 | other->edges[i].to, i);
-    for (size_t i = 0; i < g->n_edges && rc == 0; i++) {
-        struct sd_graph_edge *e = &g->edges[i];
-        uint64_t key = (uint64_t)twin[e->from] << 32 | twin[e->to], at;
-
-        if (twin[e->from] == NONE || twin[e->to] == NONE ||
-            !sd_table_get(&by_ends, key, &at))
-            continue;
-        e->is_in_other = true;
-        e->other_total = other->edges[at].total;
-        e->other_calls = other->edges[at].calls;
-    }
-    sd_table_release(&by_ends);
-    return rc;
-}
-
-int sd_graph_compare(struct sd_view_graph *g, const struct sd_view_graph *other)
-{
-    struct known ours = { 0 }, theirs = { 0 };
-    uint32_t *twin = sd_alloc((g->n_nodes + 1) * sizeof *twin);
-    int rc = twin ? know(&ours, g) : sd_no_memory();
-
-    if (rc == 0)
-        rc = know(&theirs, other);
-    for (size_t i = 0; i < g->n_nodes && rc == 0; i++)
-        twin[i] = find(&ours, &theirs, &g->nodes[i]);
-    if (rc == 0) {
-        g->is_compared = true;
-        compare_nodes(g, other, twin);
-        rc = compare_edges(g, other, twin);
-    }
-    sd_free(twin);
-    sd_table_release(&ours.by_name);
-    sd_table_release(&ours.by_function);
-    sd_table_release(&theirs.by_name);
-    sd_table_release(&theirs.by_function);
-    return rc;
 }

@@ -38,7 +38,8 @@ struct sd_graph_node {
     double self, total;               /* shares of the whole, 0 to 1 */
     double self_amount, total_amount; /* in the graph's unit */
     double weight;                    /* for its colour, 0 to 1 */
-    /* Of a comparison: the same of the other graph, where it is in it. */
+    /* Of a comparison: the same of the other graph, where it is in it.  What is only
+     * there has nothing above. */
     bool is_in_other;
     double other_self, other_total;
     int64_t other_calls;
@@ -70,10 +71,16 @@ struct sd_view_graph {    /* all in one arena */
  * by the thresholds. */
 int sd_graph_make(const struct sd_call_stats *s, const struct sd_graph_wish *wish,
                   struct sd_arena *a, struct sd_view_graph *out);
-/* Fills what `g` has of the other.  Functions are the same when their names are, or
- * else when module and function are and no other has both, since lines move. */
-int sd_graph_compare(struct sd_view_graph *g, const struct sd_view_graph *other);
+/* Both in one (graph_compare.c): what either has, drawn when it is above the thresholds
+ * in one of them; what only the other has is nothing in the first.  Functions are the
+ * same when their names are; since lines move, those that are left are when module and
+ * function are, in their order, where both have as many of them. */
+int sd_graph_compare(const struct sd_call_stats *s, const struct sd_call_stats *other,
+                     const struct sd_graph_wish *wish, struct sd_arena *a,
+                     struct sd_view_graph *out);
 
+/* By their callers. */
+int sd_graph_sort_edges(struct sd_view_graph *g);
 /* graph_prune.c: leaves of the first *n_nodes and *n_edges those that the wish wants.
  */
 int sd_graph_prune(struct sd_view_graph *g, const struct sd_graph_wish *wish);

@@ -5,9 +5,16 @@
 
 #include "analyse/graph.h"
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 
 enum { NONE = UINT32_MAX };
+
+/* Of a comparison, what is worth drawing in either. */
+static double larger(double share, double other)
+{
+    return share > other ? share : other;
+}
 
 static bool is_below(const struct sd_graph_node *n, const char *const *paths)
 {
@@ -52,11 +59,10 @@ static int begin_walk(struct walk *w)
     if (!w->first || !w->by_node || !w->queue || !w->depth)
         return sd_no_memory();
     for (size_t i = 0; i < w->g->n_edges; i++)
-        w->first[begin_of(w, i) + 2]++;
-    for (size_t i = 1; i <= n; i++)
-        w->first[i + 1] += w->first[i];
+        sd_groups_count(w->first, begin_of(w, i));
+    sd_groups_sum(w->first, n);
     for (uint32_t i = 0; i < w->g->n_edges; i++)
-        w->by_node[w->first[begin_of(w, i) + 1]++] = i;
+        w->by_node[sd_groups_place(w->first, begin_of(w, i))] = i;
     return 0;
 }
 
@@ -135,8 +141,8 @@ static void weigh_edges(const struct sd_view_graph *g, const struct sd_graph_wis
     for (size_t i = 0; i < g->n_edges; i++) {
         const struct sd_graph_edge *e = &g->edges[i];
 
-        is_edge[i] =
-            is_node[e->from] && is_node[e->to] && e->total >= wish->edge_percent / 100;
+        is_edge[i] = is_node[e->from] && is_node[e->to] &&
+                     larger(e->total, e->other_total) >= wish->edge_percent / 100;
     }
 }
 
@@ -145,9 +151,12 @@ static int mark(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
 {
     int rc = 0;
 
-    for (size_t i = 0; i < g->n_nodes; i++)
-        is_node[i] = g->nodes[i].total >= wish->node_percent / 100 &&
-                     is_below(&g->nodes[i], wish->paths);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct sd_graph_node *n = &g->nodes[i];
+
+        is_node[i] = larger(n->total, n->other_total) >= wish->node_percent / 100 &&
+                     is_below(n, wish->paths);
+    }
     weigh_edges(g, wish, is_node, is_edge);
     if (wish->root)
         rc = keep_reached(g, wish, wish->root, false, is_node, is_edge);

@@ -30,8 +30,16 @@ bool sd_graph_form_of(const char *path, enum sd_graph_form *form)
 
 bool sd_graph_form_named(const char *word, enum sd_graph_form *form)
 {
-    *form = strcmp(word, "dot") == 0 ? SD_GRAPH_DOT : SD_GRAPH_CALLGRIND;
-    return *form == SD_GRAPH_DOT || strcmp(word, "callgrind") == 0;
+    static const char *const words[] = { [SD_GRAPH_SVG] = "graph",
+                                         [SD_GRAPH_DOT] = "dot",
+                                         [SD_GRAPH_CALLGRIND] = "callgrind" };
+
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *form = (enum sd_graph_form)i;
+            return true;
+        }
+    return false;
 }
 
 /* --- Where it comes from */
@@ -143,16 +151,10 @@ static int draw(const struct sd_graph_source *s, const struct sd_graph_source *o
                 const struct sd_graph_order *order, enum sd_graph_form form,
                 struct sd_arena *a, struct sd_out *out)
 {
-    struct sd_view_graph g, theirs;
-    int rc = sd_graph_make(&s->stats, &order->wish, a, &g);
+    struct sd_view_graph g;
+    int rc = other ? sd_graph_compare(&s->stats, &other->stats, &order->wish, a, &g)
+                   : sd_graph_make(&s->stats, &order->wish, a, &g);
 
-    if (rc == 0 && other) {
-        struct sd_graph_wish all = { .node_percent = 0 };
-
-        rc = sd_graph_make(&other->stats, &all, a, &theirs);
-        if (rc == 0)
-            rc = sd_graph_compare(&g, &theirs);
-    }
     if (rc == 0)
         rc = say(&g, s, other, order, a);
     if (rc < 0)
@@ -173,8 +175,9 @@ int sd_graph_put(const struct sd_graph_source *s, const struct sd_graph_source *
 
         return sd_call_stats_write_callgrind(
             &s->stats,
-            &(struct sd_callgrind_head){ s->title, is_time ? "ns" : s->unit,
-                                         is_time ? 1e9 : 1 },
+            &(struct sd_callgrind_head){ .command = s->title,
+                                         .event = is_time ? "ns" : s->unit,
+                                         .per_unit = is_time ? 1e9 : 1 },
             out);
     }
     rc = draw(s, other, order, form, &arena, out);

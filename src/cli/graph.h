@@ -9,7 +9,7 @@
 enum sd_graph_form { SD_GRAPH_SVG, SD_GRAPH_DOT, SD_GRAPH_CALLGRIND };
 /* By the name of a file; false when it is none of them. */
 bool sd_graph_form_of(const char *path, enum sd_graph_form *form);
-/* By the word for a format: "dot", "callgrind". */
+/* By the word for a format: "graph", "dot", "callgrind". */
 bool sd_graph_form_named(const char *word, enum sd_graph_form *form);
 
 struct sd_graph_source { /* all zero but `stats` is a released one */

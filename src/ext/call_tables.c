@@ -111,6 +111,9 @@ static PyMethodDef methods[] = {
       "callees()\n--\n\nA new dictionary, as pstats.Stats.all_callees." },
     { "dumps", sd_call_tables_dumps, METH_NOARGS,
       "dumps()\n--\n\nThe bytes of a pstats file." },
+    { "callgrind", sd_call_tables_callgrind, METH_VARARGS,
+      "callgrind(command, event, per_second)\n--\n\nThe bytes of a callgrind file, in "
+      "which so many events are a\nsecond; every name stands at its top." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -54,6 +54,7 @@ PyObject *sd_call_tables_print_list(PyObject *self, PyObject *args);
 PyObject *sd_call_tables_as_dict(PyObject *self, PyObject *unused);
 PyObject *sd_call_tables_callees(PyObject *self, PyObject *unused);
 PyObject *sd_call_tables_dumps(PyObject *self, PyObject *unused);
+PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args);
 extern PyGetSetDef sd_call_tables_values[];
 
 /* --- call_objects.c: the same as Python's objects, and back.  NULL or -1 with an

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/groups.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -106,11 +107,26 @@ static void put_call(struct writer *w, const struct sd_call_function *caller,
                   line_of(caller), cost(w, sd_call_edge_total(e, f)));
 }
 
+static bool is_shown(const struct writer *w, uint32_t function)
+{
+    return w->s->functions[function].is_listed ||
+           w->first[function] != w->first[function + 1];
+}
+
+static void put_names(struct writer *w)
+{
+    for (uint32_t i = 0; i < w->s->n_functions; i++)
+        if (is_shown(w, i)) {
+            put_file(w, "fl", &w->s->functions[i]);
+            put_name(w, "fn", i);
+        }
+}
+
 static void put_function(struct writer *w, uint32_t function)
 {
     const struct sd_call_function *f = &w->s->functions[function];
 
-    if (!f->is_listed && w->first[function] == w->first[function + 1])
+    if (!is_shown(w, function))
         return;
     sd_out_text(w->out, "\n");
     put_file(w, "fl", f);
@@ -129,12 +145,11 @@ static void group_edges(struct writer *w)
         for (uint32_t e = s->functions[i].first_caller; e != SD_NO_EDGE;
              e = s->edges[e].next) {
             w->callee[e] = i;
-            w->first[s->edges[e].caller.at + 2]++;
+            sd_groups_count(w->first, s->edges[e].caller.at);
         }
-    for (size_t i = 1; i <= s->n_functions; i++)
-        w->first[i + 1] += w->first[i];
+    sd_groups_sum(w->first, s->n_functions);
     for (uint32_t e = 0; e < s->n_edges; e++)
-        w->by_caller[w->first[s->edges[e].caller.at + 1]++] = e;
+        w->by_caller[sd_groups_place(w->first, s->edges[e].caller.at)] = e;
 }
 
 static int take_memory(struct writer *w)
@@ -182,6 +197,8 @@ int sd_call_stats_write_callgrind(const struct sd_call_stats *s,
     if (rc == 0) {
         group_edges(&w);
         put_head(&w);
+        if (head->has_names_first)
+            put_names(&w);
         for (uint32_t i = 0; i < s->n_functions; i++)
             put_function(&w, i);
     }

@@ -10,9 +10,11 @@
 #include "profile/call_stats.h"
 
 struct sd_callgrind_head {
-    const char *command; /* what was run, or NULL */
-    const char *event;   /* what is counted: "ns", "samples" */
-    double per_unit;     /* of the stats' unit: 1e9 ns in their seconds */
+    const char *command;  /* what was run, or NULL */
+    const char *event;    /* what is counted: "ns", "samples" */
+    double per_unit;      /* of the stats' unit: 1e9 ns in their seconds */
+    bool has_names_first; /* every name stands at the top, as in yappi's files, not
+                             where it comes up */
 };
 
 /* 0 or SD_ENOMEM. */

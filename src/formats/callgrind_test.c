@@ -33,7 +33,9 @@ static void make(struct sd_call_stats *s)
 
 TEST(callgrind_has_own_and_called_costs_under_numbered_names)
 {
-    const struct sd_callgrind_head head = { "run\nit.py", "ns", 1e9 };
+    const struct sd_callgrind_head head = { .command = "run\nit.py",
+                                            .event = "ns",
+                                            .per_unit = 1e9 };
     struct sd_call_stats s;
     struct sd_out out;
 
@@ -52,6 +54,31 @@ TEST(callgrind_has_own_and_called_costs_under_numbered_names)
     sd_call_stats_release(&s);
 }
 
+TEST(callgrind_has_all_names_at_its_top_when_asked)
+{
+    const struct sd_callgrind_head head = { .event = "Ticks",
+                                            .per_unit = 1e6,
+                                            .has_names_first = true };
+    struct sd_call_stats s;
+    struct sd_out out;
+
+    make(&s);
+    sd_out_to_memory(&out);
+    CHECK(sd_call_stats_write_callgrind(&s, &head, &out) == 0);
+    CHECK(strcmp(sd_buf_string(&out.pending),
+                 "# callgrind format\nversion: 1\ncreator: sonde\n"
+                 "positions: line\nevents: Ticks\nsummary: 1875000\n"
+                 "fl=(1) a.py\nfn=(1) f:3\nfl=(1)\nfn=(2) f:9\n"
+                 "fl=(3) ~\nfn=(3) <built-in\\nlen>\n"
+                 "\nfl=(1)\nfn=(1)\n3 1500000\n"
+                 "cfi=(1)\ncfn=(2)\ncalls=7 9\n3 250000\n"
+                 "cfi=(3)\ncfn=(3)\ncalls=1 0\n3 62500\n"
+                 "\nfl=(1)\nfn=(2)\n9 250000\n"
+                 "\nfl=(3)\nfn=(3)\n0 125000\n") == 0);
+    sd_out_release(&out);
+    sd_call_stats_release(&s);
+}
+
 TEST(callgrind_survives_every_allocation_that_fails)
 {
     struct sd_call_stats s;
@@ -59,7 +86,7 @@ TEST(callgrind_survives_every_allocation_that_fails)
     make(&s);
     EACH_FAILURE(nth)
     {
-        const struct sd_callgrind_head head = { NULL, "samples", 1 };
+        const struct sd_callgrind_head head = { .event = "samples", .per_unit = 1 };
         struct sd_out out;
         int rc;
 

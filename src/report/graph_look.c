@@ -198,14 +198,7 @@ enum { WRAP_FROM = 32 }; /* columns of a name */
 
 void sd_graph_put_fixed(struct sd_buf *to, double v, int decimals)
 {
-    char text[64];
-    char *comma;
-
-    snprintf(text, sizeof text, "%.*f", decimals, v);
-    comma = strchr(text, ',');
-    if (comma)
-        *comma = '.';
-    sd_buf_text(to, text);
+    sd_buf_printf(to, "%.*f", decimals, v);
 }
 
 void sd_graph_put_percent(struct sd_buf *to, double share)
@@ -276,14 +269,7 @@ static void put_name(const struct sd_graph_look *look, const char *name,
 
 static void put_amount(struct sd_buf *to, const struct sd_view_graph *g, double amount)
 {
-    char text[64];
-    char *comma;
-
-    snprintf(text, sizeof text, "%.7g", amount);
-    comma = strchr(text, ',');
-    if (comma)
-        *comma = '.';
-    sd_buf_text(to, text);
+    sd_buf_printf(to, "%.7g", amount);
     if (strcmp(g->unit, "s") != 0)
         sd_buf_printf(to, " %s", g->unit);
 }

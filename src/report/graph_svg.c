@@ -353,6 +353,27 @@ static void put_amount(struct drawing *d, const char *word, double amount, doubl
     sd_buf_release(&text);
 }
 
+/* What it is in the file that this one is compared with. */
+static void put_other(struct drawing *d, const struct sd_graph_node *n)
+{
+    struct sd_buf text = { 0 };
+    char number[SD_TEXT_MAX];
+
+    if (!n->is_in_other) {
+        sd_out_text(d->out, "\nnot in the second file");
+        return;
+    }
+    sd_buf_text(&text, "\nin the second file: total ");
+    sd_graph_put_percent(&text, n->other_total);
+    sd_buf_text(&text, ", self ");
+    sd_graph_put_percent(&text, n->other_self);
+    if (d->g->has_calls)
+        sd_buf_printf(&text, ", calls %s", sd_text_count(number, n->other_calls));
+    sd_out_text(d->out, sd_buf_string(&text));
+    d->out->pending.bad |= text.bad;
+    sd_buf_release(&text);
+}
+
 static void put_title(struct drawing *d, const struct sd_graph_node *n)
 {
     char number[SD_TEXT_MAX];
@@ -368,6 +389,8 @@ static void put_title(struct drawing *d, const struct sd_graph_node *n)
     put_amount(d, "self", n->self_amount, n->self);
     if (d->g->has_calls)
         sd_out_printf(d->out, "\ncalls %s", sd_text_count(number, n->calls));
+    if (d->g->is_compared)
+        put_other(d, n);
     sd_out_text(d->out, "</title>");
 }
 

@@ -206,7 +206,8 @@ except yappi.YappiError as why:
     with open(os.path.join(folder, "x.callgrind")) as f:
         text = f.read()
     contains(text, "events: Ticks")
-    assert re.search(r"^calls=1 0$", text, re.MULTILINE), text
+    assert re.search(r"^cfn=\(\d+\).*\ncalls=1 \d+\n\d+ \d+$", text, re.MULTILINE), text
+    assert re.search(r"^fn=\(\d+\) slow$", text, re.MULTILINE), text
 
 
 def test_the_command_line(folder):

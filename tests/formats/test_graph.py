@@ -3,6 +3,7 @@
 graphviz takes, and as an SVG in which all of them are drawn; callgrind files that callgrind's own reader and gprof2dot take."""
 import cProfile
 import importlib.util
+import marshal
 import os
 import pstats
 import re
@@ -129,6 +130,22 @@ def test_a_comparison_marks_what_gprof2dot_marks(folder):
     equal(one.status, 0, "status of sonde: " + one.err)
     equal(marked(one.out), {name: way for name, way in marked(dot.out).items() if way != "0"}, "only what is faster")
     assert marked(one.out), "nothing is faster"
+
+
+def test_what_only_the_second_file_has_is_drawn(folder):
+    """The function that was added is why somebody compares."""
+    before, after = os.path.join(folder, "before.pstats"), os.path.join(folder, "after.pstats")
+    main, old, new = ("app.py", 1, "main"), ("app.py", 5, "old"), ("app.py", 9, "new")
+    for path, callee in ((before, old), (after, new)):
+        with open(path, "wb") as f:
+            marshal.dump({main: (1, 1, 0.5, 2.0, {}), callee: (3, 3, 1.5, 1.5, {main: (3, 3, 1.5, 1.5)})}, f)
+    done = sonde("report", "--graph", "--compare", before, after)
+    equal(done.status, 0, "status of sonde: " + done.err)
+    labels = [attributes(NODE.match(line).group(2))["label"] for line in done.out.splitlines() if NODE.match(line)]
+    equal([label.split("\\n") for label in labels],
+          [["app:1:main", "100.00%", "(25.00%)", "1\u00d7 / 1\u00d7"], ["app:5:old", "75.00%", "(75.00%)", "3\u00d7"],
+           ["app:9:new", "0.00% + 75.000%", "(0.00%) + 75.000%", "0\u00d7 / 3\u00d7"]], "boxes")
+    assert re.search("0 -> 2 .*label=\"0.00% / 75.00%.n0\u00d7 / 3\u00d7\"", done.out), done.out
 
 
 def test_dot_reads_what_we_write(folder):

@@ -17,6 +17,7 @@ import threading
 import time
 from contextlib import contextmanager
 
+from .._sonde import CallStats as _CallStats
 from .._sonde import Profile as _Engine
 
 __all__ = [
@@ -579,6 +580,20 @@ def _add_saved(stats, path):
             stats[full_name].children.append(child)
 
 
+def _as_pstats(stats):
+    """The functions as pstats.Stats.stats has them."""
+    callers = {}
+    for stat in stats:
+        for child in stat.children:
+            callers.setdefault(child.full_name, {})[stat.module, stat.lineno, stat.name] = (
+                child.ncall, child.nactualcall, child.tsub, child.ttot,
+            )
+    return {
+        (stat.module, stat.lineno, stat.name): (stat.nactualcall, stat.ncall, stat.tsub, stat.ttot, callers.get(stat.full_name, {}))
+        for stat in stats
+    }
+
+
 def convert2pstats(stats):
     """pstats.Stats of the functions."""
     if not isinstance(stats, YFuncStats):
@@ -587,20 +602,9 @@ def convert2pstats(stats):
 
     class Holder:
         def create_stats(self):
-            pass
+            self.stats = _as_pstats(stats)
 
-    callers = {}
-    for stat in stats:
-        for child in stat.children:
-            callers.setdefault(child.full_name, {})[stat.module, stat.lineno, stat.name] = (
-                child.ncall, child.nactualcall, child.tsub, child.ttot,
-            )
-    holder = Holder()
-    holder.stats = {
-        (stat.module, stat.lineno, stat.name): (stat.nactualcall, stat.ncall, stat.tsub, stat.ttot, callers.get(stat.full_name, {}))
-        for stat in stats
-    }
-    return pstats.Stats(holder)
+    return pstats.Stats(Holder())
 
 
 def _save_pstat(stats, path):
@@ -609,19 +613,11 @@ def _save_pstat(stats, path):
 
 def _save_callgrind(stats, path):
     """Callgrind's profile format, version 1; a tick is a microsecond."""
-    known = {}
-    for stat in stats:
-        for row in [stat] + list(stat.children):
-            known.setdefault(row.index, row)
-    lines = ["version: 1", "creator: sonde", "pid: %d" % os.getpid(), "cmd:  " + " ".join(sys.argv), "part: 1", "", "events: Ticks", ""]
-    lines += ["fl=(%d) %s" % (index, row.module) for index, row in known.items()] + [""]
-    lines += ["fn=(%d) %s %s:%s" % (index, row.name, row.module, row.lineno) for index, row in known.items()]
-    for stat in stats:
-        lines += ["", "fl=(%d)" % stat.index, "fn=(%d)" % stat.index, "%d %d" % (stat.lineno, stat.tsub * 1e6)]
-        for child in stat.children:
-            lines += ["cfl=(%d)" % child.index, "cfn=(%d)" % child.index, "calls=%d 0" % child.ncall, "0 %d" % (child.ttot * 1e6)]
-    with open(path, "w") as f:
-        f.write("\n".join(lines))
+    tables = _CallStats()
+    tables.load_dict(_as_pstats(stats))
+    command = " ".join(sys.argv).replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    with open(path, "wb") as f:
+        f.write(tables.callgrind(command, "Ticks", 1e6))
 
 
 # ---- Questions to a row
