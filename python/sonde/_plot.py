@@ -63,15 +63,13 @@ def _program():
     raise RuntimeError("the program `sonde`, which draws, is neither in this package nor on PATH; install sonde again, or run `make`")
 
 
-def _draw(program, folder, kind):
-    """The SVG of the capture in the folder, without the line that makes it a file."""
-    target = os.path.join(folder, kind + ".svg")
-    done = subprocess.run([program, "report", os.path.join(folder, "profile.sonde"), "--" + kind, "-o", target], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def _draw(program, capture, kind):
+    """The SVG of the capture in the open file, without the line that makes it a file."""
+    done = subprocess.run([program, "convert", "/proc/self/fd/{0}".format(capture.fileno()), "-", "--format", kind], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=[capture.fileno()])
     if done.returncode:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip() or "sonde ended with {0}".format(done.returncode))
-    with open(target, encoding="utf-8") as f:
-        return f.read().split("?>\n", 1)[1]
+    return done.stdout.decode("utf-8").split("?>\n", 1)[1]
 
 
 def _command():
@@ -86,10 +84,10 @@ def _pictures(profile):
     if not profile.getstats():
         raise ValueError("nothing was profiled yet: enable(), run what is to be seen, then plot()")
     title = _command().encode("utf-8", "replace").decode("utf-8")
-    with tempfile.TemporaryDirectory(prefix="sonde-plot-") as folder:
-        with open(os.path.join(folder, "profile.sonde"), "wb") as f:
-            f.write(profile._capture(title))
-        return Pictures(title, _draw(program, folder, "flame"), _draw(program, folder, "graph"))
+    with tempfile.TemporaryFile(prefix="sonde-plot-") as capture:  # without a name, so a death leaves nothing
+        capture.write(profile._capture(title))
+        capture.flush()
+        return Pictures(title, _draw(program, capture, "flamegraph"), _draw(program, capture, "graph"))
 
 
 def _shows_pictures():

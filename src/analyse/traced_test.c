@@ -205,6 +205,27 @@ TEST(traced_functions_are_a_table_with_the_longest_first)
     sd_made_release(&m);
 }
 
+TEST(views_that_do_not_ask_have_the_cost_of_tracing_when_it_is_kept)
+{
+    const struct sd_traced_wish raw = { .is_raw = true }, plain = { .is_raw = false };
+    struct sd_call_stats s, kept;
+    struct sd_made m;
+    struct sd_profile *p = load(&m, 1);
+
+    sd_call_stats_init(&s);
+    sd_call_stats_init(&kept);
+    CHECK(sd_traced_stats(p, &raw, &s) == 0);
+    sd_profile_keep_tracing(p);
+    CHECK(sd_traced_stats(p, &plain, &kept) == 0);
+    CHECK(s.sum.own > 0 && s.n_functions == kept.n_functions);
+    for (size_t i = 0; i < s.n_functions; i++)
+        CHECK(s.functions[i].n.own == kept.functions[i].n.own);
+    sd_call_stats_release(&s);
+    sd_call_stats_release(&kept);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 TEST(traced_calls_are_a_tree_and_pairs)
 {
     const struct sd_traced_wish wish = { .is_raw = true };

@@ -466,7 +466,7 @@ static enum kind kind_of(const char *to, const char *format)
                   { ".csv", "csv", KIND_CSV },
                   { ".json", "json", KIND_JSON },
                   { ".txt", "txt", KIND_TEXT },
-                  { ".svg", "svg", KIND_SVG },
+                  { ".svg", "graph", KIND_SVG },
                   { ".dot", "dot", KIND_DOT },
                   { ".callgrind", "callgrind", KIND_CALLGRIND } };
     const struct sd_output *other = format ? NULL : sd_output_for(to);

@@ -46,7 +46,7 @@ int sd_export_check_format(const char *word)
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
         sd_buf_printf(&known, "%s, ", sd_formats[i]->name);
-    sd_buf_text(&known, "pstats, dot, callgrind, flamegraph");
+    sd_buf_text(&known, "pstats, dot, callgrind, flamegraph, graph");
     rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
                  sd_buf_string(&known));
     sd_buf_release(&known);

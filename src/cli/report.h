@@ -135,6 +135,8 @@ int sd_report_put_both(const struct sd_asked *a, const struct sd_profile *p,
 /* "train.sonde: 12.4 s wall, ..." */
 void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
                            const struct sd_asked *a);
+/* A flame graph, by name or because a picture of it is one? */
+bool sd_asked_is_flame(const struct sd_asked *a, const struct sd_profile *p);
 /* The whole answer, to where it was asked for. */
 int sd_report_write(const struct sd_asked *a, const struct sd_profile *p);
 

@@ -85,6 +85,12 @@ static bool has_several_processes(const struct sd_profile *p, const char *metric
     return false;
 }
 
+bool sd_asked_is_flame(const struct sd_asked *a, const struct sd_profile *p)
+{
+    return a->form == SD_FORM_FLAME ||
+           (a->form == SD_FORM_PICTURE && (p->samples.n > 0 || p->calls.n > 0));
+}
+
 static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
                      struct sd_out *out)
 {
@@ -95,6 +101,13 @@ static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
                        "nothing was sampled or traced in %s, so there is no flame "
                        "graph; record with: sonde run --with sample, or sonde calls",
                        a->words[0]);
+    if (a->tables.is_cpu && sd_totals_metric(p, &p->calls, "cpu_time") == UINT32_MAX)
+        return sd_fail(SD_EABSENT,
+                       "CPU time of calls was not measured in %s; record "
+                       "with: sonde calls --cpu",
+                       a->words[0]);
+    if (!wish.choice.metric && (a->tables.is_cpu || a->tables.is_raw))
+        wish.choice.metric = a->tables.is_cpu ? "cpu_time" : "time"; /* of calls */
     wish.has_processes =
         wish.has_threads && has_several_processes(p, wish.choice.metric);
     return sd_export_flame(p, &wish, a->flame_width, out);
@@ -112,15 +125,13 @@ static int put_growth(const struct sd_asked *a, const struct sd_profile *p,
 int sd_report_write(const struct sd_asked *a, const struct sd_profile *p)
 {
     const char *to = a->v[SD_REPORT_OUTPUT].text ? a->v[SD_REPORT_OUTPUT].text : "-";
-    bool is_flame = a->form == SD_FORM_FLAME || (a->form == SD_FORM_PICTURE &&
-                                                 (p->samples.n > 0 || p->calls.n > 0));
     struct sd_export_file file;
     int rc = sd_export_open(
         &file, to, a->v[SD_REPORT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
 
     if (rc < 0)
         return rc;
-    if (is_flame)
+    if (sd_asked_is_flame(a, p))
         rc = put_flame(a, p, &file.out);
     else if (a->form == SD_FORM_GROWTH)
         rc = put_growth(a, p, to, &file.out);

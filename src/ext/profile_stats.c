@@ -541,24 +541,54 @@ uint64_t sd_profile_folded(const struct sd_profile *p)
 
 /* --- capture --------------------------------------------------------------------- */
 
+/* Readers subtract the cost of tracing that a root names, and of a raw profile there is
+ * nothing to subtract.  Trees are followed again later, so it stays with them. */
+static int write_capture(struct sd_profile *p, const struct sd_whole_how *how,
+                         struct sd_cells **tables, struct sd_call_root *roots,
+                         struct sd_buf *to)
+{
+    size_t n = p->session->n_trees;
+    int rc;
+
+    for (size_t i = 0; i < n; i++) {
+        struct sd_call_root *root = sd_call_tree_root(p->session->trees[i]);
+
+        tables[i] = p->session->trees[i]->table;
+        roots[i] = *root;
+        if (p->is_raw)
+            root->python_inside = root->python_outside = root->c_inside =
+                root->c_outside = 0;
+    }
+    rc = sd_whole_capture(tables, n, how, to);
+    for (size_t i = 0; i < n && p->is_raw; i++) {
+        struct sd_call_root *root = sd_call_tree_root(p->session->trees[i]);
+
+        root->python_inside = roots[i].python_inside;
+        root->python_outside = roots[i].python_outside;
+        root->c_inside = roots[i].c_inside;
+        root->c_outside = roots[i].c_outside;
+    }
+    return rc;
+}
+
 PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command)
 {
     struct sd_whole_how how = { .command = command };
     struct sd_cells **tables = sd_alloc((p->session->n_trees + 1) * sizeof *tables);
+    struct sd_call_root *roots = sd_alloc((p->session->n_trees + 1) * sizeof *roots);
     struct sd_buf bytes = { 0 };
     PyObject *made = NULL;
-    int rc = tables ? 0 : sd_no_memory();
+    int rc = tables && roots ? 0 : sd_no_memory();
 
-    for (size_t i = 0; i < p->session->n_trees && rc == 0; i++)
-        tables[i] = p->session->trees[i]->table;
     if (p->timer)
         how.ns_per_tick = seconds_of_tick(p) * 1e9;
     if (rc == 0)
-        rc = sd_whole_capture(tables, p->session->n_trees, &how, &bytes);
+        rc = write_capture(p, &how, tables, roots, &bytes);
     if (rc < 0)
         sd_ext_raise(rc);
     else
         made = PyBytes_FromStringAndSize((const char *)bytes.p, (Py_ssize_t)bytes.n);
+    sd_free(roots);
     sd_free(tables);
     sd_buf_release(&bytes);
     return made;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/define.h"
 #include "profile/series.h"
 
@@ -120,6 +121,20 @@ void sd_profile_drop_signatures(struct sd_profile *p)
 {
     for (size_t i = 0; i < p->n_stacks; i++)
         p->stacks[i].site = sd_profile_function_of(p, p->stacks[i].site);
+}
+
+void sd_profile_keep_tracing(struct sd_profile *p)
+{
+    static const char *const times[] = { "time", "cpu_time" };
+    struct sd_stack_totals *t = &p->calls;
+    uint32_t tracing = sd_totals_metric(p, t, "tracing");
+
+    for (size_t k = 0; k < 2 && tracing != UINT32_MAX; k++) {
+        uint32_t at = sd_totals_metric(p, t, times[k]);
+
+        for (size_t i = 0; i < t->n && at != UINT32_MAX; i++)
+            t->values[at][i] = sd_sum_i64(t->values[at][i], t->values[tracing][i]);
+    }
 }
 
 bool sd_site_is_library(const struct sd_site *s)

@@ -230,6 +230,9 @@ void sd_profile_free(struct sd_profile *p);
 void sd_profile_qualify(struct sd_profile *p);
 /* From now on the signatures of a function are that function.  To be done last, too. */
 void sd_profile_drop_signatures(struct sd_profile *p);
+/* From now on times of calls are as measured, with the cost of tracing in them, for
+ * views that do not ask (flame graphs).  To be done once. */
+void sd_profile_keep_tracing(struct sd_profile *p);
 
 /* Is it a function as called with arguments of certain types?  Its function is then its
  * parent. */

@@ -106,4 +106,23 @@ sonde.plot(p, 'x.html')
         contains(unescaped(unescaped(f.read())), "total 100.00%, 1.0 s")
 
 
+def test_raw_times_stay_raw_in_pictures(folder):
+    """Of calls that do nothing most is the cost of tracing: the capture that is drawn has it when it is wanted."""
+    done = ran(folder, """
+import pstats, subprocess
+from sonde._plot import _program
+p = sonde.Profile(signatures=False, raw=True)
+p.enable()
+for i in range(20000): leaf()
+p.disable()
+with open("x.sonde", "wb") as f:
+    f.write(p._capture("x"))
+subprocess.run([_program(), "convert", "x.sonde", "x.pstats"], check=True)
+told, = [f.inlinetime for f in p.getstats() if getattr(f.code, "co_name", "") == "leaf"]
+drawn, = [row[2] for key, row in pstats.Stats("x.pstats").stats.items() if key[2] == "leaf"]
+print(0.999 < drawn / told < 1.001 or (drawn, told))
+""")
+    equal((done.out.strip(), done.err), ("True", ""), "times of the pictures are those of getstats()")
+
+
 helpers.run_tests(globals())
