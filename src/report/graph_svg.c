@@ -22,6 +22,7 @@
 /* Pixels; graph.js reads the first three from the attributes of the root. */
 enum { PAD = 16, HEAD = 70, FOOT = 16, LEAST_WIDTH = 640 };
 enum { BOX_PAD_X = 8, BOX_PAD_Y = 5, LOOP_ROOM = 26, NAME_COLUMNS = 64 };
+enum { DART_WIDTH = 6 }; /* of the mark of what is slower or faster */
 #define PIXELS_PER_POINT 1.1
 #define COLUMN_PER_PIXEL 0.61 /* of letters that all have one width */
 #define LINE_PER_PIXEL 1.25
@@ -107,6 +108,7 @@ static int measure_box(struct drawing *d, size_t i)
 {
     const struct sd_graph_node *n = &d->g->nodes[i];
     double font = font_of(d, sd_graph_node_weight(&d->look, d->g, n));
+    double pad = BOX_PAD_X + (d->g->is_compared ? DART_WIDTH : 0);
     struct sd_buf text = { 0 };
     struct measure m;
 
@@ -116,9 +118,9 @@ static int measure_box(struct drawing *d, size_t i)
         return sd_no_memory();
     m = measure(d->box_label[i]);
     d->layers.boxes[i] = (struct sd_layers_box){
-        .width = (double)m.columns * font * COLUMN_PER_PIXEL + 2 * BOX_PAD_X,
+        .width = (double)m.columns * font * COLUMN_PER_PIXEL + 2 * pad,
         .height = (double)m.lines * font * LINE_PER_PIXEL + 2 * BOX_PAD_Y,
-        .weight = n->total,
+        .weight = fmax(n->total, n->other_total),
     };
     return 0;
 }
@@ -142,7 +144,7 @@ static int measure_line(struct drawing *d, size_t i)
     *line = (struct sd_layers_line){
         .from = e->from,
         .to = e->to,
-        .weight = e->total,
+        .weight = fmax(e->total, e->other_total),
         .label_width = width,
         .label_height = has_label ? (double)m.lines * font * LINE_PER_PIXEL : 0,
     };
@@ -394,7 +396,7 @@ static void put_title(struct drawing *d, const struct sd_graph_node *n)
     sd_out_text(d->out, "</title>");
 }
 
-/* Slower and faster are told by shape, too: a dart at the left or at the right. */
+/* Slower and faster are told by shape, too: a dart that points up or down. */
 static void put_change(struct drawing *d, const struct sd_layers_box *b,
                        enum sd_graph_change change)
 {
@@ -404,7 +406,9 @@ static void put_change(struct drawing *d, const struct sd_layers_box *b,
         return;
     put_pixels(d->out, "<path class=\"c\" d=\"M", -side);
     put_pixels(d->out, " ", 4 * -sign);
-    put_pixels(d->out, "l6 0l-3 ", 8 * sign);
+    put_pixels(d->out, "l", DART_WIDTH);
+    put_pixels(d->out, " 0l", -DART_WIDTH / 2.0);
+    put_pixels(d->out, " ", 8 * sign);
     sd_out_printf(d->out, "Z\"><title>%s</title></path>",
                   change == SD_GRAPH_SLOWER ? "slower" : "faster");
 }
