@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "cli/hot_functions.h"
 #include "cli/lined.h"
+#include "cli/load.h"
 #include "cli/run.h"
 #include "cli/say.h"
 #include "collect/lines/options.h"
@@ -14,7 +17,9 @@
 extern const struct sd_collector_about sd_about_lines;
 
 enum {
-    OPT_UNIT = SD_RUN_OPTIONS,
+    OPT_HOT = SD_RUN_OPTIONS,
+    OPT_MOST,
+    OPT_UNIT,
     OPT_SKIP_ZERO,
     OPT_SORT,
     OPT_SUMMARIZE,
@@ -32,6 +37,10 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
+    [OPT_HOT] = { "hot", SD_TEXT, NULL,
+                  "choose the functions that took most time in this capture", 0,
+                  "FILE" },
+    [OPT_MOST] = { "most", SD_NUMBER, "10", "how many of them", 0, "N" },
     [OPT_UNIT] = { "unit", SD_TEXT, "1e-9",
                    "of times, in seconds: 1e-6 shows microseconds", 'u', "SECONDS" },
     [OPT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
@@ -105,12 +114,59 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
+static const struct sd_run_manner manner = { check, makes_nothing, NULL, put_report };
+
+/* What --hot means, behind what --only says. */
+static int find_hot(const struct sd_command *c, struct sd_buf *only)
+{
+    const char *file = c->values[OPT_HOT].text;
+    const char *named =
+        sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_ONLY].text;
+    struct sd_profile *p = NULL;
+    int rc = sd_load_one(c, file, NULL, &p);
+
+    if (rc == 0 && named)
+        sd_buf_text(only, named);
+    if (rc == 0)
+        rc = sd_hot_functions(p, c->values[OPT_MOST].number, only);
+    sd_profile_free(p);
+    return rc < 0 ? sd_fail_in(rc, "--hot %s", file) : 0;
+}
+
+/* The same command with these functions after --only. */
+static int run_with(const struct sd_command *c, const char *only)
+{
+    struct sd_command with = *c;
+    const struct sd_option_value *mine = sd_command_options_of(c, &sd_about_lines);
+    struct sd_option_value *values;
+    size_t n = 0;
+    int status;
+
+    for (size_t i = 0; sd_abouts[i]; i++)
+        n += sd_options_count(sd_abouts[i]->options);
+    values = sd_alloc(n * sizeof *values);
+    if (!values)
+        return sd_say_failure(sd_no_memory());
+    memcpy(values, c->of_collectors, n * sizeof *values);
+    values[mine - c->of_collectors + SD_LINES_OPT_ONLY].text = only;
+    values[mine - c->of_collectors + SD_LINES_OPT_ONLY].is_given = true;
+    with.of_collectors = values;
+    status = sd_run(&with, &manner);
+    sd_free(values);
+    return status;
+}
+
 static int run(const struct sd_command *c)
 {
-    static const struct sd_run_manner manner = { check, makes_nothing, NULL,
-                                                 put_report };
+    struct sd_buf only = { 0 };
+    int rc = 0, status;
 
-    return sd_run(c, &manner);
+    if (!c->values[OPT_HOT].text)
+        return sd_run(c, &manner);
+    rc = find_hot(c, &only);
+    status = rc < 0 ? sd_say_failure(rc) : run_with(c, sd_buf_string(&only));
+    sd_buf_release(&only);
+    return status;
 }
 
 const struct sd_verb sd_verb_lines = {
@@ -127,11 +183,13 @@ const struct sd_verb sd_verb_lines = {
         "after each line, and how it changed there. Functions that were not chosen "
         "run at full speed, and their time is the calling line's. The program's "
         "output comes first and its exit status is its own.",
-    .examples = "sonde lines script.py    # functions with @profile\n"
-                "sonde lines --only 'train,Model.forward' train.py\n"
-                "sonde lines --only 'src/*.py' -m pytest tests\n"
-                "sonde lines --memory script.py\n"
-                "sonde lines -u 1e-3 --sort script.py    # milliseconds\n",
+    .examples =
+        "sonde lines script.py    # functions with @profile\n"
+        "sonde lines --only 'train,Model.forward' train.py\n"
+        "sonde lines --only 'src/*.py' -m pytest tests\n"
+        "sonde lines --hot train.sonde train.py    # those that took most time\n"
+        "sonde lines --memory script.py\n"
+        "sonde lines -u 1e-3 --sort script.py    # milliseconds\n",
     .options = options,
     .takes_program = true,
     .collector = &sd_about_lines,

@@ -88,4 +88,33 @@ def test_another_deed_than_the_debugger(folder):
     assert re.search(r"^pid \d+$", out, re.M), out
 
 
+HOT = """
+def hot():
+    x = 0
+    for i in range(3000000):
+        x += i
+    return x
+
+def cold():
+    return 1
+
+cold()
+hot()
+"""
+
+
+def test_hot_chooses_what_took_most_time_in_a_capture(folder):
+    path = write(folder, "program.py", HOT)
+    before = os.path.join(folder, "before.sonde")
+    status, _, err = sonde("calls", "-q", "--python", PYTHON, "-o", before, path, cwd=folder)
+    equal(status, 0, err)
+    status, out, err = lines(folder, HOT, "--hot", before, "--most", "1")
+    equal(status, 0, err)
+    contains(out, "Function: hot at line 2")
+    assert "Function: cold" not in out, out
+    status, out, err = lines(folder, HOT, "--hot", os.path.join(folder, "none.sonde"))
+    equal((status, out), (1, ""), "status and stdout without such a capture")
+    contains(err, "none.sonde")
+
+
 run_tests(globals())

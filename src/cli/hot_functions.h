@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_HOT_FUNCTIONS_H
+#define SD_CLI_HOT_FUNCTIONS_H
+/* hot_functions: the functions in which a program spent most of its own time, in the
+ * words of --only (collect/lines/choice.h). */
+#include "base/buf.h"
+#include "profile/profile.h"
+
+/* At most n of them, "FILE:LINE" with commas between, by samples or, where there are
+ * none, by traced calls; compiled code and files whose names --only cannot say are left
+ * out.  SD_EABSENT when there is nothing such; 0 or < 0. */
+int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to);
+#endif
