@@ -21,6 +21,8 @@ enum {
 #define SLOPE_FINE 0.15    /* ... where its slope is as near as this to a likely one */
 #define CHOSEN_BY 6.63     /* of squares: 99 % of chi square with one degree */
 #define HALF_MIN 0.02      /* of the interval: no machine is as steady as that */
+#define POWER_MAX 4.5      /* the exponent of what may yet be loops */
+#define STEEPEST 100.0     /* growth of time that is no accident of a few calls */
 #define K_MIN (-2.0)
 #define K_MAX 8.0
 #define K_STEP 0.25
@@ -146,28 +148,57 @@ static double end_of_interval(const struct sd_growth_fitter *t, double best,
     return inside;
 }
 
-/* The interval around the best exponent, whose squares are these.  Squares are summed
- * over what points have become, so sizes are counted there, too. */
-static void find_interval(struct sd_growth_fitter *t, struct sd_growth *g,
-                          double squares, size_t n_parameters)
+/* The squares up to which an exponent is as likely as the best, whose squares are
+ * these.  Squares are summed over what points have become, so sizes are counted there,
+ * too. */
+static double reach_of(struct sd_growth_fitter *t, double squares, size_t n_parameters)
 {
     size_t degrees = t->n_sizes > n_parameters + 1 ? t->n_sizes - n_parameters : 1;
-    double reach = student(degrees);
+    double times = student(degrees);
 
     t->scale = fmax(squares / ((double)degrees * mean_weight(t)), SCALE_MIN);
-    reach = squares + t->scale * reach * reach;
+    return squares + t->scale * times * times;
+}
+
+static void find_interval(struct sd_growth_fitter *t, struct sd_growth *g, double reach)
+{
     g->low =
         fmin(end_of_interval(t, g->exponent, K_MIN, reach), g->exponent - HALF_MIN);
     g->high =
         fmax(end_of_interval(t, g->exponent, K_MAX, reach), g->exponent + HALF_MIN);
 }
 
+/* An offset is never below 0, so where there is none chance can only add one, and the
+ * exponent with it.  Where curves without an offset do as well the interval therefore
+ * has theirs, too. */
+static void add_interval_without_offset(struct sd_growth_fitter *t, struct sd_growth *g,
+                                        double reach)
+{
+    const struct sd_growth_family powers = { SD_GROWTH_POWER, K_MIN, K_MAX, K_STEP };
+    double scale = t->scale, k;
+    struct sd_growth_tried best;
+
+    t->has_no_offset = true;
+    k = sd_growth_try_family(t, &powers, &best);
+    if (best.squares <= reach) {
+        reach = reach_of(t, best.squares, PARAMETERS - 1);
+        g->low = fmin(g->low, end_of_interval(t, k, K_MIN, reach));
+        g->high = fmax(g->high, end_of_interval(t, k, K_MAX, reach));
+    }
+    t->has_no_offset = false;
+    t->scale = scale;
+}
+
 static void find_exponent(struct sd_growth_fitter *t, struct sd_growth *g,
                           struct sd_growth_tried *best)
 {
+    double reach;
+
     g->curve = fit_power(t, best);
     g->exponent = g->curve.k;
-    find_interval(t, g, best->squares, PARAMETERS);
+    reach = reach_of(t, best->squares, PARAMETERS);
+    find_interval(t, g, reach);
+    add_interval_without_offset(t, g, reach);
 }
 
 /* Where nothing grows, any exponent fits beside an offset; without one it is about 0,
@@ -179,7 +210,7 @@ static void find_exponent_of_constant(struct sd_growth_fitter *t, struct sd_grow
 
     t->has_no_offset = true;
     g->exponent = sd_growth_try_family(t, &powers, &best);
-    find_interval(t, g, best.squares, PARAMETERS - 1);
+    find_interval(t, g, reach_of(t, best.squares, PARAMETERS - 1));
     t->has_no_offset = false;
 }
 
@@ -192,22 +223,30 @@ static struct sd_growth_curve curve_of(enum sd_growth_class f, double k,
 }
 
 /* b·r^n: the exponent of a power that stands for it would only tell where it was
- * measured.  It is the answer when powers clearly are not. */
+ * measured.  It is the answer when powers clearly are not; and, where time grows a
+ * hundredfold, when only one would do that is higher than loops within loops come to.
+ */
 static bool try_exponential(struct sd_growth_fitter *t, struct sd_growth *g,
                             double power_squares)
 {
-    double range = t->samples[t->n - 1].n - t->samples[0].n, rate;
+    double range = t->samples[t->n - 1].n - t->samples[0].n, rate, margin;
     const struct sd_growth_family bases = { SD_GROWTH_EXPONENTIAL, 0.5 / range,
                                             64 / range, 0.5 / range };
     struct sd_growth_tried best;
+    struct sd_growth_curve curve;
 
     if (g->exponent < 1.5 || g->n_sizes <= SD_GROWTH_SIZES_MIN)
         return false;
     rate = sd_growth_try_family(t, &bases, &best);
-    if (best.squares + CHOSEN_BY * t->scale >= power_squares)
+    curve = curve_of(SD_GROWTH_EXPONENTIAL, rate, best);
+    margin = CHOSEN_BY * t->scale;
+    if (g->low > POWER_MAX &&
+        log_at(&curve, g->to) - log_at(&curve, g->from) > log(STEEPEST))
+        margin = -margin;
+    if (best.squares + margin >= power_squares)
         return false;
     g->classes = 1u << SD_GROWTH_EXPONENTIAL;
-    g->curve = curve_of(SD_GROWTH_EXPONENTIAL, rate, best);
+    g->curve = curve;
     return true;
 }
 
@@ -226,13 +265,18 @@ static bool is_seen(const struct sd_growth_fitter *t, enum sd_growth_class f,
     return others < one.factor + sd_growth_log_of(f, 0, n);
 }
 
-/* Is its slope in this range about one of those that the exponent may have? */
+/* As the exponent of the sizes that were seen. */
+static double slope_of(const struct sd_growth *g, enum sd_growth_class f)
+{
+    return (sd_growth_log_of(f, 0, g->to) - sd_growth_log_of(f, 0, g->from)) /
+           log(g->to / g->from);
+}
+
+/* Is it about one of those that the exponent may have? */
 static bool is_near(const struct sd_growth *g, enum sd_growth_class f)
 {
-    double slope = (sd_growth_log_of(f, 0, g->to) - sd_growth_log_of(f, 0, g->from)) /
-                   log(g->to / g->from);
-
-    return slope > g->low - SLOPE_FINE && slope < g->high + SLOPE_FINE;
+    return slope_of(g, f) > g->low - SLOPE_FINE &&
+           slope_of(g, f) < g->high + SLOPE_FINE;
 }
 
 /* Does this curve explain the points, when the best of all has those squares? */
@@ -243,6 +287,19 @@ static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth
 
     return is_seen(t, f, one) && (one.squares <= best + CHOSEN_BY * t->scale ||
                                   (one.squares <= best + fine && is_near(g, f)));
+}
+
+/* n and n log n are hardly ever told apart by what a cache or a busy machine leaves of
+ * a time: where one of them is possible and the other is in the interval, both are. */
+static void keep_both(struct sd_growth *g)
+{
+    const unsigned both = 1u << SD_GROWTH_N | 1u << SD_GROWTH_N_LOG_N;
+
+    if (!(g->classes & both) || (g->classes & both) == both)
+        return;
+    for (enum sd_growth_class f = SD_GROWTH_N; f <= SD_GROWTH_N_LOG_N; f++)
+        if (slope_of(g, f) > g->low && slope_of(g, f) < g->high)
+            g->classes |= 1u << f;
 }
 
 /* The lower term comes in where a class does not do without it. */
@@ -270,6 +327,7 @@ static void find_classes(struct sd_growth_fitter *t, struct sd_growth *g, double
         g->classes |= 1u << f;
         chosen = one;
     }
+    keep_both(g);
     if (sd_growth_only(g) < SD_GROWTH_CLASSES)
         g->curve = curve_of(sd_growth_only(g), 0, chosen);
 }
@@ -360,7 +418,10 @@ bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 
     return g->answer == SD_GROWTH_FITTED && g->low * degree > 1.2 &&
            !(g->classes & slow) && g->n_sizes > SD_GROWTH_SIZES_MIN &&
-           g->n_grown >= GROWN_MIN;
+           g->n_grown >= GROWN_MIN && !sd_growth_is_vague(g);
 }
 
-bool sd_growth_is_vague(const struct sd_growth *g) { return g->high - g->low > 2; }
+bool sd_growth_is_vague(const struct sd_growth *g)
+{
+    return g->high - g->low > 2 && sd_growth_only(g) != SD_GROWTH_EXPONENTIAL;
+}

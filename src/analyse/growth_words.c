@@ -33,6 +33,8 @@ void sd_growth_words(struct sd_buf *to, const struct sd_growth *g)
             put_classes(to, g);
         else if (sd_growth_is_vague(g))
             sd_buf_text(to, "undecided");
+        else if (g->exponent < 0)
+            sd_buf_text(to, "falls with n");
         else
             sd_buf_printf(to, "about n^%.1f", g->exponent);
         return;

@@ -350,9 +350,11 @@ static int fit_subject(const struct subject *s, struct sd_scaled *out)
 static int scale(const struct sd_scaling_times *g, struct subject *s,
                  struct sd_scaled *out)
 {
-    *out = (struct sd_scaled){ .site.at = s->function,
-                               .through = SD_NO_SITE,
-                               .total_ns = g->total_of[s->function] };
+    *out =
+        (struct sd_scaled){ .site.at = s->function,
+                            .through = SD_NO_SITE,
+                            .is_library = sd_site_is_library(&g->p->sites[s->function]),
+                            .total_ns = g->total_of[s->function] };
     for (size_t i = 0; i < s->n; i++)
         out->calls += (uint64_t)g->counts[s->sites[i]];
     out->share = g->whole > 0 ? (double)out->total_ns / (double)g->whole : 0;
@@ -364,9 +366,12 @@ static int scale(const struct sd_scaling_times *g, struct subject *s,
 
 /* --- All of them */
 
+/* Of those not flagged the program's own come first: who asks can change these. */
 static int rank(const struct sd_scaled *f)
 {
-    return f->is_flagged ? 0 : f->total.answer == SD_GROWTH_FITTED ? 1 : 2;
+    if (f->is_flagged)
+        return 0;
+    return (f->total.answer == SD_GROWTH_FITTED ? 1 : 3) + f->is_library;
 }
 
 static int by_interest(const void *a, const void *b)
@@ -421,6 +426,8 @@ static int scale_all(const struct sd_scaling_times *g, const struct signature *l
         for (end = i; end < n && list[end].function == s.function; end++)
             sites[end] = list[end].site;
         s.n = end - i;
+        if (out->is_mine && sd_site_is_library(&g->p->sites[s.function]))
+            continue;
         find_variables(&s);
         if (s.n_variables == 0)
             out->n_one_size++;
@@ -457,7 +464,8 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wis
     struct sd_scaling_times g = { .p = p };
     int rc;
 
-    *out = (struct sd_scaling){ .is_cpu = wish->is_cpu };
+    *out =
+        (struct sd_scaling){ .is_cpu = wish->is_cpu, .is_mine = wish->choice.is_mine };
     if (p->calls.n == 0)
         return sd_fail(SD_EABSENT, "no calls were traced; growth is seen in what is "
                                    "recorded with: sonde calls --scaling");

@@ -39,16 +39,19 @@ struct sd_scaled { /* a function */
     double share_then; /* the same when every size is ten times larger and all else
                           grows as n */
     bool is_flagged;   /* faster than linear, and its share then is of interest */
+    bool is_library;   /* it came with the interpreter, or was installed */
 };
 
 struct sd_scaling {              /* all zero is a released one */
     struct sd_arena arena;       /* owns all below */
-    struct sd_scaled *functions; /* flagged ones first, then by time; what could not be
-                                    fitted last */
+    struct sd_scaled *functions; /* flagged ones first, then the program's own, both by
+                                    time, and libraries'; what could not be fitted is
+                                    last, in the same order */
     size_t n;
     size_t n_one_size; /* functions that were called with one size only, and are not
                           among them */
     bool is_cpu;
+    bool is_mine; /* without libraries' */
 };
 
 /* SD_EABSENT with the way to record them when there are no sizes. */

@@ -398,6 +398,43 @@ TEST(scaling_shows_products_that_no_count_holds)
     sd_made_release(&made.m);
 }
 
+/* A library's function that takes more time than the program's own. */
+TEST(scaling_shows_the_programs_own_before_libraries_or_alone)
+{
+    struct program w;
+    struct sd_traced_wish wish = { .is_raw = true };
+    struct sd_scaling s;
+    struct sd_profile *p;
+    uint32_t own, library;
+
+    begin(&w);
+    own = sd_made_function(&w.m, "own", "/app/a.py", 5);
+    library = sd_made_function(&w.m, "theirs", "/x/site-packages/b.py", 5);
+    call(&w, 0, own, 1, 1e8);
+    for (int i = 0; i < 10; i++) {
+        int64_t n = (int64_t)size_at(i);
+        char label[64];
+
+        call(&w, 1, of_length(&w, own, "own", "rows", n), 1, 100 * (double)n);
+        snprintf(label, sizeof label, "theirs(rows:list(%lld))", (long long)n);
+        call(&w, 1,
+             sd_made_signature(&w.m, library, "theirs", "/x/site-packages/b.py", 5,
+                               label, "rows", n),
+             1, 900 * (double)n);
+    }
+    p = end(&w);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 2 && strcmp(p->sites[s.functions[0].site.at].name, "own") == 0);
+    CHECK(s.functions[1].is_library && !s.functions[0].is_library);
+    sd_scaling_release(&s);
+    wish.choice.is_mine = true;
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && strcmp(p->sites[s.functions[0].site.at].name, "own") == 0);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&w.m);
+}
+
 TEST(scaling_without_sizes_says_how_to_record_them)
 {
     const struct sd_traced_wish wish = { .is_raw = false };

@@ -175,13 +175,21 @@ static int put_place(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc;
 }
 
+/* It has no exponent: that of a power would only tell where it was measured. */
+static bool is_exponential(const struct sd_growth *g)
+{
+    return sd_growth_only(g) == SD_GROWTH_EXPONENTIAL;
+}
+
 static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_scaled *f)
 {
     const struct sd_growth *g = &f->total;
 
-    *sd_view_cell(t, row, S_EXPONENT) = exponent(g->exponent);
-    *sd_view_cell(t, row, S_LOW) = exponent(g->low);
-    *sd_view_cell(t, row, S_HIGH) = exponent(g->high);
+    if (!is_exponential(g)) {
+        *sd_view_cell(t, row, S_EXPONENT) = exponent(g->exponent);
+        *sd_view_cell(t, row, S_LOW) = exponent(g->low);
+        *sd_view_cell(t, row, S_HIGH) = exponent(g->high);
+    }
     *sd_view_cell(t, row, S_MISFIT) = exponent(g->misfit);
     *sd_view_cell(t, row, S_OFFSET) = ns(exp(g->curve.log_offset));
     *sd_view_cell(t, row, S_LARGEST) = ns(f->at_largest_ns);
@@ -190,7 +198,7 @@ static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_sca
         *sd_view_cell(t, row, S_SHARE_THEN) =
             sd_cell_real(SD_CELL_PERCENT, 100 * f->share_then);
     }
-    if (f->own.answer != SD_GROWTH_FITTED)
+    if (f->own.answer != SD_GROWTH_FITTED || is_exponential(&f->own))
         return;
     *sd_view_cell(t, row, S_OWN_EXPONENT) = exponent(f->own.exponent);
     *sd_view_cell(t, row, S_OWN_LOW) = exponent(f->own.low);
@@ -204,7 +212,8 @@ static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
     int rc;
 
     put_numbers(t, row, f);
-    rc = put_text(t, row, S_INTERVAL, interval_of(&v->arena, &f->total));
+    rc = put_text(t, row, S_INTERVAL,
+                  is_exponential(&f->total) ? "" : interval_of(&v->arena, &f->total));
     if (rc == 0)
         rc = put_text(t, row, S_FLAG, flag_of(f));
     if (rc == 0)
@@ -417,15 +426,18 @@ static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
 {
     const struct sd_site *s = &p->sites[f->site.at];
     const char *where = where_of(a, s), *words = words_of(a, &f->total);
-    const char *interval = interval_of(a, &f->total);
+    const char *exponent_words =
+        is_exponential(&f->total)
+            ? ""
+            : sd_arena_printf(a, "; exponent %.2f (%s)", f->total.exponent,
+                              interval_of(a, &f->total));
 
-    if (!where || !words || !interval)
+    if (!where || !words || !exponent_words)
         return sd_no_memory();
     *out = (struct sd_growth_panel){
         .title = sd_arena_printf(a, "%s  %s", s->name, where),
-        .subtitle =
-            sd_arena_printf(a, "%s; exponent %.2f (%s)%s%s", words, f->total.exponent,
-                            interval, f->is_flagged ? "; " : "", flag_of(f)),
+        .subtitle = sd_arena_printf(a, "%s%s%s%s", words, exponent_words,
+                                    f->is_flagged ? "; " : "", flag_of(f)),
         .argument = sd_arena_string(a, f->argument, strlen(f->argument)),
         .is_flagged = f->is_flagged,
         .measured_to = f->total.to,
