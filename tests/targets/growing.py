@@ -71,6 +71,11 @@ def halves(rows):
                 pass
 
 
+def naive(n):
+    """Every step makes it 1.62 times as much work."""
+    return n if n < 2 else naive(n - 1) + naive(n - 2)
+
+
 def sizes(largest, n=12, smallest=1):
     return sorted({max(1, round(smallest * (largest / smallest) ** (i / (n - 1)))) for i in range(n)})
 
@@ -99,6 +104,7 @@ def everything():
         for right in sizes(400, 6, 5):
             pairs([None] * left, [None] * right)
     halves(list(range(1 << 13)))
+    naive(20)
 
 
 def same_size():
