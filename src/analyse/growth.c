@@ -21,6 +21,7 @@ enum {
 #define SLOPE_FINE 0.15    /* ... where its slope is as near as this to a likely one */
 #define CHOSEN_BY 6.63     /* of squares: 99 % of chi square with one degree */
 #define HALF_MIN 0.02      /* of the interval: no machine is as steady as that */
+#define FLAT 1.3           /* growth of time that is none */
 #define POWER_MAX 4.5      /* the exponent of what may yet be loops */
 #define STEEPEST 100.0     /* growth of time that is no accident of a few calls */
 #define K_MIN (-2.0)
@@ -279,12 +280,21 @@ static bool is_near(const struct sd_growth *g, enum sd_growth_class f)
            slope_of(g, f) < g->high + SLOPE_FINE;
 }
 
+/* What differs by less between the smallest size and the largest may as well be
+ * constant, however well a curve goes through one point that was disturbed. */
+static bool is_flat(const struct sd_growth *g)
+{
+    return fabs(log_at(&g->curve, g->to) - log_at(&g->curve, g->from)) < log(FLAT);
+}
+
 /* Does this curve explain the points, when the best of all has those squares? */
 static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth *g,
                         enum sd_growth_class f, struct sd_growth_tried one, double best)
 {
     double fine = MISFIT_FINE * MISFIT_FINE * sum_weights(t);
 
+    if (f == SD_GROWTH_CONSTANT && is_flat(g))
+        return true;
     return is_seen(t, f, one) && (one.squares <= best + CHOSEN_BY * t->scale ||
                                   (one.squares <= best + fine && is_near(g, f)));
 }

@@ -282,6 +282,18 @@ TEST(growth_of_every_step_is_exponential_in_noise)
     }
 }
 
+TEST(growth_of_a_constant_is_constant_when_its_last_point_was_disturbed)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 12, 1, 1000, constant, 0, 0.03);
+    m.points[m.n - 1].ns *= 1.2;
+    g = fit(&m);
+    CHECK(says(&g, "constant") && near(g.exponent, 0, 0.1));
+    CHECK(!sd_growth_is_fast(&g, 1));
+}
+
 /* What depends on how deep a path is, say, more than on how long it is. */
 TEST(growth_in_a_short_range_with_scatter_is_neither_fast_nor_exponential)
 {
