@@ -13,13 +13,9 @@
 enum {
     N_HEADER = 1024,     /* code_size of every version is at most this */
     N_BYTES_HEADER = 64, /* bytes_size of every version is at most this */
-    N_BATCH = 256,       /* ranges that are compared by one system call */
-    N_PART = 512,        /* bytes of a name or a table that are compared */
 #ifdef SD_TINY
-    N_ROOM = 4 << 10, /* bytes that are compared at once: one code object's at least */
     N_FIRST_SLOTS = 4,
 #else
-    N_ROOM = 64 << 10,
     N_FIRST_SLOTS = 256,
 #endif
 };
@@ -42,21 +38,6 @@ static uint32_t half(const uint8_t *header, uint32_t offset)
     if (offset != SD_NO_OFFSET)
         memcpy(&v, header + offset, sizeof v);
     return v;
-}
-
-/* The fields by which one code object differs from another that gets its place. */
-static void take_stamp(const struct sd_layout *l, const uint8_t *header,
-                       uint64_t stamp[SD_CODE_STAMP])
-{
-    stamp[0] = word(header, l->object_type);
-    stamp[1] = word(header, l->code_name);
-    stamp[2] = word(header, l->code_filename);
-    stamp[3] = word(header, l->code_lines);
-    stamp[4] = (uint64_t)half(header, l->code_first_line) << 32 |
-               half(header, l->code_version);
-    stamp[5] = word(header, l->code_qualname);
-    stamp[6] = l->bytecode_style == SD_BYTECODE_OBJECT ? word(header, l->code_bytes)
-                                                       : word(header, l->code_n_units);
 }
 
 struct text { /* a str of the process on its way here */
@@ -173,40 +154,11 @@ static int keep_text(struct sd_codes *c, const struct text *t, const uint8_t *p,
     return rc;
 }
 
-/* --- What tells it from the next one at its address */
-
-static uint32_t crc_of_part(uint64_t n, const uint8_t *data, size_t n_data)
-{
-    return sd_crc32c(sd_crc32c(0, &n, sizeof n), data, n_data);
-}
-
-static struct sd_code_part part_of(uint64_t address, uint32_t n_at, uint64_t n,
-                                   uint32_t data_at, const uint8_t *data, size_t n_data)
-{
-    size_t n_compared = n_data < N_PART ? n_data : N_PART;
-
-    return (struct sd_code_part){ address, n_at, data_at, (uint32_t)n_compared,
-                                  crc_of_part(n, data, n_compared) };
-}
-
 static struct sd_code_part part_of_text(const struct sd_layout *l, const struct text *t,
                                         const uint8_t *data)
 {
-    return part_of(t->at, l->str_length, t->str.length, t->str.data, data,
-                   t->n * t->str.width);
-}
-
-/* Whether its number alone tells it from any other. */
-static bool is_numbered(const struct sd_code *code) { return (uint32_t)code->stamp[4]; }
-
-static size_t n_part(const struct sd_code_part *p)
-{
-    return p->data_at + p->n_data - p->n_at;
-}
-
-static bool is_same_part(const struct sd_code_part *p, const uint8_t *at)
-{
-    return crc_of_part(word(at, 0), at + (p->data_at - p->n_at), p->n_data) == p->crc;
+    return sd_code_part_of(t->at, l->str_length, t->str.length, t->str.data, data,
+                           t->n * t->str.width);
 }
 
 /* Characters and line table, by one more, into *room, which is the caller's. */
@@ -243,8 +195,8 @@ static int read_contents(struct sd_codes *c, const struct sd_remote *r,
     out->table = table;
     out->n_table = (uint32_t)d->n_table;
     if (d->n_table) /* 0 may stand for one too long to be read */
-        out->parts[SD_CODE_PARTS - 1] =
-            part_of(d->lines, l->bytes_n, d->n_table, l->bytes_data, table, d->n_table);
+        out->parts[SD_CODE_PARTS - 1] = sd_code_part_of(
+            d->lines, l->bytes_n, d->n_table, l->bytes_data, table, d->n_table);
     return rc;
 }
 
@@ -315,7 +267,7 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
                               .qualname = "",
                               .filename = "",
                               .path = "" };
-    take_stamp(l, d.header, code->stamp);
+    sd_code_take_stamp(l, d.header, code->stamp);
     rc = read_contents(c, r, l, &d, code, room);
     return rc < 0 ? rc : find_path(c, r, code);
 }
@@ -379,8 +331,9 @@ static bool has_same_contents(const struct sd_code *a, const struct sd_code *b)
 }
 
 /* Without memory it is not found again. */
-static void retire(struct sd_codes *c, struct sd_code *code)
+void sd_codes_retire(struct sd_codes *c, const struct sd_code *which)
 {
+    struct sd_code *code = c->all[which->id];
     uint64_t first;
 
     code->is_retired = true;
@@ -502,150 +455,12 @@ int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
     return rc;
 }
 
-/* Code objects on their way to be compared: each its header and then its parts. */
-struct round {
-    struct iovec from[N_BATCH];
-    size_t n_from, n_bytes;
-};
-
-static size_t n_compared(const struct sd_layout *l, const struct sd_code *code)
-{
-    size_t n = l->code_size, i;
-
-    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++)
-        n += code->parts[i].address ? n_part(&code->parts[i]) : 0;
-    return n;
-}
-
-static void ask(struct round *r, uint64_t address, size_t n)
-{
-    r->from[r->n_from++] = (struct iovec){ (void *)(uintptr_t)address, n };
-    r->n_bytes += n;
-}
-
-/* False when there is no room for it. */
-static bool ask_for(struct round *r, const struct sd_layout *l,
-                    const struct sd_code *code)
-{
-    size_t i;
-
-    if (r->n_from + 1 + SD_CODE_PARTS > N_BATCH ||
-        r->n_bytes + n_compared(l, code) > N_ROOM)
-        return false;
-    ask(r, code->address, l->code_size);
-    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++) {
-        const struct sd_code_part *p = &code->parts[i];
-
-        if (p->address)
-            ask(r, p->address + p->n_at, n_part(p));
-    }
-    return true;
-}
-
-static bool is_same_code(const struct sd_layout *l, const struct sd_code *code,
-                         const uint8_t *at)
-{
-    uint64_t stamp[SD_CODE_STAMP];
-    size_t i;
-
-    take_stamp(l, at, stamp);
-    if (memcmp(stamp, code->stamp, sizeof stamp) != 0)
-        return false;
-    at += l->code_size;
-    for (i = 0; !is_numbered(code) && i < SD_CODE_PARTS; i++) {
-        const struct sd_code_part *p = &code->parts[i];
-
-        if (p->address && !is_same_part(p, at))
-            return false;
-        at += p->address ? n_part(p) : 0;
-    }
-    return true;
-}
-
-/* Compares some; *n becomes how many were settled.  One that could not be read is no
- * code object any more; those after it have not come. */
-static int check_some(struct sd_codes *c, const struct sd_remote *r,
-                      const struct sd_layout *l, struct sd_code **some, size_t *n,
-                      uint8_t *room, size_t *n_retired)
-{
-    struct round round = { .n_from = 0 };
-    struct iovec to = { room, 0 };
-    size_t n_asked = 0, n_came, at = 0, i;
-    ssize_t got;
-
-    while (n_asked < *n && ask_for(&round, l, some[n_asked]))
-        n_asked++;
-    to.iov_len = round.n_bytes;
-    got = sd_remote_readv_some(r, &to, 1, round.from, round.n_from);
-    if (got < 0 && got != SD_ETORN)
-        return (int)got;
-    n_came = got < 0 ? 0 : (size_t)got;
-    for (i = 0; i < n_asked && at <= n_came; i++) {
-        size_t end = at + n_compared(l, some[i]);
-
-        if (end <= n_came && is_same_code(l, some[i], room + at)) {
-            some[i]->checked_ns = c->now_ns;
-        } else {
-            retire(c, some[i]);
-            ++*n_retired;
-        }
-        at = end;
-    }
-    *n = i;
-    return 0;
-}
-
-int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
-                   const struct sd_runtime *rt, size_t *n_retired)
-{
-    uint8_t *room = sd_alloc(N_ROOM);
-    struct sd_code *some[N_BATCH];
-    size_t at = 0, n = 0, retired = 0;
-    int rc = room ? 0 : sd_no_memory();
-
-    while (rc == 0 && (at < c->n || n > 0)) {
-        size_t settled;
-
-        for (; at < c->n && n < N_BATCH; at++)
-            if (!c->all[at]->is_retired)
-                some[n++] = c->all[at];
-        settled = n;
-        if (n > 0)
-            rc = check_some(c, r, &rt->layout, some, &settled, room, &retired);
-        memmove(some, some + settled, (n - settled) * sizeof *some);
-        n -= settled;
-    }
-    sd_free(room);
-    if (n_retired)
-        *n_retired = retired;
-    return rc;
-}
-
-int sd_codes_verify(struct sd_codes *c, const struct sd_remote *r,
-                    const struct sd_runtime *rt, const struct sd_code *const *some,
-                    size_t n, size_t *n_retired)
-{
-    struct sd_code *own[N_BATCH];
-    uint8_t room[N_ROOM];
-    size_t at, i;
-    int rc = 0;
-
-    *n_retired = 0;
-    for (at = 0; rc == 0 && at < n;) {
-        size_t settled = n - at < N_BATCH ? n - at : N_BATCH;
-
-        for (i = 0; i < settled; i++)
-            own[i] = c->all[some[at + i]->id];
-        rc = check_some(c, r, &rt->layout, own, &settled, room, n_retired);
-        at += settled;
-    }
-    return rc;
-}
-
 void sd_codes_release(struct sd_codes *c)
 {
     sd_free(c->slots);
     sd_free(c->all);
+    sd_code_proof_release(&c->proof);
+    sd_free(c->room);
     sd_intern_release(&c->names);
     sd_table_release(&c->by_contents);
     sd_arena_release(&c->arena);

@@ -5,19 +5,12 @@
  *
  * Addresses are reused: a code object is freed and another one, or something else,
  * takes its place, as happens to the code of every module once it is imported.  So what
- * was read is checked again: those in use by sd_codes_verify, as often as their user
- * wants it, or all by sd_codes_check.  Where the fields have changed the entry is
- * retired and the next use of the address reads anew.  Retired entries stay until
- * release, so that ids and pointers given out stay good; one is taken again for a code
- * object of the same contents, wherever that lies.  So an id always is the same
- * function with the same lines, and a program that compiles one text for hours has one
- * of it, or as many as live at once.
- *
- * A program that compiles the same kind of text again and again frees and allocates in
- * the same order: then the name, the file name and the tables of the next code object
- * lie where those of the last one lay, and every pointer is the same.  Newer CPythons
- * number their code objects; where there is no number the contents are compared, too.
- */
+ * was read is compared again, as often as its user wants it (code_proof).  Where the
+ * fields have changed the entry is retired and the next use of the address reads anew.
+ * Retired entries stay until release, so that ids and pointers given out stay good; one
+ * is taken again for a code object of the same contents, wherever that lies.  So an id
+ * always is the same function with the same lines, and a program that compiles one text
+ * for hours has one of it, or as many as live at once. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +20,7 @@
 #include "base/table.h"
 #include "cpython/layout.h"
 #include "cpython/lines.h"
+#include "process/code_proof.h"
 #include "process/remote.h"
 #include "process/runtime.h"
 
@@ -34,17 +28,7 @@ enum {
     SD_CODE_NAME_MAX = 4096,       /* characters of a name; longer ones are cut */
     SD_CODE_LINES_MAX = 16 << 20,  /* bytes of a line table; longer: no lines */
     SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
-    SD_CODE_STAMP = 7,             /* words that tell one code object from another */
-    SD_CODE_PARTS = 4,             /* what it points to that does, too */
     SD_CODES_MAX = 1 << 20,        /* that one process may have; more are not read */
-};
-
-/* The contents of a str or of bytes: how many there are, and then the data. */
-struct sd_code_part {
-    uint64_t address;       /* of the object; 0: there is none */
-    uint32_t n_at, data_at; /* offsets in it */
-    uint32_t n_data;        /* bytes of data that are compared */
-    uint32_t crc;           /* of the number and of these */
 };
 
 struct sd_code {
@@ -65,8 +49,8 @@ struct sd_code {
     uint64_t asked_ns; /* the user's own: when it was last to be compared */
     uint64_t retired_ns;
 
-    /* code.c's own: */
-    uint64_t stamp[SD_CODE_STAMP]; /* the fields that sd_codes_check compares */
+    /* code.c's own, and code_proof.c's: */
+    uint64_t stamp[SD_CODE_STAMP];            /* the fields that are compared */
     struct sd_code_part parts[SD_CODE_PARTS]; /* and the contents */
     const uint8_t *table;                     /* the line table as it was read */
     struct sd_line_run *runs; /* decoded at the first question; NULL before */
@@ -96,6 +80,9 @@ struct sd_codes {               /* all zero is a fresh one */
     const char *file, *file_path; /* the last one that was looked for, in `names` */
     size_t n_retired;             /* so far: those that were taken again, too */
     struct sd_table by_contents;  /* hash to the id of the first retired one */
+    struct sd_code_proof proof;   /* of the last sd_codes_verify */
+    uint8_t *room;                /* owned; what came for it */
+    size_t cap_room;
     uint64_t now_ns; /* set by the user; any clock that only goes forward */
 };
 
@@ -117,14 +104,8 @@ static inline const struct sd_code *sd_codes_find(const struct sd_codes *c,
 int sd_codes_get(struct sd_codes *c, const struct sd_remote *r,
                  const struct sd_runtime *rt, uint64_t address,
                  const struct sd_code **out);
-/* Compares every live entry with the process and retires what is another one now; how
- * many goes to *n_retired, which may be NULL. */
-int sd_codes_check(struct sd_codes *c, const struct sd_remote *r,
-                   const struct sd_runtime *rt, size_t *n_retired);
-/* The same for these, each of them live; those that pass are checked now. */
-int sd_codes_verify(struct sd_codes *c, const struct sd_remote *r,
-                    const struct sd_runtime *rt, const struct sd_code *const *some,
-                    size_t n, size_t *n_retired);
+/* Another object has its address now, or none. */
+void sd_codes_retire(struct sd_codes *c, const struct sd_code *code);
 void sd_codes_release(struct sd_codes *c);
 
 /* hot: whether a frame's raw frame_instr can belong to this code. */

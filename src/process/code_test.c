@@ -113,6 +113,18 @@ static int get(struct setting *s, size_t i, const struct sd_code **code)
     return sd_codes_get(&s->codes, &s->remote, &s->runtime, address_of(s, i), code);
 }
 
+/* Compares every live one. */
+static int check(struct setting *s, size_t *n_retired)
+{
+    const struct sd_code *live[2 * N_FAKES];
+    size_t n = 0, i;
+
+    for (i = 0; i < s->codes.n; i++)
+        if (!s->codes.all[i]->is_retired)
+            live[n++] = s->codes.all[i];
+    return sd_codes_verify(&s->codes, &s->remote, &s->runtime, live, n, n_retired);
+}
+
 TEST(code_is_read_once_and_found_again)
 {
     struct setting s;
@@ -169,11 +181,11 @@ TEST(code_that_is_another_one_now_is_retired)
     set_up(&s);
     for (i = 0; i < N_FAKES; i++)
         CHECK(get(&s, i, &code) == 0);
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(n_retired == 0);
     CHECK(get(&s, 7, &old) == 0);
     make(&s.runtime.layout, &s.fakes[7], 123);
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(n_retired == 1 && old->is_retired);
     CHECK(!sd_codes_find(&s.codes, address_of(&s, 7)));
     CHECK(get(&s, 7, &code) == 0 && code->id == N_FAKES);
@@ -198,7 +210,7 @@ TEST(code_whose_parts_lie_where_the_last_ones_lay_is_told_from_it)
     put_str(l, s.fakes[1].qualname, "Klasse.function");
     put_str(l, s.fakes[2].filename, "file.pyc");
     s.fakes[3].table[l->bytes_data + 1] = 2;
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(n_retired == 4 && !code->is_retired);
     CHECK(get(&s, 0, &code) == 0 && strcmp(code->name, "function_9") == 0);
     tear_down(&s);
@@ -215,10 +227,10 @@ TEST(code_with_a_number_is_told_from_others_by_it)
     version = s.runtime.layout.code_version;
     put_half(s.fakes[0].code, version, 77);
     CHECK(get(&s, 0, &code) == 0);
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(n_retired == 0);
     put_half(s.fakes[0].code, version, 78);
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(n_retired == 1 && code->is_retired);
     tear_down(&s);
 }
@@ -244,7 +256,7 @@ TEST(code_of_the_same_contents_takes_the_entry_of_one_that_is_gone)
         size_t at = i % 3 == 0; /* now here, now there */
 
         compile_at(&s, at, 7, 1000 + i);
-        CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, &n_retired) == 0);
+        CHECK(check(&s, &n_retired) == 0);
         s.codes.now_ns++;
         CHECK(get(&s, at, &code) == 0);
         CHECK(strcmp(code->name, "function_7") == 0 && code->first_line == 70);
@@ -266,6 +278,7 @@ TEST(code_of_other_contents_never_takes_an_entry)
     const struct sd_layout *l;
     const struct sd_code *code;
     struct setting s;
+    size_t n_retired;
     uint32_t first;
 
     set_up(&s);
@@ -281,7 +294,7 @@ TEST(code_of_other_contents_never_takes_an_entry)
             put_half(s.fakes[0].code, l->code_first_line, 71);
         else if (change == 2)
             s.fakes[0].table[l->bytes_data + 2] = 4;
-        CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL) == 0);
+        CHECK(check(&s, &n_retired) == 0);
         s.codes.now_ns++;
         CHECK(get(&s, 0, &code) == 0);
         CHECK((code->id == first) == (change == 3)); /* nothing: it is back */
@@ -294,12 +307,13 @@ TEST(code_that_is_retired_this_moment_is_not_taken_again)
 {
     const struct sd_code *code, *again;
     struct setting s;
+    size_t n_retired;
 
     set_up(&s);
     compile_at(&s, 0, 7, 1);
     CHECK(get(&s, 0, &code) == 0);
     compile_at(&s, 0, 7, 2);
-    CHECK(sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL) == 0);
+    CHECK(check(&s, &n_retired) == 0);
     CHECK(get(&s, 0, &again) == 0 && again != code && code->is_retired);
     tear_down(&s);
 }
@@ -315,6 +329,67 @@ TEST(code_that_cannot_be_read_leaves_nothing)
     for (int i = 0; i < 1000; i++)
         CHECK(get(&s, 0, &code) == SD_ETORN);
     CHECK(s.codes.n == 1);
+    tear_down(&s);
+}
+
+TEST(code_that_cannot_be_read_any_more_is_retired_alone)
+{
+    struct setting s;
+    const struct sd_code *code;
+    size_t n_retired, i;
+
+    set_up(&s);
+    for (i = 0; i < N_FAKES; i++)
+        CHECK(get(&s, i, &code) == 0);
+    s.codes.all[5]->parts[1].address = 0x10000; /* where its file name was is nothing */
+    CHECK(check(&s, &n_retired) == 0);
+    CHECK(n_retired == 1 && s.codes.all[5]->is_retired);
+    CHECK(check(&s, &n_retired) == 0 && n_retired == 0);
+    tear_down(&s);
+}
+
+/* The pieces of one fake lie together; those of the next but one are too far away. */
+TEST(code_proof_reads_what_lies_together_as_one_range)
+{
+    struct setting s;
+    struct sd_code_proof proof = { 0 };
+    const struct sd_code *codes[3];
+    const struct iovec *first;
+
+    set_up(&s);
+    CHECK(get(&s, 9, &codes[0]) == 0 && get(&s, 0, &codes[1]) == 0);
+    CHECK(get(&s, 1, &codes[2]) == 0);
+    CHECK(sd_code_proof_plan(&proof, &s.codes, &s.runtime.layout, codes, 3) == 0);
+    CHECK(proof.n_pieces == 15 && proof.n_from == 2);
+    CHECK((uintptr_t)proof.from[0].iov_base == address_of(&s, 0));
+    CHECK((uintptr_t)proof.from[1].iov_base == address_of(&s, 9));
+    CHECK(proof.n_bytes == proof.from[0].iov_len + proof.from[1].iov_len);
+    first = proof.from;
+    CHECK(sd_code_proof_plan(&proof, &s.codes, &s.runtime.layout, codes, 3) == 0);
+    CHECK(proof.from == first && proof.n_from == 2); /* the same again */
+    CHECK(sd_code_proof_plan(&proof, &s.codes, &s.runtime.layout, codes + 1, 1) == 0);
+    CHECK(proof.n_pieces == 5 && proof.n_from == 1);
+    sd_code_proof_release(&proof);
+    tear_down(&s);
+}
+
+/* Functions of one file have one file name. */
+TEST(code_proof_reads_what_is_shared_once)
+{
+    struct setting s;
+    struct sd_code_proof proof = { 0 };
+    const struct sd_code *codes[2];
+    size_t n_retired;
+
+    set_up(&s);
+    put_word(s.fakes[20].code, s.runtime.layout.code_filename,
+             (uintptr_t)s.fakes[0].filename);
+    CHECK(get(&s, 0, &codes[0]) == 0 && get(&s, 20, &codes[1]) == 0);
+    CHECK(sd_code_proof_plan(&proof, &s.codes, &s.runtime.layout, codes, 2) == 0);
+    CHECK(proof.n_pieces == 10 && proof.n_from == 2);
+    put_str(&s.runtime.layout, s.fakes[0].filename, "elif.py");
+    CHECK(check(&s, &n_retired) == 0 && n_retired == 2);
+    sd_code_proof_release(&proof);
     tear_down(&s);
 }
 
@@ -357,13 +432,13 @@ TEST(code_survives_every_failing_allocation)
     EACH_FAILURE(nth)
     {
         const struct sd_code *code;
-        size_t i;
+        size_t n_retired, i;
         int rc = 0;
 
         for (i = 0; rc == 0 && i < N_FAKES; i++)
             rc = get(&s, i, &code);
         if (rc == 0)
-            rc = sd_codes_check(&s.codes, &s.remote, &s.runtime, NULL);
+            rc = check(&s, &n_retired);
         CHECK(rc == 0 || rc == SD_ENOMEM);
         sd_codes_release(&s.codes);
     }
