@@ -93,7 +93,7 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
 
-    of.n_looks = sd_target_has_one_thread(t) ? round->n_looks : 1;
+    of.n_looks = sd_target_has_one_thread(t) && !x->is_along ? round->n_looks : 1;
     x->shot.n_calls = x->shot.n_torn = x->shot.n_stale = 0;
     if (sd_shot_plan(&x->shot, &of) < 0 || x->shot.n_from > N_BATCHED)
         return false;
@@ -104,11 +104,34 @@ static bool join_batch(struct sd_target *t, struct sd_target_thread *x, struct b
     return true;
 }
 
-static bool may_join(const struct sd_target_thread *x, const struct sd_round *round)
+static bool is_alone(const struct sd_target *t, const struct sd_target_thread *x,
+                     const struct sd_round *round)
 {
-    return sd_target_must_read(x, round) && !sd_target_must_be_native(x, round) &&
-           !sd_target_must_follow(x, round) && !sd_target_must_pause(x, round) &&
-           round->options->mode != SD_MODE_GIL;
+    size_t i;
+
+    for (i = 0; i < t->n_threads; i++)
+        if (t->threads[i] != x && sd_target_must_read(t->threads[i], round))
+            return false;
+    return true;
+}
+
+/* A thread that must be followed can be read with the GIL when nobody else is read: we
+ * go to its CPU first.  On that CPU every system call is the program's own time. */
+static bool go_along(struct sd_target *t, struct sd_target_thread *x,
+                     struct sd_round *round)
+{
+    return is_alone(t, x, round) && sd_follow_go(round->follow, &x->followed, t->pid,
+                                                 x->who.tid, round->now_ns, false) == 0;
+}
+
+static bool may_join(struct sd_target *t, struct sd_target_thread *x,
+                     struct sd_round *round)
+{
+    if (!sd_target_must_read(x, round) || sd_target_must_be_native(x, round) ||
+        sd_target_must_pause(x, round) || round->options->mode == SD_MODE_GIL)
+        return false;
+    x->is_along = sd_target_must_follow(x, round);
+    return !x->is_along || go_along(t, x, round);
 }
 
 /* Takes in threads from b->first on; b->end becomes the first that found no room. */
@@ -119,7 +142,8 @@ static void gather(struct sd_target *t, struct batch *b, struct sd_round *round)
 
         if (b->n_from + N_BATCHED > N_BATCH)
             return;
-        x->is_batched = may_join(x, round) && join_batch(t, x, b, round);
+        x->is_along = false;
+        x->is_batched = may_join(t, x, round) && join_batch(t, x, b, round);
     }
 }
 
@@ -137,7 +161,10 @@ static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
         return;
     }
     sd_target_settle(x, result, round);
-    sd_target_remember_torn(x, false, round->now_ns);
+    if (x->is_along)
+        round->counts->followed++;
+    else
+        sd_target_remember_torn(x, false, round->now_ns);
 }
 
 /* One system call.  The time it took is judged by all that it brought: a single
@@ -170,8 +197,8 @@ static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
     }
 }
 
-/* Reads the GILs and, by the same system calls, the threads that need neither be
- * followed nor stopped.  What it does not settle is left to read_rest. */
+/* Reads the GILs and, by the same system calls, the threads that need not be stopped,
+ * nor followed one by one.  What it does not settle is left to read_rest. */
 void sd_target_read_batches(struct sd_target *t, struct sd_round *round)
 {
     struct batch b = { .to = round->to, .from = round->from };

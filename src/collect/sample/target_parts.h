@@ -30,7 +30,7 @@ static inline bool sd_target_has_one_thread(const struct sd_target *t)
     return t->n_threads == 1 && t->n_unbegun == 0;
 }
 
-/* Reads the GILs and, by the same system calls, the threads that need neither be
- * followed nor stopped.  What it does not settle is left to be read one by one. */
+/* Reads the GILs and, by the same system calls, the threads that need not be stopped,
+ * nor followed one by one.  What it does not settle is left to be read one by one. */
 void sd_target_read_batches(struct sd_target *t, struct sd_round *round);
 #endif

@@ -142,11 +142,11 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
     enum sd_shot_result result = SD_SHOT_TORN;
     unsigned i, n_torn = 0, n_calls = 0;
 
-    if (x->was_torn)
+    if (x->was_torn && !x->is_along)
         sd_target_remember_torn(x, true, round->now_ns);
     for (i = 0; i <= N_RETRIES && result == SD_SHOT_TORN; i++) {
         if (sd_follow_go(round->follow, &x->followed, t->pid, x->who.tid, round->now_ns,
-                         i > 0) < 0) {
+                         i > 0 || (x->was_torn && x->is_along)) < 0) {
             read_alone(t, x, round);
             return;
         }
