@@ -9,8 +9,8 @@ class Row:
 
     unit: ns, % or /s.  most, least: what ours may be; at_most, at_least: what ours ÷ peer may be; more: most that ours may
     be beyond the peer.  Two percentages have no ratio unless asked for: both may be nothing.  control: the same measured of
-    nothing; then what is found has its error beside it (twice the standard error of the median), and a goal within it is
-    undecided."""
+    nothing; then what is found has its error beside it (half of an interval that holds 95 of 100 means of as many found
+    drawn again), and a goal within it is undecided."""
 
     def __init__(self, name, worker, ours, peer=None, goal="-", unit="ns", most=None, least=None, at_most=None, at_least=None, more=None,
                  has_ratio=None, control=None):
@@ -58,16 +58,37 @@ def fraction(n):
 NONE = ("-", {})
 
 
+RATES = ((1000, "1 kHz", 3), (200, "200 Hz", 0.6))
+
+
 def slowdown(how, what):
     """Ours beside each peer, at both rates, with the control."""
     rows = []
-    for rate, words, most in ((1000, "1 kHz", 3), (200, "200 Hz", 0.6)):
-        name = "%s%d" % (what, rate)
+    for rate, words, most in RATES:
         goal = ("≤ %g %%" % most, {"most": most})
-        rows += sampling("slow-down of call-heavy code, %s, %s" % (words, how), "slowdown", name,
+        rows += sampling("slow-down of call-heavy code, %s, %s" % (words, how), "slowdown", "%s%d" % (what, rate),
                          {peer: goal for peer in ("austin3", "austin4", "pyspy", "pyinstrument", "scalene", TACHYON)},
-                         unit="%", control="control-" + name)
+                         unit="%", control="control-" + what)
     return rows
+
+
+def free_slowdown(how, what):
+    """The same of a program that goes to the CPU it likes; nobody else is measured."""
+    return [Row("sampling: slow-down of call-heavy code on any CPU, %s, %s" % (words, how), "sampling_slowdown_free", "ours-%s%d" % (what, rate),
+                None, "≤ %g %%" % most, unit="%", most=most, control="control-" + what) for rate, words, most in RATES]
+
+
+def known_slowdown():
+    """Whether the method finds what is there: a program that takes a known share of the CPU."""
+    return [Row("sampling: a known slow-down, wall time", "sampling_slowdown", "known-slowwall", "known-slowshare", "0.7 to 1.4 of it", unit="%",
+                at_least=0.7, at_most=1.4, has_ratio=True, control="control-slowwall")]
+
+
+def shares():
+    """What takes the place of wall time where the sampler is on the program's own CPU."""
+    return [row for rate, words, _ in RATES
+            for row in sampling("own share of a core beside call-heavy code, %s" % words, "slowdown", "slowshare%d" % rate,
+                                {peer: NONE for peer in ("austin3", "austin4", TACHYON)}, unit="%", has_ratio=True)]
 
 
 def torch_slowdown(how, what):
@@ -94,7 +115,8 @@ SAMPLING = (
                {peer: ("≤ 0.01 %", {"most": 0.01}) for peer in ("austin3", "austin4", "pyspy", "pyspynb", TACHYON)}, unit="%")
     + sampling("lost or cut stacks, 1 kHz", "truth", "lost",
                {peer: ("≤ 0.5 %", {"most": 0.5}) for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%")
-    + slowdown("CPU time", "slow") + slowdown("wall time", "slowwall")
+    + slowdown("CPU time", "slow") + slowdown("wall time", "slowwall") + shares() + known_slowdown()
+    + free_slowdown("CPU time", "slow") + free_slowdown("wall time", "slowwall")
     + torch_slowdown("CPU time", "torch") + torch_slowdown("wall time", "torchwall")
     + sampling("own share of a core, 100 Hz", "own", "own100",
                {peer: NONE for peer in ("austin3", "austin4", "pyspy", TACHYON)}, unit="%", has_ratio=True)

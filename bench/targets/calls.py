@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Small functions calling small functions, and a counter of the work done, to be read from outside.
+"""Small functions calling small functions, with a journal of the work done.
 
-    calls.py SECONDS COUNTER
+    calls.py SECONDS JOURNAL
 
-COUNTER is a file of eight bytes, mapped: whoever watches reads how many units were done between
-two moments, so that a slow-down is seen while the program runs on.  A unit takes some 20 µs.
+A unit takes some 20 µs.
 """
-import mmap
-import struct
 import sys
 import time
+
+from journal import Journal
 
 
 def add(a, b):
@@ -33,15 +32,13 @@ def unit(n):
 
 def main():
     end = time.monotonic() + float(sys.argv[1])
-    with open(sys.argv[2], "r+b") as f:
-        counter = mmap.mmap(f.fileno(), 8)
-    put, done = struct.Struct("=Q").pack_into, 0
+    journal, done = Journal(sys.argv[2]), 0
     print("ready", flush=True)
     while time.monotonic() < end:
         for _ in range(10):
             unit(done)
         done += 10
-        put(counter, 0, done)
+        journal.note(done)
 
 
 main()

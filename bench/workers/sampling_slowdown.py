@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: MIT
 """By how much a program that calls all the time gets slower while it is sampled, in per cent.
 
-    sampling_slowdown.py ROUNDS
+    sampling_slowdown.py ROUNDS [free]
 
 How that is measured: slower.py.  Profilers that live inside a program get a program of their own,
-beside a plain one.  Ours and the control are measured in every round, the peers, of which less is to
-be known, in the first ones.
+beside a plain one.  Ours and the controls are measured in every round, the peers, of which less is to
+be known, in the first ones.  With "free" the program is not bound to a CPU, and only ours and the
+controls are measured.
 """
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
 from rounds import tell
 from samplers import VENVS, output_of, present, versions
-from slower import FEW, LONG_S, Counter, Nobody, add, come_and_go, in_turn, slower
-from watch import Target
+from slower import FEW, FEW_PAIRS, LONG_S, PAIRS, Journal, Known, Nobody, add, come_and_go, in_turn, slower, window
+from watch import CPUS, Target
 
 SETTLED_S = 1.5                         # after its first work a program in a profiler is still being set up
 RATES = (200, 1000)
@@ -27,22 +27,14 @@ def inside(command, folder):
     """The same of a profiler that runs in the program: plain, profiled, plain."""
     costs = []
     for words in ([sys.executable], command, [sys.executable]):
-        counter = Counter(folder)
-        with Target(words, "calls.py", 30, counter.path) as target:
+        journal = Journal(folder)
+        with Target(words, "calls.py", 30, journal.path):
             deadline = time.monotonic() + 20
-            while counter.read() == 0 and time.monotonic() < deadline:
+            while not journal.records() and time.monotonic() < deadline:
                 time.sleep(0.05)
             time.sleep(SETTLED_S)
-            counter.pid = worker_of(target.pid)
-            costs.append(counter.window(LONG_S))
-    return slower(costs[1], costs[0], costs[2])
-
-
-def worker_of(pid):
-    """Some profilers start the program as a child: the one that uses CPU time."""
-    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], stdout=subprocess.PIPE).stdout.split()
-    every = [pid] + [int(child) for child in children]
-    return max(every, key=lambda one: time.clock_gettime_ns((~one << 3) | 2))
+            costs += journal.costs([window(LONG_S)])
+    return [] if None in costs else [slower(costs[1], costs[0], costs[2])]
 
 
 def in_process_peers(folder):
@@ -61,34 +53,43 @@ def in_process_peers(folder):
     return found
 
 
-def round_of_attached(samplers, turn, folder, rows):
-    """Every sampler beside a program of the Python that it watches; the control beside the first."""
-    for python in ([s.python for s in samplers if s.name == "ours"] + [s.python for s in samplers if s.name == "oursnew"]):
-        mine = [s for s in samplers if s.python == python and (s.name.startswith("ours") or turn < FEW)]
-        if mine[0].name == "ours":
-            mine.append(Nobody())
-        counter = Counter(folder)
-        with Target(python, "calls.py", 600, counter.path) as target:
-            counter.pid = target.pid
-            for n in range(len(mine)):
-                sampler = mine[(n + turn) % len(mine)]
-                how = come_and_go if sampler.ends_by_signal else in_turn
-                for rate in RATES:
-                    add(rows, sampler.name, "slow%%s%d" % rate, how(sampler, rate, counter, folder))
+def measure(sampler, target, journal, folder, rows):
+    """At both rates; what does nothing, or always the same, knows no rate."""
+    if isinstance(sampler, Nobody):
+        add(rows, sampler.name, "slow%s", in_turn(sampler, 0, target, journal, folder))
+        return
+    for rate in RATES:
+        if sampler.ends_by_signal:
+            found = come_and_go(sampler, rate, target, journal, folder)
+        else:
+            found = in_turn(sampler, rate, target, journal, folder, PAIRS if sampler.name == "ours" else FEW_PAIRS)
+        add(rows, sampler.name, "slow%%s%d" % rate, found)
+
+
+def round_of_attached(samplers, turn, folder, rows, is_free):
+    """Every sampler beside a program of the Python that it watches; the controls beside the first."""
+    for first in [s for s in samplers if s.name in ("ours", "oursnew")]:
+        mine = [s for s in samplers if s.python == first.python and (s.name == "ours" or turn < FEW)]
+        if first.name == "ours":
+            mine += [Nobody()] if is_free else [Nobody(), Known()]
+        for n in range(len(mine)):
+            journal = Journal(folder)
+            with Target(first.python, "calls.py", 600, journal.path, cpu=None if is_free else CPUS[-1]) as target:
+                measure(mine[(n + turn) % len(mine)], target, journal, folder, rows)
 
 
 def main():
-    n_rounds, rows = int(sys.argv[1]), {}
-    samplers = [s for s in present() if s.name != "pyspynb"]
+    n_rounds, is_free, rows = int(sys.argv[1]), "free" in sys.argv[2:], {}
+    samplers = [s for s in present() if (s.name == "ours" if is_free else s.name != "pyspynb")]
     with tempfile.TemporaryDirectory(prefix="sonde-bench-") as folder:
-        inner = in_process_peers(folder)
+        inner = {} if is_free else in_process_peers(folder)
         for turn in range(n_rounds):
-            round_of_attached(samplers, turn, folder, rows)
+            round_of_attached(samplers, turn, folder, rows, is_free)
             for name, (_, commands) in inner.items() if turn < FEW else ():
                 for rate, command in commands.items():
-                    add(rows, name, "slow%%s%d" % rate, [inside(command, folder)])
+                    add(rows, name, "slow%%s%d" % rate, inside(command, folder))
             said = versions(samplers)
-            said.update({name: version for name, (version, _) in inner.items()}, control="nobody")
+            said.update({name: version for name, (version, _) in inner.items()}, control="nobody", known="what it really was")
             tell(rows, said)
 
 

@@ -69,8 +69,11 @@ class Watch:
         """CPU time of the sampler so far, all its threads."""
         return time.clock_gettime_ns((~self.process.pid << 3) | 2)
 
+    def has_ended(self):
+        return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
     def interrupt(self):
-        self.process.send_signal(signal.SIGINT)
+        os.kill(self.process.pid, signal.SIGINT)    # it has not been waited for: nobody else has its number
 
     def end(self):
         if self.interrupt_at is not None:

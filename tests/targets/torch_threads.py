@@ -19,19 +19,24 @@ def step(model, optimizer, inputs, wanted):
     optimizer.step()
 
 
-def main():
-    torch.set_num_threads(int(sys.argv[1]))
+def prepare(n_threads):
+    """What step() takes."""
+    torch.set_num_threads(n_threads)
     model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 64))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    inputs, wanted = torch.randn(512, 256), torch.randn(512, 64)
+    return model, torch.optim.SGD(model.parameters(), lr=0.01), torch.randn(512, 256), torch.randn(512, 64)
+
+
+def main():
+    work = prepare(int(sys.argv[1]))
     with open(sys.argv[2], "r+b") as f:
         counter = mmap.mmap(f.fileno(), 8)
     print("ready", flush=True)
     done = 0
     while True:
-        step(model, optimizer, inputs, wanted)
+        step(*work)
         done += 1
         struct.pack_into("=Q", counter, 0, done)
 
 
-main()
+if __name__ == "__main__":
+    main()
