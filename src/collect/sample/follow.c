@@ -77,6 +77,15 @@ int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t t
     return 0;
 }
 
+bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,
+                     pid_t tid, uint64_t now_ns)
+{
+    if (ask(of, pid, tid) < 0)
+        return false;
+    of->asked_ns = now_ns;
+    return of->cpu == f->cpu;
+}
+
 void sd_follow_end(struct sd_follow *f)
 {
     if (f->cpu < 0)

@@ -32,6 +32,11 @@ void sd_follow_init(struct sd_follow *f);
  * not run there; both without a sentence. */
 int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
                  uint64_t now_ns, bool must_ask);
+/* Whether the thread is where we are, asked of the kernel: while we run there it
+ * cannot. Asked after a read, it has stood still; else it was moved away, and may have
+ * run. */
+bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,
+                     pid_t tid, uint64_t now_ns);
 /* Runs wherever it may again. */
 void sd_follow_end(struct sd_follow *f);
 

@@ -154,6 +154,8 @@ static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
     struct sd_shot_of of = sd_target_shot_of(t, round);
     enum sd_shot_result result = sd_shot_judge(&x->shot, &of, false);
 
+    if (x->is_along && !sd_target_stood_still(t, x, round, result))
+        result = SD_SHOT_TORN;
     if (result == SD_SHOT_TORN)
         round->counts->retried++;
     if (result == SD_SHOT_TORN || result == SD_SHOT_STALE) {

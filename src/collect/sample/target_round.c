@@ -70,7 +70,8 @@ static bool is_rate_followed(const struct sd_round *round)
  * Frames that lie together are copied within a few nanoseconds, twice.  Where each is
  * an object of its own, copying takes microseconds, in which a short loop can come
  * round to where it was: two copies that agree are no proof then (one stack in 2,500
- * was wrong), and the thread is always followed. */
+ * was wrong), and the thread is always followed, and asked afterwards whether it was.
+ */
 bool sd_target_must_follow(const struct sd_target_thread *x,
                            const struct sd_round *round)
 {
@@ -134,6 +135,17 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
 
+/* Whether a followed thread stood still while it was read: it is where we are, so it
+ * has not been elsewhere.  Only where two copies that agree prove too little. */
+bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
+                           const struct sd_round *round, enum sd_shot_result result)
+{
+    if (!x->is_scattered || (result != SD_SHOT_GOOD && result != SD_SHOT_PARTIAL))
+        return true;
+    return sd_follow_holds(round->follow, &x->followed, t->pid, x->who.tid,
+                           round->now_ns);
+}
+
 /* A torn shot means that the thread has been moved to another CPU: we go after it. */
 static void read_followed(struct sd_target *t, struct sd_target_thread *x,
                           struct sd_round *round)
@@ -151,6 +163,8 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
             return;
         }
         result = sd_shot_take(&x->shot, &of, 0);
+        if (!sd_target_stood_still(t, x, round, result))
+            result = SD_SHOT_TORN;
         n_torn += result == SD_SHOT_TORN || result == SD_SHOT_PARTIAL;
         n_calls += x->shot.n_calls;
         if (result == SD_SHOT_PARTIAL && i < N_RETRIES)
