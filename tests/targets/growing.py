@@ -77,7 +77,9 @@ def naive(n):
 
 
 def sizes(largest, n=12, smallest=1):
-    return sorted({max(1, round(smallest * (largest / smallest) ** (i / (n - 1)))) for i in range(n)})
+    """Up and down again, each size once: a machine that slows down meanwhile is not taken for growth."""
+    all_sizes = sorted({max(1, round(smallest * (largest / smallest) ** (i / (n - 1)))) for i in range(n)})
+    return all_sizes[::2] + all_sizes[1::2][::-1]
 
 
 def grow(function, largest, *others):

@@ -56,10 +56,9 @@ def grows(name, argument, exponent, named, flagged):
 
 
 def test_constant_time_is_not_flagged(folder):
-    """One disturbed moment gives it an exponent, with an interval that has everything: what counts is that constant is possible."""
+    """What its class is depends on one disturbed moment: that is tested with made-up times."""
     row = row_of("constant")
     equal(row["argument"], "len(rows)", "argument")
-    assert "constant" in row["growth"] or row["growth"] in ("falls with n", "undecided"), row
     equal(bool(row["flag"]), False, "flag of %r" % row)
 
 
