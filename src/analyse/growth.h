@@ -91,8 +91,8 @@ double sd_growth_at(const struct sd_growth_curve *c, double n);
 /* The one possible class, or SD_GROWTH_CLASSES. */
 enum sd_growth_class sd_growth_only(const struct sd_growth *g);
 /* Surely faster than linear: the lowest exponent is above 1.2, and neither n nor
- * n log n would do, three sizes or more show it, and it is not vague.  `degree` 2: n is the product of
- * two sizes, and both grow. */
+ * n log n would do, three sizes or more show it, and it is not vague.  `degree` 2: n is
+ * the product of two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
 /* The interval is so wide that no forecast is worth its name. */
 bool sd_growth_is_vague(const struct sd_growth *g);
