@@ -93,13 +93,17 @@ def is_possible_turn(frames):
             and outer == ("turns", CALLED_AT[inner[-1][0]]))
 
 
-# A child that puts its parent on another CPU all the time.
+# A child that puts its parent on another CPU all the time: the one that it was told of, because getppid() is that of
+# whoever adopts orphans from the moment the program ends, and that process must stay where it is.
 MOVER = """
 import os, sys, time
-cpus, n = sorted(os.sched_getaffinity(0)), 0
-while os.getppid() == int(sys.argv[1]):
+parent, cpus, n = int(sys.argv[1]), sorted(os.sched_getaffinity(0)), 0
+while os.getppid() == parent:
     n += 1
-    os.sched_setaffinity(os.getppid(), {cpus[n % len(cpus)]})
+    try:
+        os.sched_setaffinity(parent, {cpus[n % len(cpus)]})
+    except ProcessLookupError:
+        break
     time.sleep(0.003)
 """
 MOVED = "import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', %r, str(os.getpid())], stderr=subprocess.DEVNULL)" % MOVER
