@@ -192,3 +192,25 @@ TEST(lprof_reading_survives_every_allocation_that_fails)
     }
     CHECK(rc == 0 && nth > 3);
 }
+
+/* A stack of many values, the arena filled up differently each time: so that a value
+ * finds no memory at the very moment in which the stack has grown for it. */
+TEST(pickle_reading_survives_a_value_that_finds_no_memory_for_a_grown_stack)
+{
+    static const char many[] = "\x80\x02(NNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNNt.";
+    const struct sd_pickle_value *v;
+
+    for (size_t used = 0; used <= 4096; used += 16)
+        for (size_t nth = 1; nth < 8; nth++) {
+            struct sd_arena arena = { 0 };
+            int rc;
+
+            for (size_t n = 0; n < used; n += 16)
+                sd_arena_alloc(&arena, 16);
+            sd_mem_fail_at(nth, false);
+            rc = sd_pickle_read(many, sizeof many - 1, &arena, &v);
+            sd_mem_fail_at(0, false);
+            CHECK(rc == SD_ENOMEM || (rc == 0 && v->items.n == 40));
+            sd_arena_release(&arena);
+        }
+}

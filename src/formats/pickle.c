@@ -37,9 +37,10 @@ static int push(struct machine *m, value *v)
 {
     value **grown = sd_grow_array(m->stack, &m->cap, m->n + 1, sizeof *m->stack);
 
+    if (grown)
+        m->stack = grown; /* it has moved, also when there is no value to put there */
     if (!grown || !v)
         return sd_no_memory();
-    m->stack = grown;
     m->stack[m->n++] = v;
     return 0;
 }
