@@ -390,34 +390,44 @@ static void move_to(struct sd_code *code, const struct sd_code *made)
 
 /* --- New entries */
 
-static struct sd_code *add(struct sd_codes *c, const struct sd_code *made)
-{
-    struct sd_code *code = sd_arena_copy(&c->arena, made, sizeof *made);
-    const uint8_t *table = sd_arena_copy(&c->arena, made->table, made->n_table + 1);
-
-    if (!code || !table)
-        return NULL;
-    code->table = table;
-    code->id = (uint32_t)c->n;
-    c->all[c->n++] = code;
-    return code;
-}
-
+/* The limit comes first: an array that has grown is elsewhere, and must be kept. */
 static int make_room(struct sd_codes *c)
 {
-    struct sd_code **all = sd_grow_array(c->all, &c->cap, c->n + 1, sizeof *all);
+    struct sd_code **all;
 
-    if (!all || c->n >= SD_CODES_MAX)
+    if (c->n >= SD_CODES_MAX)
+        return sd_fail(SD_EFULL, "the program has more than %d code objects",
+                       SD_CODES_MAX);
+    all = sd_grow_array(c->all, &c->cap, c->n + 1, sizeof *all);
+    if (!all)
         return sd_no_memory();
     c->all = all;
-    return grow(c);
+    return 0;
+}
+
+static int add(struct sd_codes *c, const struct sd_code *made, struct sd_code **out)
+{
+    struct sd_code *code;
+    const uint8_t *table;
+    int rc = make_room(c);
+
+    if (rc < 0)
+        return rc;
+    code = sd_arena_copy(&c->arena, made, sizeof *made);
+    table = sd_arena_copy(&c->arena, made->table, made->n_table + 1);
+    if (!code || !table)
+        return sd_no_memory();
+    code->table = table;
+    code->id = (uint32_t)c->n;
+    *out = c->all[c->n++] = code;
+    return 0;
 }
 
 static int keep(struct sd_codes *c, struct sd_code *made, const struct sd_code **out)
 {
     struct sd_code_slot *slot;
     struct sd_code *code;
-    int rc = make_room(c);
+    int rc = grow(c);
 
     if (rc < 0)
         return rc;
@@ -425,8 +435,10 @@ static int keep(struct sd_codes *c, struct sd_code *made, const struct sd_code *
     code = take_retired(c, made);
     if (code)
         move_to(code, made);
-    else if (!(code = add(c, made)))
-        return sd_no_memory();
+    else
+        rc = add(c, made, &code);
+    if (rc < 0)
+        return rc;
     code->read_ns = c->now_ns;
     slot = slot_of(c->slots, c->n_slots, code->address);
     if (!slot->address)

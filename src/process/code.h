@@ -28,7 +28,11 @@ enum {
     SD_CODE_NAME_MAX = 4096,       /* characters of a name; longer ones are cut */
     SD_CODE_LINES_MAX = 16 << 20,  /* bytes of a line table; longer: no lines */
     SD_CODE_BYTES_MAX = 256 << 20, /* bytes of bytecode; longer: no code object */
-    SD_CODES_MAX = 1 << 20,        /* that one process may have; more are not read */
+#ifdef SD_TINY
+    SD_CODES_MAX = 64,
+#else
+    SD_CODES_MAX = 1 << 20, /* that one process may have; more are not read */
+#endif
 };
 
 struct sd_code {

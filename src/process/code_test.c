@@ -318,6 +318,31 @@ TEST(code_that_is_retired_this_moment_is_not_taken_again)
     tear_down(&s);
 }
 
+#ifdef SD_TINY
+/* What is known by then stays, and what comes back is still found. */
+TEST(code_beyond_the_most_is_refused_and_the_others_stay)
+{
+    const struct sd_code *code;
+    struct setting s;
+    size_t n_retired;
+    uint32_t i;
+
+    set_up(&s);
+    for (i = 1; i <= SD_CODES_MAX; i++) {
+        compile_at(&s, 0, i, i);
+        CHECK(check(&s, &n_retired) == 0);
+        CHECK(get(&s, 0, &code) == 0 && code->id == i - 1);
+    }
+    compile_at(&s, 0, i, i);
+    CHECK(check(&s, &n_retired) == 0 && n_retired == 1);
+    CHECK(get(&s, 0, &code) == SD_EFULL && !code);
+    compile_at(&s, 0, 3, i + 1);
+    CHECK(get(&s, 0, &code) == 0 && code->id == 2 && code->first_line == 30);
+    CHECK(s.codes.n == SD_CODES_MAX);
+    tear_down(&s);
+}
+#endif
+
 TEST(code_that_cannot_be_read_leaves_nothing)
 {
     const struct sd_code *code;
