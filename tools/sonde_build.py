@@ -82,7 +82,8 @@ def build(folder):
     run("meson", "setup", "-Dpythons=" + sys.executable, "-Dtests=disabled", "-Ddebug=false", folder, TOP)
     if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
         raise SystemExit("sonde: the C headers of %s are not installed; on Debian run: apt-get install -y python3-dev" % sys.executable)
-    run("ninja", "-C", folder, "sonde", extension)
+    jobs = ["-j" + os.environ["JOBS"]] if os.environ.get("JOBS") else []
+    run("ninja", "-C", folder, *(jobs + ["sonde", extension]))
     program = os.path.join(folder, "sonde")
     run(program, "man", "-o", os.path.join(folder, "man"))
     return program, os.path.join(folder, extension)

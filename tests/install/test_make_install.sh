@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # patient
-# limit: 1500
 # `make install` into a folder: the program runs from there, its manual is there, and a C
 # program finds libsonde through pkg-config.
 # shellcheck disable=SC2317  # functions are called through check
