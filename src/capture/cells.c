@@ -182,16 +182,22 @@ static bool has_room(struct sd_cells *t)
     return s && push(&t->cells, &t->n_cells, &t->cap_cells, s);
 }
 
-/* What finds no room is tried again at every call, and the calls themselves are booked
- * elsewhere: once for each time that room ran out. */
+void sd_cells_lose(struct sd_cells *t, uint64_t n)
+{
+    t->lost += n;
+    if (t->head && sd_cells_is_ours(t))
+        atomic_fetch_add(&t->head->lost, n);
+}
+
+/* What finds no room is tried again at every event, so it counts once for each time
+ * that room ran out.  What is missing for that is the collector's to know: calls are
+ * booked in another cell, hits of lines are told of at the end (sd_cells_lose). */
 static void lose(struct sd_cells *t)
 {
     if (t->is_short)
         return;
     t->is_short = true;
-    t->lost++;
-    if (t->head)
-        atomic_fetch_add(&t->head->lost, 1);
+    sd_cells_lose(t, 1);
 }
 
 uint32_t sd_cells_add(struct sd_cells *t, const void *cell)

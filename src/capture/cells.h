@@ -46,8 +46,10 @@ uint32_t sd_cells_add(struct sd_cells *t, const void *cell);
 /* The cell; the pointer stays good until the table is freed. */
 void *sd_cells_at(const struct sd_cells *t, uint32_t index);
 uint32_t sd_cells_n(const struct sd_cells *t);
-/* Cells that could not be added. */
+/* Times that room for cells ran out, and what sd_cells_lose told of. */
 uint64_t sd_cells_lost(const struct sd_cells *t);
+/* So many more of whatever the cells count are in none of them. */
+void sd_cells_lose(struct sd_cells *t, uint64_t n);
 /* Where the cell stands that sd_cells_at gave: a look into each segment. */
 uint32_t sd_cells_index(const struct sd_cells *t, const void *cell);
 /* False in a child of fork when a file is behind it: the cells are the parent's, and

@@ -227,8 +227,9 @@ static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_
         e->cell = other;
         e->frame = frame;
         other->calls++;
-    } else { /* not even that: part of its caller */
+    } else { /* not even that: part of its caller, and counted by nobody else */
         e->cell = t->top->cell;
+        sd_cells_lose(t->table, 1);
     }
     t->top = e;
     return e;
