@@ -68,10 +68,12 @@ def check_longsleep(folder):
 
 def test_integration_longsleep(folder):
     """It allows ten samples, 0.1 s, for the start of the interpreter, which takes longer wherever somebody else wants the CPU
-    just then.  So where it fails, what it states is looked at after the start."""
+    just then.  So where its counts fail, and nothing else, what it states is looked at after the start."""
     try:
         integration(folder, "test_longsleep")
-    except AssertionError:
+    except AssertionError as why:
+        if not re.search(r"assert (sum\(profile\.values\(\)\) <=|count >=)", str(why)):
+            raise
         check_longsleep(folder)
         raise Skip("Python took longer to start than py-spy's test allows; what it states of the sleep holds")
 

@@ -2,7 +2,7 @@
 """Kills the program, sonde, or both with SIGKILL at random moments, and counts what is left.
 
 The truth is kept by the program itself (tests/targets/counted.py, counted.c and counted_calls.py).
-Used by test_kill.py, test_kill_c.py and test_kill_calls.py; KILLS is the number of trials of each
+Used by test_kill.py, test_kill_c.py, test_kill_calls.py and test_kill_lines.py; KILLS is the number of trials of each
 kind, SEED repeats a run.
 """
 import mmap

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, TARGETS, between, contains, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, TARGETS, between, contains, equal, need, once, run_tests, sonde, write  # noqa: E402
 
 COUNTED = os.path.join(TARGETS, "counted_lines.py")
 
@@ -64,14 +65,15 @@ work()
 
 
 def test_time_is_split_as_the_work_is(folder):
+    """By the shortest of forty hits: one moment in which the machine was elsewhere is in the sums, CPU time too.  Beside
+    a busy neighbour on the same core everything takes up to 1.7 times as long, and the longer hits more surely."""
     found, _, _ = lines_of(folder, SPLIT, "--cpu")
-    parts = [found[line_with(SPLIT, "burn(%d)" % n)] for n in (1, 3, 6)]
-    whole = sum(p["cpu_time_ns"] for p in parts)
-    for part, share in zip(parts, (10, 30, 60)):
-        between(100.0 * part["cpu_time_ns"] / whole, share - 5, share + 5, "share of CPU time of %d" % share)
+    parts = {n: found[line_with(SPLIT, "burn(%d)" % n)] for n in (1, 3, 6)}
+    for n, part in parts.items():
+        between(part["min_ns"] / parts[1]["min_ns"], n / 1.8, n * 1.8, "work of burn(%d) in those of burn(1)" % n)
         equal(part["hits"], 40, "hits")
-        between(part["min_ns"], 1, part["max_ns"], "shortest hit")
-        assert part["time_ns"] >= part["cpu_time_ns"] * 0.9, part
+        between(part["time_ns"], 40 * part["min_ns"], 40 * part["max_ns"], "time of forty hits (%r)" % part)
+        between(part["cpu_time_ns"], 40 * part["min_ns"] * 0.7, part["time_ns"] / 0.9, "CPU time (%r)" % part)
 
 
 RECURSION = """
@@ -86,7 +88,7 @@ def down(n):
     if n:
         down(n - 1)
 
-for i in range(40):     # so many that a machine which is slow for a while is so for all of them
+for i in range(400):    # so many that a machine which is elsewhere for a while changes little
     down(3)
 """
 
@@ -94,10 +96,11 @@ for i in range(40):     # so many that a machine which is slow for a while is so
 def test_a_recursive_line_has_the_time_of_all_its_activations(folder):
     found, _, _ = lines_of(folder, RECURSION, "--cpu")
     burn, inner = found[line_with(RECURSION, "    burn()")], found[line_with(RECURSION, "down(n - 1)")]
-    equal((burn["hits"], inner["hits"]), (160, 120), "hits")
-    # Four burns; the line that recurses waits for three, two and one of them.
-    between(inner["cpu_time_ns"] / burn["cpu_time_ns"], 1.25, 1.85, "time of the recursion against its work")
-    between(inner["child_time_ns"] / inner["time_ns"], 0.8, 1, "part of it that is in counted functions")
+    equal((burn["hits"], inner["hits"]), (1600, 1200), "hits")
+    # Four burns; the line that recurses waits for three, two and one of them, which makes 1.5.  The outermost alone: 0.75.
+    between(inner["cpu_time_ns"] / burn["cpu_time_ns"], 1.1, 2.2, "time of the recursion against its work")
+    assert inner["min_ns"] >= burn["min_ns"] and inner["max_ns"] >= 3 * burn["min_ns"], (inner, burn)
+    between(inner["child_time_ns"] / inner["time_ns"], 0.6, 1, "part of it that is in counted functions")
 
 
 SUSPENDED = """
@@ -282,8 +285,13 @@ pass_by()
 """
 
 
-def test_memory_of_lines_adds_up_and_its_peak_is_seen(folder):
-    found, _, _ = lines_of(folder, MEMORY, "--memory")
+@once
+def memory_of_lines():
+    return lines_of(tempfile.mkdtemp(prefix="sonde-lines-"), MEMORY, "--memory")[0]
+
+
+def test_memory_of_lines_adds_up(folder):
+    found = memory_of_lines()
     grown = found[line_with(MEMORY, "kept.append")]
     between(grown["increment_bytes"] / 2.0 ** 20, 27, 33, "MiB that thirty times one MiB grew")
     equal(grown["hits"], 30, "hits")
@@ -293,9 +301,12 @@ def test_memory_of_lines_adds_up_and_its_peak_is_seen(folder):
     # Between the two functions nothing runs but their calls.
     between((sum(row["increment_bytes"] for row in rows) - (last - first)) / 2.0 ** 20, -2, 2,
             "MiB by which all increments miss the whole")
-    temporary = found[line_with(MEMORY, "200 << 20")]
-    if temporary["peak_bytes"] is not None:
-        between((temporary["peak_bytes"] - temporary["memory_bytes"]) / 2.0 ** 20, 180, 220, "MiB of the peak inside")
+
+
+def test_the_peak_inside_of_a_line_is_seen(folder):
+    temporary = memory_of_lines()[line_with(MEMORY, "200 << 20")]
+    need(temporary["peak_bytes"] is not None, "the kernel's mark of the peak cannot be set back here")
+    between((temporary["peak_bytes"] - temporary["memory_bytes"]) / 2.0 ** 20, 180, 220, "MiB of the peak inside")
 
 
 FORKED = """
