@@ -26,6 +26,7 @@ import statistics
 import sys
 import time
 
+from middle import middle_mean
 from watch import CPUS, HERE, TARGETS, Watch, complain
 
 sys.path.insert(0, TARGETS)
@@ -109,13 +110,6 @@ def draw_windows(watch, pairs, window_s):
         found.append((pair[True], pair[False], used_ns / (pair[True][1] - pair[True][0])))
     switch(watch, True)
     return found
-
-
-def middle_mean(values):
-    """Without a tenth at each end, in which other programs are."""
-    values = sorted(values)
-    cut = len(values) // 10
-    return statistics.fmean(values[cut:len(values) - cut])
 
 
 def means_of(pairs):
