@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "report/code_text.h"
 
-enum { CELL = 40 }; /* bytes of one number's text */
+enum { CELL = 40 };           /* bytes of one number's text */
+enum { LINES_MAX = 1 << 20 }; /* of a function whose source is not there */
 
 static void put_mib(char *to, int64_t bytes, unsigned precision)
 {
@@ -56,16 +57,18 @@ static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row
     sd_out_text(out, "\n");
 }
 
-/* The line behind the last: of the source, or of the numbers where there is none. */
-static uint32_t end_of(const struct sd_lined_function *f,
-                       const struct sd_code_text *source)
+/* How many lines are shown: those of the source, or up to the last number where there
+ * is none, which may be anything. */
+static size_t count_lines(const struct sd_lined_function *f,
+                          const struct sd_code_text *source)
 {
     size_t n = sd_code_block(source, f->first);
     uint32_t last = f->n_rows ? f->rows[f->n_rows - 1].line : f->first;
 
     if (n > 0)
-        return f->first + (uint32_t)n;
-    return (last > f->first ? last : f->first) + 1;
+        return n;
+    n = last > f->first ? (size_t)(last - f->first) + 1 : 1;
+    return n < LINES_MAX ? n : LINES_MAX;
 }
 
 static void put_function(struct sd_out *out, const struct sd_lined_function *f,
@@ -73,17 +76,18 @@ static void put_function(struct sd_out *out, const struct sd_lined_function *f,
 {
     static const char heading[] =
         "Line #    Mem usage    Increment  Occurrences   Line Contents";
-    uint32_t end = end_of(f, source);
-    size_t at = 0;
+    size_t n = count_lines(f, source), at = 0;
 
-    sd_out_printf(out, "Filename: %s\n\n%s\n", f->file, heading);
+    sd_out_text(out, "Filename: ");
+    put_code(out, f->file, strlen(f->file));
+    sd_out_printf(out, "\n\n%s\n", heading);
     for (size_t i = 1; i < sizeof heading; i++)
         sd_out_text(out, "=");
     sd_out_text(out, "\n");
-    for (uint32_t line = f->first; line < end; line++) {
+    for (uint64_t line = f->first; line < (uint64_t)f->first + n; line++) {
         while (at < f->n_rows && f->rows[at].line < line)
             at++;
-        put_row(out, line,
+        put_row(out, (uint32_t)line,
                 at < f->n_rows && f->rows[at].line == line ? &f->rows[at] : NULL,
                 sd_code_text_line(source, line), precision);
     }
