@@ -6,16 +6,22 @@
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
 
-/* Decorators stand on decorators, and what wraps itself has no end. */
+/* Decorators stand on decorators: deeper ones are left out. */
 enum { WRAPPED_MOST = 64 };
 
-static int add_codes(PyObject *codes, PyObject *o, int depth);
+struct search {
+    PyObject *codes; /* list: what was found */
+    PyObject *seen;  /* set of addresses: what wraps itself is looked at once */
+    PyObject *tools; /* functools, or NULL: nobody has imported it */
+};
+
+static int add_codes(struct search *s, PyObject *o, int depth);
 
 /* Of objects whose types are known, so that no code of the program's is run. */
-static int add_attribute(PyObject *codes, PyObject *o, const char *name, int depth)
+static int add_attribute(struct search *s, PyObject *o, const char *name, int depth)
 {
     PyObject *inner = PyObject_GetAttrString(o, name);
-    int rc = inner ? add_codes(codes, inner, depth + 1) : 0;
+    int rc = inner ? add_codes(s, inner, depth + 1) : 0;
 
     if (!inner)
         PyErr_Clear();
@@ -24,81 +30,127 @@ static int add_attribute(PyObject *codes, PyObject *o, const char *name, int dep
 }
 
 /* Its own code, and that of the function it wraps, if functools.wraps says so. */
-static int add_function(PyObject *codes, PyObject *function, int depth)
+static int add_function(struct search *s, PyObject *function, int depth)
 {
     PyObject *dict = ((PyFunctionObject *)function)->func_dict;
     PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL;
-    int rc = PyList_Append(codes, PyFunction_GET_CODE(function));
+    int rc = PyList_Append(s->codes, PyFunction_GET_CODE(function));
 
-    return rc == 0 && wrapped ? add_codes(codes, wrapped, depth + 1) : rc;
+    return rc == 0 && wrapped ? add_codes(s, wrapped, depth + 1) : rc;
 }
 
-/* Functions of a class; what it only refers to, other classes too, is not its own. */
-static int add_class(PyObject *codes, PyObject *type, int depth)
+/* Functions of a class; what it only refers to, other classes too, is not its own.  The
+ * interpreter's own classes may have no dictionary here, and no function of Python. */
+static int add_class(struct search *s, PyObject *type, int depth)
 {
-    PyObject *values = PyDict_Values(((PyTypeObject *)type)->tp_dict);
+    PyObject *dict = ((PyTypeObject *)type)->tp_dict;
+    PyObject *values = dict ? PyDict_Values(dict) : PyList_New(0);
     int rc = values ? 0 : -1;
 
     for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(values); i++)
         if (!PyType_Check(PyList_GET_ITEM(values, i)))
-            rc = add_codes(codes, PyList_GET_ITEM(values, i), depth + 1);
+            rc = add_codes(s, PyList_GET_ITEM(values, i), depth + 1);
     Py_XDECREF(values);
     return rc;
 }
 
-/* Where other things keep their functions. */
+/* Where other things keep their functions.  They are known by their very types: a class
+ * of the program may have the same name, and would be asked for its attributes. */
 static const struct {
-    const char *type, *names[3];
+    PyTypeObject *type;   /* NULL: functools has it ... */
+    const char *in_tools; /* ... under this name */
+    const char *names[3];
 } holders[] = {
-    { "property", { "fget", "fset", "fdel" } }, { "classmethod", { "__func__" } },
-    { "staticmethod", { "__func__" } },         { "method", { "__func__" } },
-    { "functools.partial", { "func" } },        { "partialmethod", { "func" } },
-    { "cached_property", { "func" } },
+    { &PyProperty_Type, NULL, { "fget", "fset", "fdel" } },
+    { &PyClassMethod_Type, NULL, { "__func__" } },
+    { &PyStaticMethod_Type, NULL, { "__func__" } },
+    { &PyMethod_Type, NULL, { "__func__" } },
+    { NULL, "partial", { "func" } },
+    { NULL, "partialmethod", { "func" } },
+    { NULL, "cached_property", { "func" } },
 };
 
-static int add_held(PyObject *codes, PyObject *o, int depth)
+static bool is_held_by(const struct search *s, PyObject *o, size_t holder)
+{
+    PyObject *dict, *type;
+
+    if (holders[holder].type)
+        return Py_TYPE(o) == holders[holder].type;
+    dict = s->tools ? PyModule_GetDict(s->tools) : NULL;
+    type = dict ? PyDict_GetItemString(dict, holders[holder].in_tools) : NULL;
+    return type && (PyObject *)Py_TYPE(o) == type;
+}
+
+static int add_held(struct search *s, PyObject *o, int depth)
 {
     int rc = 0;
 
     for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
-        if (strcmp(Py_TYPE(o)->tp_name, holders[i].type) != 0)
+        if (!is_held_by(s, o, i))
             continue;
         for (int k = 0; k < 3 && holders[i].names[k] && rc == 0; k++)
-            rc = add_attribute(codes, o, holders[i].names[k], depth);
+            rc = add_attribute(s, o, holders[i].names[k], depth);
     }
     return rc;
 }
 
-static int add_codes(PyObject *codes, PyObject *o, int depth)
+/* 1 the first time, then 0. */
+static int is_new(struct search *s, PyObject *o)
 {
-    if (depth > WRAPPED_MOST)
-        return 0;
+    PyObject *address = PyLong_FromVoidPtr(o);
+    int rc = address ? PySet_Contains(s->seen, address) : -1;
+
+    if (rc == 0)
+        rc = PySet_Add(s->seen, address) < 0 ? -1 : 1;
+    else if (rc == 1)
+        rc = 0;
+    Py_XDECREF(address);
+    return rc;
+}
+
+static int add_codes(struct search *s, PyObject *o, int depth)
+{
+    int rc = depth > WRAPPED_MOST ? 0 : is_new(s, o);
+
+    if (rc <= 0)
+        return rc;
     if (PyCode_Check(o))
-        return PyList_Append(codes, o);
+        return PyList_Append(s->codes, o);
     if (PyFunction_Check(o))
-        return add_function(codes, o, depth);
+        return add_function(s, o, depth);
     if (PyType_Check(o))
-        return add_class(codes, o, depth);
-    return add_held(codes, o, depth);
+        return add_class(s, o, depth);
+    return add_held(s, o, depth);
+}
+
+/* Module or NULL, without an exception. */
+static PyObject *functools_if_imported(void)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *m = modules ? PyDict_GetItemString(modules, "functools") : NULL;
+
+    return m && PyModule_Check(m) ? Py_NewRef(m) : NULL;
 }
 
 PyObject *sd_codes_of(PyObject *module, PyObject *o)
 {
-    PyObject *codes = PyList_New(0);
+    struct search s = { PyList_New(0), PySet_New(NULL), functools_if_imported() };
 
     (void)module;
-    if (codes && add_codes(codes, o, 0) < 0)
-        Py_CLEAR(codes);
-    return codes;
+    if (!s.seen || (s.codes && add_codes(&s, o, 0) < 0))
+        Py_CLEAR(s.codes);
+    Py_XDECREF(s.seen);
+    Py_XDECREF(s.tools);
+    return s.codes;
 }
 
 /* profile(function): chosen for the capture, and the same as before. */
 PyObject *sd_lines_profile(PyObject *module, PyObject *o)
 {
+    PyObject *codes = sd_lines_captured() ? sd_codes_of(module, o) : NULL;
     struct sd_line_session *s = sd_lines_captured();
-    PyObject *codes = s ? sd_codes_of(module, o) : NULL;
 
-    for (Py_ssize_t i = 0; codes && i < PyList_GET_SIZE(codes); i++)
+    for (Py_ssize_t i = 0; s && codes && i < PyList_GET_SIZE(codes); i++)
         sd_line_session_add(s, (PyCodeObject *)PyList_GET_ITEM(codes, i));
     Py_XDECREF(codes);
     PyErr_Clear(); /* what cannot be counted is called all the same */
