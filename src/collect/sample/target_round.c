@@ -135,8 +135,9 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
 
-/* Whether a followed thread stood still while it was read: it is where we are, so it
- * has not been elsewhere.  Only where two copies that agree prove too little. */
+/* Whether a followed thread is still where we are, so that it stood still while it was
+ * read, unless it ran in our place in between (follow.h).  Only where two copies that
+ * agree prove too little. */
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            const struct sd_round *round, enum sd_shot_result result)
 {
