@@ -7,17 +7,27 @@
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
 struct lines {
-    PyObject_HEAD struct sd_line_session *session; /* NULL until __init__ */
-    bool is_captured; /* the capture's: not ours to stop, clear and free */
+    PyObject_HEAD struct sd_line_session *session; /* owned; NULL until __init__ */
+    bool
+        is_captured; /* it stands for the capture's: not ours to stop, clear and free */
 };
+
+/* The capture's session ends with sonde.stop(), so it is asked for each time. */
+static struct sd_line_session *session_or_null(const struct lines *l)
+{
+    return l->is_captured ? sd_lines_captured() : l->session;
+}
 
 static struct sd_line_session *session_of(PyObject *self)
 {
-    struct lines *l = (struct lines *)self;
+    const struct lines *l = (struct lines *)self;
+    struct sd_line_session *s = session_or_null(l);
 
-    if (!l->session)
-        PyErr_SetString(PyExc_RuntimeError, "Lines.__init__() was not called");
-    return l->session;
+    if (!s)
+        PyErr_SetString(PyExc_RuntimeError, l->is_captured
+                                                ? "the capture has ended"
+                                                : "Lines.__init__() was not called");
+    return s;
 }
 
 static PyObject *done(int rc)
@@ -108,12 +118,12 @@ static PyObject *bytes_or_none(const struct sd_line_cell *c, int64_t bytes)
 
 static PyObject *row_of(const struct sd_line_cell *c, double each)
 {
-    return Py_BuildValue("(IKLLLLKNNN)", c->line, (unsigned long long)c->hits,
-                         ns_of(c->ticks, each), ns_of(c->child_ticks, each),
-                         ns_of(c->min_ticks, each), ns_of(c->max_ticks, each),
-                         (unsigned long long)c->cpu_ns, bytes_or_none(c, c->grew_bytes),
-                         bytes_or_none(c, c->after_bytes),
-                         bytes_or_none(c, c->peak_bytes));
+    return Py_BuildValue(
+        "(IKLLLLKNNN)", c->line, (unsigned long long)c->hits, ns_of(c->ticks, each),
+        ns_of(c->child_ticks, each), ns_of(c->min_ticks, each),
+        ns_of(c->max_ticks, each), (unsigned long long)c->cpu_ns,
+        bytes_or_none(c, c->grew_bytes), bytes_or_none(c, c->after_bytes),
+        c->peak_bytes > 0 ? PyLong_FromLongLong(c->peak_bytes) : Py_NewRef(Py_None));
 }
 
 static PyObject *rows_of(const struct sd_line_page *p)
@@ -149,10 +159,10 @@ static PyObject *lines_rows(PyObject *self, PyObject *code)
 
 static PyObject *get_is_active(PyObject *self, void *unused)
 {
-    const struct lines *l = (struct lines *)self;
+    const struct sd_line_session *s = session_or_null((struct lines *)self);
 
     (void)unused;
-    return PyBool_FromLong(l->session && l->session->is_active);
+    return PyBool_FromLong(s && s->is_active);
 }
 
 /* --- The type */
@@ -167,7 +177,7 @@ static int lines_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppp:Lines", names, &memory, &cpu,
                                      &peak))
         return -1;
-    if (l->session)
+    if (l->session || l->is_captured)
         return 0;
     wish.has_memory = memory || peak;
     wish.has_peak = peak;
@@ -184,8 +194,7 @@ static void lines_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     struct sd_raised raised = sd_raised_take();
 
-    if (!l->is_captured)
-        sd_line_session_free(l->session);
+    sd_line_session_free(l->session);
     sd_raised_give_back(raised);
     type->tp_free(self);
     Py_DECREF(type);
@@ -193,17 +202,15 @@ static void lines_dealloc(PyObject *self)
 
 PyObject *sd_lines_of_capture(PyObject *module, PyObject *unused)
 {
-    struct sd_line_session *s = sd_lines_captured();
     PyTypeObject *type = sd_ext_of_module(module)->lines;
-    PyObject *self = s ? type->tp_alloc(type, 0) : NULL;
+    PyObject *self;
 
     (void)unused;
-    if (!s)
+    if (!sd_lines_captured())
         Py_RETURN_NONE;
-    if (self) {
-        ((struct lines *)self)->session = s;
+    self = type->tp_alloc(type, 0);
+    if (self)
         ((struct lines *)self)->is_captured = true;
-    }
     return self;
 }
 
@@ -222,7 +229,7 @@ static PyMethodDef lines_methods[] = {
       "rows(code)\n--\n\nIts lines that ran: (line, hits, time, time in chosen "
       "functions,\nshortest hit, longest hit, CPU time, growth, largest memory after "
       "it, peak inside\nit), in nanoseconds and bytes; the last three are None where "
-      "memory was not read." },
+      "they were not read." },
     { NULL, NULL, 0, NULL },
 };
 

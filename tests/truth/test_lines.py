@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, TARGETS, between, contains, equal, need, once, run_tests, sonde, write  # noqa: E402
+from helpers import (PACKAGE_PATH, PYTHON, TARGETS, between, clean_env, contains, equal, need, once, run, run_tests,  # noqa: E402
+                     sonde, write)
 
 COUNTED = os.path.join(TARGETS, "counted_lines.py")
 
@@ -222,6 +223,92 @@ def test_profile_chooses_whatever_it_stands_before(folder):
     found, _, _ = lines_of(folder, DECORATED)
     for name, hits in (("whole", 1), ("plain", 1), ("made", 1), ("still", 1), ("value", 1), ("left", 0), ("partly", 1)):
         equal(found.get(line_with(DECORATED, "# " + name), {}).get("hits", 0), hits, "hits of " + name)
+
+
+ODD = """
+asked = []
+
+class property:                 # a name is no type
+    @__builtins__.property
+    def fget(self):
+        asked.append("fget")
+
+class Holder:
+    named = property()
+
+class Round:
+    def a(self):
+        return 1                # round
+for name in ("b", "c"):
+    setattr(Round, name, staticmethod(Round))
+held = Round
+for i in range(40):             # each holds the one before twice
+    held = type("Held", (), {"one": staticmethod(held), "two": staticmethod(held)})
+
+profile(Holder), profile(held), profile(Round), profile(int), profile(object)
+Round().a()
+assert asked == [], asked
+"""
+
+
+def test_profile_runs_nothing_of_the_program_and_has_an_end(folder):
+    found, _, _ = lines_of(folder, ODD)
+    equal(found[line_with(ODD, "# round")]["hits"], 1, "hits")
+
+
+STOPPED = """
+import sonde
+from sonde import _sonde
+
+@profile
+def f():
+    return 1
+
+f()
+lines = _sonde.lines_capture()
+assert lines.is_active and lines.codes() == [f.__code__], lines.codes()
+sonde.stop()
+assert not lines.is_active
+for ask in (lines.codes, lines.start, lines.stop, lines.clear, lambda: lines.rows(f.__code__), lambda: lines.add(f.__code__)):
+    try:
+        ask()
+    except RuntimeError as why:
+        assert "has ended" in str(why), why
+    else:
+        raise AssertionError("answered")
+print(f())
+"""
+
+
+def test_the_lines_of_a_capture_end_with_it(folder):
+    done = run([PYTHON, write(folder, "program.py", STOPPED)], cwd=folder,
+               env=clean_env(SONDE_OUT=os.path.join(folder, "x.sonde"), SONDE_WITH="lines", PYTHONPATH=PACKAGE_PATH))
+    equal((done.status, done.out, done.err), (0, "1\n", ""), "status, stdout and stderr")
+
+
+FAR = """
+import ast
+from sonde import _sonde
+
+tree = ast.parse("def g():\\n    a = 1\\n    b = 2\\n    return a\\n")
+ast.increment_lineno(tree.body[0].body[1], 2 ** 22)     # room for all lines between is not made
+code = next(c for c in compile(tree, "g.py", "exec").co_consts if hasattr(c, "co_code"))
+elsewhere = code.replace(co_firstlineno=2 ** 30)
+lines = _sonde.Lines(memory=True)
+lines.add(code), lines.add(elsewhere)
+lines.start()
+exec(code), exec(elsewhere)
+lines.stop()
+for chosen, first in ((code, 1), (elsewhere, 2 ** 30)):
+    rows = [r for r in lines.rows(chosen) if r[1]]
+    assert [r[:2] for r in rows] == [(first + 1, 1), (first + 3, 1)], rows
+    assert all(r[8] is not None and r[9] is None for r in rows), rows   # the peak was not asked for
+"""
+
+
+def test_lines_far_away_and_a_peak_that_was_not_asked_for(folder):
+    done = run([PYTHON, write(folder, "program.py", FAR)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+    equal((done.status, done.err), (0, ""), "status and stderr")
 
 
 NAMED = """

@@ -119,13 +119,16 @@ int sd_tool_hear(enum sd_tool_user who, const char *event, vectorcallfunc callba
     *number = n ? PyLong_AsLong(n) : -1;
     if (*number > 0 && index_of(*number) < EVENTS_MAX) {
         vectorcallfunc *callbacks = tool.callbacks[index_of(*number)];
+        vectorcallfunc before = callbacks[who];
 
         rc = 0;
-        if (callbacks[who] != callback) {
+        if (before != callback) {
             callbacks[who] = callback;
             l = listener_for(callbacks);
             rc = l ? tell("register_callback", "(iOO)", tool.id, n, l) : -1;
         }
+        if (rc < 0)
+            callbacks[who] = before;
     }
     Py_XDECREF(l);
     Py_XDECREF(n);

@@ -100,7 +100,7 @@ static PyObject *on_start(ARGS)
     if (!c->is_start_known)
         find_start_line(c, offset_of(args[1]));
     sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core, 0);
-    if (c->start_line)
+    if (c->start_line && s->top->frame == (uintptr_t)sd_frame_now()) /* had memory */
         sd_line_stack_line(s, c->start_line, sd_line_now(s));
     return Py_None;
 }

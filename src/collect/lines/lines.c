@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/cells.h"
+#include "collect/lines/memory.h"
 #include "collect/session.h"
 #include "cpython/compat.h"
 
@@ -94,10 +95,12 @@ static void forget_cells(struct sd_line_session *s)
 
         if (p->book.n)
             memset(p->book.cells, 0, p->book.n * sizeof *p->book.cells);
+        p->book.n_lost = 0;
         p->site = 0;
     }
     sd_cells_free(s->table);
     s->table = NULL;
+    s->track = 0;
 }
 
 /* Only this thread is here, and what is open in it began in the parent. */
@@ -113,6 +116,7 @@ static void after_fork_in_child(void)
     lines.threads = here;
     if (here)
         here->next = NULL;
+    sd_line_memory_forget();
     if (lines.captured) {
         if (here)
             sd_line_stack_abandon(&here->stack);
@@ -197,15 +201,27 @@ static unsigned wants_of(const struct sd_line_wish *w)
 static bool make_table(struct sd_line_session *s)
 {
     struct sd_writer *w = s->wish.in_capture ? sd_session_writer() : NULL;
+
+    if (s->table)
+        return true;
+    return (!s->wish.in_capture || w) &&
+           sd_cells_new(w, SD_CELLS_LINES, sizeof(struct sd_line_cell), &s->table) == 0;
+}
+
+/* On a full disk this may take many lines: no cell of a line may come before it. */
+static bool make_root(struct sd_line_session *s)
+{
     struct sd_line_root root = { .flags = wants_of(&s->wish) };
 
-    if ((s->wish.in_capture && !w) ||
-        sd_cells_new(w, SD_CELLS_LINES, sizeof(struct sd_line_cell), &s->table) < 0)
-        return false;
-    sd_cells_put_clock(s->table, lines.clock, lines.first.ticks, lines.first.mono_ns);
-    root.track = sd_session_define_in_table(s->table, NULL, 0);
-    put_clock(s);
-    return sd_cells_add(s->table, &root) == 0;
+    if (sd_cells_n(s->table) > 0)
+        return true;
+    if (!s->track && sd_cells_put_clock(s->table, lines.clock, lines.first.ticks,
+                                        lines.first.mono_ns)) {
+        s->track = sd_session_define_in_table(s->table, NULL, 0);
+        put_clock(s);
+    }
+    root.track = s->track;
+    return s->track && sd_cells_add(s->table, &root) == 0;
 }
 
 static bool define_page(struct sd_line_page *p)
@@ -222,6 +238,16 @@ static bool define_page(struct sd_line_page *p)
     return p->site != 0;
 }
 
+/* How far from its first line a code object may have others: numbers that somebody made
+ * up must not cost memory for all between. */
+enum { LINES_MOST = 1 << 20 };
+
+static bool is_near(const struct sd_line_book *b, uint32_t line)
+{
+    return line < b->entry_line ? b->entry_line - line < LINES_MOST
+                                : line - b->entry_line < LINES_MOST;
+}
+
 /* Room for this line, too.  Some are above the first line that a code object claims to
  * have: decorators, and whatever made it. */
 static bool make_room(struct sd_line_book *b, uint32_t line)
@@ -233,6 +259,8 @@ static bool make_room(struct sd_line_book *b, uint32_t line)
 
     if (b->n && line >= b->first && line - b->first < b->n)
         return true;
+    if (!is_near(b, line))
+        return false;
     end = end < UINT32_MAX - spare ? end + spare : end;
     cells = sd_zalloc((size_t)(end - first) * sizeof *cells);
     if (!cells)
@@ -255,7 +283,7 @@ static struct sd_line_cell *make_cell(struct sd_line_book *b, uint32_t line)
     struct sd_line_cell cell = { .line = line };
     uint32_t at = SD_NO_CELL;
 
-    if ((s->table || make_table(s)) && (p->site || define_page(p)) &&
+    if (make_table(s) && make_root(s) && (p->site || define_page(p)) &&
         make_room(b, line)) {
         cell.site = p->site;
         at = sd_cells_add(s->table, &cell);
@@ -342,11 +370,20 @@ static int open_page(struct sd_line_page *p)
     return rc;
 }
 
+/* Hits that stand in no cell are not passed over in silence. */
+static void put_lost(struct sd_line_page *p)
+{
+    if (p->book.n_lost && p->session->table)
+        sd_cells_lose(p->session->table, p->book.n_lost);
+    p->book.n_lost = 0;
+}
+
 static void close_page(struct sd_line_page *p, uint64_t now)
 {
     struct sd_line_chosen *c = p->chosen;
     struct sd_line_book **link = &c->core.books;
 
+    put_lost(p);
     for (struct thread *th = lines.threads; th; th = th->next)
         sd_line_stack_close(&th->stack, &p->book, now);
     while (*link && *link != &p->book)
@@ -434,6 +471,31 @@ static struct sd_line_page *make_page(struct sd_line_session *s, PyCodeObject *c
     return s->pages[s->n_pages++] = p;
 }
 
+static void drop_entries(void)
+{
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_drop(&th->stack);
+}
+
+static void free_page(struct sd_line_page *p)
+{
+    unchoose(p->chosen);
+    sd_free(p->book.cells);
+    sd_free(p);
+}
+
+/* The last page, which could not be opened: another try begins as the first did. */
+static void take_back(struct sd_line_session *s)
+{
+    struct sd_line_page *p = s->pages[--s->n_pages];
+
+    pthread_mutex_lock(&lines.lock);
+    close_page(p, sd_ticks_now(lines.clock));
+    drop_entries();
+    pthread_mutex_unlock(&lines.lock);
+    free_page(p);
+}
+
 int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
 {
     struct sd_line_page *p;
@@ -445,6 +507,8 @@ int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
     if (!p)
         return sd_no_memory();
     rc = s->is_active ? open_page(p) : 0;
+    if (rc < 0)
+        take_back(s);
     return rc < 0 ? rc : 1;
 }
 
@@ -465,12 +529,6 @@ int sd_line_session_start(struct sd_line_session *s)
     if (rc < 0)
         sd_line_session_stop(s);
     return rc;
-}
-
-static void drop_entries(void)
-{
-    for (struct thread *th = lines.threads; th; th = th->next)
-        sd_line_stack_drop(&th->stack);
 }
 
 static void unlink_session(struct sd_line_session *s)
@@ -511,6 +569,8 @@ void sd_line_session_end(struct sd_line_session *s)
     for (struct thread *th = lines.threads; th; th = th->next)
         for (size_t i = 0; i < s->n_pages; i++)
             sd_line_stack_close(&th->stack, &s->pages[i]->book, now);
+    for (size_t i = 0; i < s->n_pages; i++)
+        put_lost(s->pages[i]);
     s->is_active = false;
     pthread_mutex_unlock(&lines.lock);
     put_clock(s);
@@ -530,14 +590,13 @@ void sd_line_session_free(struct sd_line_session *s)
     if (!s)
         return;
     sd_line_session_stop(s);
-    for (size_t i = 0; i < s->n_pages; i++) {
-        unchoose(s->pages[i]->chosen);
-        sd_free(s->pages[i]->book.cells);
-        sd_free(s->pages[i]);
-    }
-    sd_cells_free(s->table);
+    pthread_mutex_lock(&lines.lock); /* a fork beside us must not find what is freed */
     if (lines.captured == s)
         lines.captured = NULL;
+    pthread_mutex_unlock(&lines.lock);
+    for (size_t i = 0; i < s->n_pages; i++)
+        free_page(s->pages[i]);
+    sd_cells_free(s->table);
     sd_free(s->pages);
     sd_free(s);
 }

@@ -50,6 +50,7 @@ struct sd_line_session {
     struct sd_line_wish wish;
     bool is_active;
     struct sd_cells *table;      /* owned; NULL: not made yet */
+    uint32_t track;              /* of the table's root; 0: not defined yet */
     struct sd_line_page **pages; /* owned; in the order of choosing */
     size_t n_pages, cap_pages;
     struct sd_line_session *next; /* among the active ones */

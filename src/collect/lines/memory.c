@@ -39,6 +39,11 @@ void sd_line_memory_ring(const struct sd_line_reading *r)
     limit.ring(r->rss_bytes);
 }
 
+void sd_line_memory_forget(void)
+{
+    atomic_store_explicit(&last_bytes, 0, memory_order_relaxed);
+}
+
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak)
 {
     struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };

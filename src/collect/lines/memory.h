@@ -28,6 +28,8 @@ struct sd_line_reading {
 /* Reads memory now; with the region of the line that ends, which it closes, its peak
  * too.  NULL: none. */
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak);
+/* A child of fork: the reading before was another process's. */
+void sd_line_memory_forget(void);
 /* Opens the region, made when it is first wanted; one that is open begins anew. */
 void sd_line_peak_begin(struct sd_line_peak **peak);
 /* Closes it, if it is open.  NULL is fine. */

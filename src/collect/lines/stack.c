@@ -119,7 +119,7 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
                         const struct sd_line_open *e, const struct line_end *end)
 {
     uint64_t start = e->start > b->since ? e->start : b->since;
-    uint64_t ticks = end->now > start ? end->now - start : 0;
+    uint64_t ticks = sd_line_ticks(start, end->now);
 
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
         cell->ticks += ticks;
@@ -168,6 +168,7 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
         struct sd_line_cell *cell = cell_of(s, b, line);
 
         cell->hits += is_hit;
+        b->n_lost += is_hit && cell == &s->nowhere;
         if (b == e->code->books)
             e->cell = cell;
     }
@@ -241,12 +242,12 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         drop_above(s, e);
     }
     if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
-        sd_line_cell_end(e->cell, now - e->start, e->child);
+        sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), e->child);
     else
         end_line(s, e, now, is_suspended);
     s->top = e - 1;
     if (s->top > s->entries)
-        s->top->child += now - e->began;
+        s->top->child += sd_line_ticks(e->began, now);
 }
 
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
@@ -279,7 +280,10 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *book,
                          uint64_t now)
 {
-    struct line_end end = { .now = now, .is_suspended = true };
+    struct line_end end = { .now = now,
+                            .memory.rss_bytes = -1, /* it is another thread's */
+                            .memory.peak_bytes = -1,
+                            .is_suspended = true };
 
     for (struct sd_line_open *e = s->top; e > s->entries; e--)
         for (const struct sd_line_book *b = e->code->books; b; b = b->next) {

@@ -44,6 +44,7 @@ struct sd_line_book {
     unsigned wants;              /* enum sd_line_root_flags */
     uint32_t entry_line;         /* of the def: has the memory that a start found */
     uint64_t since;              /* ticks: what was before is not the session's */
+    uint64_t n_lost;             /* hits of lines that could not get a cell */
     /* The cell of a line that has none yet; NULL: it cannot be. */
     struct sd_line_cell *(*make)(struct sd_line_book *b, uint32_t line);
 };
@@ -90,6 +91,12 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now);
 
+/* hot: how long.  The counter of another CPU may be a little behind. */
+static inline uint64_t sd_line_ticks(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
 static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
                                     uint64_t child)
 {
@@ -120,7 +127,7 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
         sd_line_stack_line_slowly(s, e->frame, e->code, line, now);
         return;
     }
-    sd_line_cell_end(e->cell, now - e->start, e->child);
+    sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), e->child);
     next->hits++;
     e->cell = next;
     e->line = line;

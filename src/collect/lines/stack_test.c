@@ -147,6 +147,45 @@ TEST(what_is_open_when_a_session_ends_has_its_time_and_is_dropped)
     sd_line_stack_release(&s);
 }
 
+/* Nobody can read the memory of a moment for all threads: it is not read, not 0. */
+TEST(what_is_open_when_a_session_ends_has_no_reading_of_memory)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    m.code.is_plain = false;
+    m.book.wants = SD_LINES_HAVE_MEMORY | SD_LINES_HAVE_PEAK;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_stack_close(&s, &m.book, sd_line_now(&s) + 1);
+    CHECK(m.cells[1].ticks > 0 && m.cells[1].n_read == 0);
+    CHECK(m.cells[1].after_bytes == 0 && m.cells[1].peak_bytes == 0);
+    sd_line_stack_release(&s);
+}
+
+TEST(a_clock_that_is_behind_on_another_cpu_gives_no_time_at_all)
+{
+    struct sd_line_stack s;
+    struct made m;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 12);
+    line(&s, 64, &m, 11);
+    sd_line_stack_enter(&s, 128, &m.code, 0);
+    sd_line_stack_leave(&s, 128, false, s.top->began - 5);
+    CHECK(s.top->child == 0);
+    sd_line_stack_line(&s, 12, s.top->start - 5);
+    CHECK(m.cells[1].max_ticks == 0 && m.cells[1].ticks == 0);
+    m.cells[2].max_ticks = m.cells[2].ticks = 0;
+    sd_line_stack_leave(&s, 64, false, s.top->start - 5);
+    CHECK(m.cells[2].max_ticks == 0 && m.cells[2].ticks == 0);
+    sd_line_stack_release(&s);
+}
+
 TEST(a_line_without_room_for_its_cell_harms_nobody)
 {
     struct sd_line_stack s;
@@ -159,7 +198,7 @@ TEST(a_line_without_room_for_its_cell_harms_nobody)
     line(&s, 64, &m, 99);
     line(&s, 64, &m, 11);
     sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
-    CHECK(m.cells[1].hits == 2 && s.nowhere.hits == 1);
+    CHECK(m.cells[1].hits == 2 && s.nowhere.hits == 1 && m.book.n_lost == 1);
     sd_line_stack_release(&s);
 }
 
