@@ -293,13 +293,14 @@ from sonde import _sonde
 tree = ast.parse("def g():\\n    a = 1\\n    b = 2\\n    return a\\n")
 ast.increment_lineno(tree.body[0].body[1], 2 ** 22)     # room for all lines between is not made
 code = next(c for c in compile(tree, "g.py", "exec").co_consts if hasattr(c, "co_code"))
-elsewhere = code.replace(co_firstlineno=2 ** 30)
+elsewhere, nowhere = code.replace(co_firstlineno=2 ** 29), code.replace(co_firstlineno=2 ** 30)
 lines = _sonde.Lines(memory=True)
-lines.add(code), lines.add(elsewhere)
+for chosen in (code, elsewhere, nowhere):
+    lines.add(chosen)
 lines.start()
-exec(code), exec(elsewhere)
+exec(code), exec(elsewhere), exec(nowhere)
 lines.stop()
-for chosen, first in ((code, 1), (elsewhere, 2 ** 30)):
+for chosen, first in ((code, 1), (elsewhere, 2 ** 29)):
     rows = [r for r in lines.rows(chosen) if r[1]]
     assert [r[:2] for r in rows] == [(first + 1, 1), (first + 3, 1)], rows
     assert all(r[8] is not None and r[9] is None for r in rows), rows   # the peak was not asked for

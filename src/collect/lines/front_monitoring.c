@@ -44,13 +44,23 @@ RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
     return Py_None;
 }
 
+/* A number of more than one digit is a line that nobody has: it finds no cell. */
+static inline uint32_t line_of(PyObject *number)
+{
+    const PyLongObject *n = (PyLongObject *)number;
+
+    return __builtin_expect(PyUnstable_Long_IsCompact(n), 1)
+               ? (uint32_t)PyUnstable_Long_CompactValue(n)
+               : UINT32_MAX;
+}
+
 /* hot: every line of chosen code. */
 static PyObject *on_line(ARGS)
 {
     uint64_t now = sd_tsc();
     struct sd_line_stack *s = sd_line_stack_here;
     uintptr_t frame = (uintptr_t)sd_frame_now();
-    uint32_t line = (uint32_t)PyUnstable_Long_CompactValue((PyLongObject *)args[1]);
+    uint32_t line = line_of(args[1]);
 
     UNUSED;
     if (__builtin_expect(!s || s->clock != SD_CLOCK_TSC, 0))
