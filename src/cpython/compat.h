@@ -191,14 +191,34 @@ static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
     return at != NULL;
 }
 
+/* Is Python ending?  Its modules go then, while finalizers still run. */
+static inline bool sd_python_ends(void)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+/* The loaded modules by their names, borrowed; NULL: there are none any more.
+ *
+ * PyImport_GetModuleDict ends the process where there are none, and the last finalizers
+ * of an interpreter, be it the only one or not, run after its modules went: a generator
+ * that is closed then is followed like any other call. */
+static inline PyObject *sd_modules(void)
+{
+    PyObject *modules = sd_python_ends() ? NULL : PySys_GetObject("modules");
+
+    return modules && PyDict_CheckExact(modules) ? modules : NULL;
+}
+
 /* What the module has under this name, if that is loaded and a plain module; borrowed.
  * Runs no code of the module's. */
 static inline PyObject *sd_found_in(const char *module, const char *name)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *m = modules && PyDict_CheckExact(modules)
-                      ? PyDict_GetItemString(modules, module)
-                      : NULL;
+    PyObject *modules = sd_modules();
+    PyObject *m = modules ? PyDict_GetItemString(modules, module) : NULL;
 
     return m && PyModule_Check(m) ? PyDict_GetItemString(PyModule_GetDict(m), name)
                                   : NULL;

@@ -127,8 +127,10 @@ static PyObject *task_of(struct sd_ext *ext, PyObject *module, PyObject *loop)
  * for both). */
 static PyObject *running_task(struct sd_ext *ext)
 {
-    PyObject *module = PyDict_GetItemWithError(PyImport_GetModuleDict(),
-                                               ext->asyncio[SD_ASYNCIO_MODULE]);
+    PyObject *modules = sd_python_ends() ? NULL : PyImport_GetModuleDict();
+    PyObject *module =
+        modules ? PyDict_GetItemWithError(modules, ext->asyncio[SD_ASYNCIO_MODULE])
+                : NULL;
     PyObject *loop, *task = NULL;
 
     if (!module)

@@ -676,6 +676,85 @@ def test_arrays_of_hostile_classes(folder):
     equal(found.get("plain(a:Array(dtype=float64, shape=(3, 4)), b:int)"), 1, "calls")
 
 
+# ---- when Python ends
+
+
+# Followed to the last: what is closed after the modules went, and what it then calls for the first time.
+LEFT_ON = """\
+import builtins, gc, sys, threading
+from sonde import Profile
+EXTRA
+class Late:
+    def __init__(self, left, name):
+        self.left, self.name, self.me = left, name, self
+    def __del__(self, late=lambda a, b, *rest, **more: (a, b)):
+        late(self, self.left, 1, [2], key=3)
+        if self.left:
+            type(self)(self.left - 1, self.name)
+def steps(of):
+    try:
+        while True:
+            yield of
+    finally:
+        late = lambda a: a
+        late(of)
+async def asteps(of):
+    yield of
+def kept(of):
+    made = [steps(of), (x for x in [of, of]), Late(2, "late"), (x for x in [of])]  # the last one never starts
+    next(made[0]), next(made[1])
+    return made
+before = [kept(1) for i in range(3)]
+profile = Profile(HOW)
+profile.enable()
+after = [kept("one") for i in range(3)]
+sys.never, sys.kept, builtins.kept = (x for x in [1]), (before[0], after[0], asteps(1)), (before[1], after[1])
+sys.profile = profile  # it goes after those before it
+def endless():
+    while True:
+        kept(1.0)
+threading.Thread(target=lambda: [kept(2) for i in range(50)]).start()
+threading.Thread(target=endless, daemon=True).start()
+END
+"""
+
+
+def left_on(folder, how, extra, end):
+    program = write(folder, "left.py", LEFT_ON.replace("HOW", how).replace("EXTRA", extra).replace("END", end))
+    done = run([PYTHON, program], cwd=folder, env=dict(clean_env(), PYTHONPATH=PACKAGE_PATH))
+    return done.status, done.err.splitlines()[-1:]
+
+
+def test_a_profile_that_is_left_on_harms_no_ending(folder):
+    for how in "", "threads=True, cpu=True, signatures='sizes'", "builtins=False, signatures='lengths'":
+        equal(left_on(folder, how, "", ""), (0, []), "ending, Profile(%s)" % how)
+    equal(left_on(folder, "", "", "sys.exit(3)"), (3, []), "ending by sys.exit")
+    equal(left_on(folder, "", "", "1 / 0"), (1, ["ZeroDivisionError: division by zero"]), "ending by an exception")
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return
+    equal(left_on(folder, "", "import pandas; table = pandas.DataFrame({'a': [1]})", "kept(table)"), (0, []), "ending, with pandas")
+
+
+# A generator that never started is closed in the last collection, where there are no modules any more.
+NEVER_BEGUN = """\
+import sys
+from sonde import Profile
+class Left(Profile):
+    pass
+sys.never = never = (x for x in [1, 2])
+profile = Left()
+profile.me = profile
+profile.enable()
+"""
+
+
+def test_a_generator_that_ends_after_the_modules_harms_no_ending(folder):
+    done = run([PYTHON, write(folder, "never.py", NEVER_BEGUN)], cwd=folder)
+    equal((done.status, done.err), (0, ""), "ending")
+
+
 # ---- in captures
 
 

@@ -80,11 +80,7 @@ static PyObject *name_of_c(PyObject *what)
 /* threading's object of this thread, borrowed; NULL before there is one. */
 static PyObject *thread_object(uint64_t ident)
 {
-    PyObject *threading = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");
-    PyObject *active =
-        threading && PyModule_Check(threading)
-            ? PyDict_GetItemString(PyModule_GetDict(threading), "_active")
-            : NULL;
+    PyObject *active = sd_found_in("threading", "_active");
     PyObject *key = PyLong_FromUnsignedLongLong(ident), *found = NULL;
 
     if (active && key && PyDict_CheckExact(active))

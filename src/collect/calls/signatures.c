@@ -409,7 +409,8 @@ find_or_add(struct sd_signatures *s, struct function *of, const sd_args_frame *f
     return r ? r : other_of(s, of);
 }
 
-/* Where all words have to be read. */
+/* Where all words have to be read; NULL, too, while Python ends: classes are told by
+ * modules that go. */
 static struct sd_signature *find_by_words(struct sd_call_tree *t,
                                           struct sd_signatures *s, struct function *of,
                                           const sd_args_frame *f)
@@ -419,6 +420,8 @@ static struct sd_signature *find_by_words(struct sd_call_tree *t,
     struct sd_signature *r;
     struct sd_words w;
 
+    if (sd_python_ends())
+        return NULL;
     w.is_cut = w.is_rounded = false;
     read_arguments(s, of->code, f, &w);
     if (__builtin_expect(w.is_cut, 0)) /* too long to be told */
@@ -465,7 +468,7 @@ bool sd_signature_matches(struct sd_call_tree *t, const struct sd_signature *r,
     return is;
 }
 
-/* hot: the one of these arguments; NULL: there is no memory for it. */
+/* hot: the one of these arguments; NULL: there is no memory for it, or Python ends. */
 static inline struct sd_signature *find(struct sd_call_tree *t, struct sd_signatures *s,
                                         struct function *of, const sd_args_frame *f)
 {
@@ -498,14 +501,17 @@ find_paused(struct sd_call_tree *t, struct sd_signatures *s, struct function *of
 
 /* --- Functions -------------------------------------------------------------------- */
 
-/* NULL: there is no memory, or there are too many functions: a program may make them
- * without end, and each is held. */
+/* NULL: there is no memory, Python ends, or there are too many functions: a program may
+ * make them without end, and each is held. */
 static struct function *add_function(struct sd_calls_names *names, PyCodeObject *code)
 {
     struct sd_signatures *s = names->signatures;
-    struct sd_raised raised = sd_raised_take();
+    struct sd_raised raised;
     struct function *f = NULL;
 
+    if (sd_python_ends())
+        return NULL;
+    raised = sd_raised_take();
     sd_tensors_are_near(); /* a program with torch meets new functions before tensors */
     if (s->functions.n < MOST_FUNCTIONS && sd_calls_hold(names, (uintptr_t)code, code))
         f = sd_arena_alloc(&s->arena, sizeof *f);
