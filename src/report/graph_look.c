@@ -143,9 +143,10 @@ struct sd_graph_look sd_graph_look_default(void)
     };
 }
 
+/* What the other graph lacks is nothing there. */
 static double difference(const struct sd_graph_node *n)
 {
-    return n->is_in_other ? fabs(n->other_total - n->total) * 100 : 0;
+    return fabs(n->other_total - n->total) * 100;
 }
 
 void sd_graph_look_measure(struct sd_graph_look *look, const struct sd_view_graph *g)
@@ -165,7 +166,7 @@ enum sd_graph_change sd_graph_change_of(const struct sd_graph_look *look,
                                         const struct sd_view_graph *g,
                                         const struct sd_graph_node *n)
 {
-    if (!g->is_compared || !n->is_in_other || difference(n) < look->tolerance)
+    if (!g->is_compared || difference(n) < look->tolerance)
         return SD_GRAPH_SAME;
     if (n->other_total > n->total)
         return look->is_only_faster ? SD_GRAPH_SAME : SD_GRAPH_SLOWER;
@@ -301,7 +302,7 @@ static void put_word(const struct sd_graph_look *look, const struct sd_view_grap
     else
         sd_graph_put_percent(to, is_self ? n->self : n->total);
     sd_buf_text(to, is_self ? ")" : "");
-    if (!n->is_in_other)
+    if (!g->is_compared)
         return;
     if (word == SD_GRAPH_SELF_PERCENT)
         put_difference(look, n->self, n->other_self, to);
@@ -327,7 +328,7 @@ void sd_graph_node_label(const struct sd_graph_look *look,
         return;
     sd_buf_text(to, "\n");
     put_calls(to, n->calls);
-    if (n->is_in_other) {
+    if (g->is_compared) {
         sd_buf_text(to, " / ");
         put_calls(to, n->other_calls);
     }
@@ -337,7 +338,7 @@ void sd_graph_edge_label(const struct sd_view_graph *g, const struct sd_graph_ed
                          struct sd_buf *to)
 {
     sd_graph_put_percent(to, e->total);
-    if (e->is_in_other) {
+    if (g->is_compared) {
         sd_buf_text(to, " / ");
         sd_graph_put_percent(to, e->other_total);
     }
@@ -345,7 +346,7 @@ void sd_graph_edge_label(const struct sd_view_graph *g, const struct sd_graph_ed
         return;
     sd_buf_text(to, "\n");
     put_calls(to, e->calls);
-    if (e->is_in_other) {
+    if (g->is_compared) {
         sd_buf_text(to, " / ");
         put_calls(to, e->other_calls);
     }

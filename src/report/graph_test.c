@@ -201,6 +201,22 @@ TEST(graph_comparison_says_how_much_and_which_way)
     sd_buf_release(&text);
 }
 
+TEST(graph_comparison_shows_what_the_second_lacks_as_less)
+{
+    struct sd_graph_node n = nodes[1];
+    struct sd_view_graph g = view;
+    struct sd_graph_look look = sd_graph_look_default();
+    struct sd_buf text = { 0 };
+
+    g.is_compared = true;
+    n.name = "f";
+    sd_graph_node_label(&look, &g, &n, &text);
+    CHECK(strcmp(sd_buf_string(&text), "f\n80.00% - 80.000%\n(70.00%) - 70.000%\n"
+                                       "3997\u00d7 / 0\u00d7") == 0);
+    CHECK(sd_graph_change_of(&look, &g, &n) == SD_GRAPH_FASTER);
+    sd_buf_release(&text);
+}
+
 TEST(graph_svg_is_one_script_whatever_names_say)
 {
     struct sd_graph_look look = sd_graph_look_default();

@@ -132,8 +132,8 @@ def test_a_comparison_marks_what_gprof2dot_marks(folder):
     assert marked(one.out), "nothing is faster"
 
 
-def test_what_only_the_second_file_has_is_drawn(folder):
-    """The function that was added is why somebody compares."""
+def test_what_only_one_of_the_files_has_is_drawn_so(folder):
+    """The function that was added, or is gone, is why somebody compares."""
     before, after = os.path.join(folder, "before.pstats"), os.path.join(folder, "after.pstats")
     main, old, new = ("app.py", 1, "main"), ("app.py", 5, "old"), ("app.py", 9, "new")
     for path, callee in ((before, old), (after, new)):
@@ -143,7 +143,7 @@ def test_what_only_the_second_file_has_is_drawn(folder):
     equal(done.status, 0, "status of sonde: " + done.err)
     labels = [attributes(NODE.match(line).group(2))["label"] for line in done.out.splitlines() if NODE.match(line)]
     equal([label.split("\\n") for label in labels],
-          [["app:1:main", "100.00%", "(25.00%)", "1\u00d7 / 1\u00d7"], ["app:5:old", "75.00%", "(75.00%)", "3\u00d7"],
+          [["app:1:main", "100.00%", "(25.00%)", "1\u00d7 / 1\u00d7"], ["app:5:old", "75.00% - 75.000%", "(75.00%) - 75.000%", "3\u00d7 / 0\u00d7"],
            ["app:9:new", "0.00% + 75.000%", "(0.00%) + 75.000%", "0\u00d7 / 3\u00d7"]], "boxes")
     assert re.search("0 -> 2 .*label=\"0.00% / 75.00%.n0\u00d7 / 3\u00d7\"", done.out), done.out
 
