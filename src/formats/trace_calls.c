@@ -113,11 +113,12 @@ static char *put_us(char *to, uint64_t ns)
     return to;
 }
 
-/* Only where a call is not whole is there anything to say of it. */
+/* Only where a call is not whole is there anything to say of it.  What a person should
+ * see stands in args: viewers show nothing else. */
 static const char *remark_on(uint32_t flags)
 {
     if (flags & SD_SPAN_UNFINISHED)
-        return ",\"end\":\"unfinished\"}";
+        return ",\"args\":{\"end\":\"unfinished\"}}";
     return flags & (SD_SPAN_PAUSED | SD_SPAN_RESUMED) ? ",\"part\":true}" : "}";
 }
 

@@ -335,7 +335,7 @@ def test_a_kill_loses_no_call(folder):
     spans, _ = trace_of(path)
     got = collections.Counter(e["name"] for e in spans)
     equal((got["leaf"], got["job"], got["main"]), (30000, 1, 1), "spans")
-    unfinished = {e["name"] for e in spans if e.get("end") == "unfinished"}
+    unfinished = {e["name"] for e in spans if e.get("args", {}).get("end") == "unfinished"}
     assert {"job", "main"} <= unfinished and "leaf" not in unfinished, "unfinished: %r" % unfinished
     equal(check_nesting(spans)["job", "leaf"], 30000, "calls from job")
     equal(info(path)["timeline_lost"], 0, "calls lost")
