@@ -197,10 +197,13 @@ def test_lengths_and_values_on_request(folder):
             plain(value)
         plain(12, b=-3)
         plain(True, b=10 ** 30)
+        plain(range(10 ** 20), b=-1)  # has no length that a list could have
+        plain(range(-2 ** 62, 2 ** 62), b=-1)
     found = counts(program, signatures="lengths")
-    equal(set(found), {"plain(a:%s, b:int)" % text for text in wanted | {"int", "bool"}}, "with lengths")
+    equal(set(found), {"plain(a:%s, b:int)" % text for text in wanted | {"int", "bool", "range"}}, "with lengths")
     found = counts(program, signatures="sizes")
-    equal(set(found), {"plain(a:%s, b:int(1))" % text for text in wanted} | {"plain(a:int(12), b:int)", "plain(a:bool, b:int)"}, "with sizes")
+    equal(set(found), {"plain(a:%s, b:int(1))" % text for text in wanted} | {"plain(a:int(12), b:int)", "plain(a:bool, b:int)", "plain(a:range, b:int)"},
+          "with sizes")
     for wrong in "all", "":
         try:
             Profile(signatures=wrong)

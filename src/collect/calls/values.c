@@ -367,14 +367,17 @@ static void read_table(const struct sd_values *v, PyObject *o, struct sd_words *
 /* --- Everything else -------------------------------------------------------------- */
 
 /* One that is longer than any list could be has none. */
-static int64_t length_of_range(PyObject *o)
+static void read_range(PyObject *o, struct sd_words *w)
 {
     struct sd_raised raised = sd_raised_take();
     int64_t n = PyObject_Size(o);
 
     PyErr_Clear();
     sd_raised_give_back(raised);
-    return n < 0 ? 0 : n;
+    if (n < 0)
+        sd_words_add(w, SD_NO_LENGTH);
+    else
+        add_size(w, (uint64_t)n);
 }
 
 static int64_t length_of(PyObject *o, enum sd_value_kind kind)
@@ -389,7 +392,6 @@ static int64_t length_of(PyObject *o, enum sd_value_kind kind)
     case SD_VALUE_SEQUENCE:
         return Py_SIZE(o);
     case SD_VALUE_RANGE:
-        return length_of_range(o);
     case SD_VALUE_PLAIN:
     case SD_VALUE_ARRAY:
     case SD_VALUE_TENSOR:
@@ -443,8 +445,10 @@ static void read_kind(struct sd_values *v, PyObject *o, enum sd_value_kind kind,
     case SD_VALUE_DICT:
     case SD_VALUE_SET:
     case SD_VALUE_TEXT:
-    case SD_VALUE_RANGE:
         add_size(w, (uint64_t)length_of(o, kind));
+        return;
+    case SD_VALUE_RANGE:
+        read_range(o, w);
         return;
     case SD_VALUE_UNKNOWN:
         w->is_cut = true;

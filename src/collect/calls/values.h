@@ -68,6 +68,9 @@ struct sd_values {               /* all zero is a released one */
     PyObject *fields[SD_FIELDS]; /* their names; owned */
 };
 
+/* The word of a length that nobody could count. */
+#define SD_NO_LENGTH UINT64_MAX
+
 /* Words of a whole signature, one value after the other. */
 enum { SD_VALUE_WORDS = 96 };
 struct sd_words {

@@ -207,7 +207,7 @@ static uint32_t put_number(const uint64_t *w, const char *before, bool is_rounde
                            enum sd_size_kind kind, struct sd_buf *to,
                            struct sd_value_size *size)
 {
-    if (kind == SD_SIZE_VALUE && w[0] == 0)
+    if (w[0] == (kind == SD_SIZE_VALUE ? 0 : SD_NO_LENGTH))
         return 1;
     sd_buf_printf(to, "(%s%s%" PRIu64 ")", before, is_rounded ? "~" : "", w[0]);
     tell_size(size, kind, w, 1);
