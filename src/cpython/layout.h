@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SD_NO_OFFSET UINT32_MAX /* this version has no such field */
 
@@ -147,4 +148,24 @@ static inline int64_t sd_layout_instr(const struct sd_layout *l, uint64_t raw,
     }
     return -1;
 }
+
+/* A field of an object whose bytes were copied; 0 where this version has none. */
+static inline uint64_t sd_field_word(const uint8_t *copy, uint32_t offset)
+{
+    uint64_t v = 0;
+
+    if (offset != SD_NO_OFFSET)
+        memcpy(&v, copy + offset, sizeof v);
+    return v;
+}
+
+static inline uint32_t sd_field_half(const uint8_t *copy, uint32_t offset)
+{
+    uint32_t v = 0;
+
+    if (offset != SD_NO_OFFSET)
+        memcpy(&v, copy + offset, sizeof v);
+    return v;
+}
+
 #endif

@@ -22,24 +22,6 @@ enum {
 
 /* --- Reading one ----------------------------------------------------------------- */
 
-static uint64_t word(const uint8_t *header, uint32_t offset)
-{
-    uint64_t v = 0;
-
-    if (offset != SD_NO_OFFSET)
-        memcpy(&v, header + offset, sizeof v);
-    return v;
-}
-
-static uint32_t half(const uint8_t *header, uint32_t offset)
-{
-    uint32_t v = 0;
-
-    if (offset != SD_NO_OFFSET)
-        memcpy(&v, header + offset, sizeof v);
-    return v;
-}
-
 struct text { /* a str of the process on its way here */
     uint64_t at;
     uint8_t header[SD_STR_HEADER];
@@ -70,12 +52,12 @@ static int read_header(const struct sd_remote *r, const struct sd_runtime *rt,
     rc = sd_remote_read(r, at, d->header, l->code_size);
     if (rc < 0)
         return rc;
-    if (rt->code_type && word(d->header, l->object_type) != rt->code_type)
+    if (rt->code_type && sd_field_word(d->header, l->object_type) != rt->code_type)
         return SD_EFORMAT;
-    d->name.at = word(d->header, l->code_name);
-    d->qualname.at = word(d->header, l->code_qualname);
-    d->filename.at = word(d->header, l->code_filename);
-    d->lines = word(d->header, l->code_lines);
+    d->name.at = sd_field_word(d->header, l->code_name);
+    d->qualname.at = sd_field_word(d->header, l->code_qualname);
+    d->filename.at = sd_field_word(d->header, l->code_filename);
+    d->lines = sd_field_word(d->header, l->code_lines);
     if (!is_possible(d->name.at) || !is_possible(d->filename.at) ||
         !is_possible(d->lines))
         return SD_EFORMAT;
@@ -102,7 +84,7 @@ static int read_parts(const struct sd_remote *r, const struct sd_layout *l, uint
                       struct draft *d)
 {
     struct iovec to[5], from[5];
-    uint64_t code_bytes = word(d->header, l->code_bytes), n_bytes = 0;
+    uint64_t code_bytes = sd_field_word(d->header, l->code_bytes), n_bytes = 0;
     size_t n = 0;
     int rc;
 
@@ -123,7 +105,7 @@ static int read_parts(const struct sd_remote *r, const struct sd_layout *l, uint
         break;
     case SD_BYTECODE_INLINE:
         d->bytecode = at + l->code_bytecode;
-        d->n_code = 2 * word(d->header, l->code_n_units);
+        d->n_code = 2 * sd_field_word(d->header, l->code_n_units);
         break;
     }
     if (d->n_code == 0 || d->n_code > SD_CODE_BYTES_MAX)
@@ -226,19 +208,20 @@ static uint32_t frame_bytes(const struct sd_layout *l, const uint8_t *header)
     if (l->frames_style == SD_FRAMES_OBJECTS)
         return 0;
     if (l->code_frame_words != SD_NO_OFFSET)
-        return 8 * half(header, l->code_frame_words);
-    return 8 * (half(header, l->code_n_locals) + half(header, l->code_n_stack) +
-                l->frame_specials);
+        return 8 * sd_field_half(header, l->code_frame_words);
+    return 8 * (sd_field_half(header, l->code_n_locals) +
+                sd_field_half(header, l->code_n_stack) + l->frame_specials);
 }
 
 /* All kinds of them stand first among the variables. */
 static uint32_t n_arguments(const struct sd_layout *l, const uint8_t *header)
 {
     enum { HAS_ARGS = 4, HAS_KWARGS = 8 };
-    uint32_t flags = half(header, l->code_flags);
+    uint32_t flags = sd_field_half(header, l->code_flags);
 
-    return half(header, l->code_n_args) + half(header, l->code_n_keyword_args) +
-           ((flags & HAS_ARGS) != 0) + ((flags & HAS_KWARGS) != 0);
+    return sd_field_half(header, l->code_n_args) +
+           sd_field_half(header, l->code_n_keyword_args) + ((flags & HAS_ARGS) != 0) +
+           ((flags & HAS_KWARGS) != 0);
 }
 
 /* Into *code, which is not kept yet, with its line table in *room: most of what is read
@@ -255,18 +238,20 @@ static int read_code(struct sd_codes *c, const struct sd_remote *r,
         rc = read_parts(r, l, at, &d);
     if (rc < 0)
         return rc;
-    *code = (struct sd_code){ .address = at,
-                              .bytecode = d.bytecode,
-                              .n_code = (uint32_t)d.n_code,
-                              .frame_bytes = frame_bytes(l, d.header),
-                              .first_line = (int32_t)half(d.header, l->code_first_line),
-                              .n_locals = half(d.header, l->code_n_locals),
-                              .n_args = n_arguments(l, d.header),
-                              .local_names = word(d.header, l->code_local_names),
-                              .name = "",
-                              .qualname = "",
-                              .filename = "",
-                              .path = "" };
+    *code =
+        (struct sd_code){ .address = at,
+                          .bytecode = d.bytecode,
+                          .n_code = (uint32_t)d.n_code,
+                          .frame_bytes = frame_bytes(l, d.header),
+                          .first_line =
+                              (int32_t)sd_field_half(d.header, l->code_first_line),
+                          .n_locals = sd_field_half(d.header, l->code_n_locals),
+                          .n_args = n_arguments(l, d.header),
+                          .local_names = sd_field_word(d.header, l->code_local_names),
+                          .name = "",
+                          .qualname = "",
+                          .filename = "",
+                          .path = "" };
     sd_code_take_stamp(l, d.header, code->stamp);
     rc = read_contents(c, r, l, &d, code, room);
     return rc < 0 ? rc : find_path(c, r, code);

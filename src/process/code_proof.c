@@ -22,36 +22,19 @@ enum {
 
 /* --- What tells a code object from another --------------------------------------- */
 
-static uint64_t word(const uint8_t *p, uint32_t offset)
-{
-    uint64_t v = 0;
-
-    if (offset != SD_NO_OFFSET)
-        memcpy(&v, p + offset, sizeof v);
-    return v;
-}
-
-static uint32_t half(const uint8_t *p, uint32_t offset)
-{
-    uint32_t v = 0;
-
-    if (offset != SD_NO_OFFSET)
-        memcpy(&v, p + offset, sizeof v);
-    return v;
-}
-
 void sd_code_take_stamp(const struct sd_layout *l, const uint8_t *header,
                         uint64_t stamp[SD_CODE_STAMP])
 {
-    stamp[0] = word(header, l->object_type);
-    stamp[1] = word(header, l->code_name);
-    stamp[2] = word(header, l->code_filename);
-    stamp[3] = word(header, l->code_lines);
-    stamp[4] = (uint64_t)half(header, l->code_first_line) << 32 |
-               half(header, l->code_version);
-    stamp[5] = word(header, l->code_qualname);
-    stamp[6] = l->bytecode_style == SD_BYTECODE_OBJECT ? word(header, l->code_bytes)
-                                                       : word(header, l->code_n_units);
+    stamp[0] = sd_field_word(header, l->object_type);
+    stamp[1] = sd_field_word(header, l->code_name);
+    stamp[2] = sd_field_word(header, l->code_filename);
+    stamp[3] = sd_field_word(header, l->code_lines);
+    stamp[4] = (uint64_t)sd_field_half(header, l->code_first_line) << 32 |
+               sd_field_half(header, l->code_version);
+    stamp[5] = sd_field_word(header, l->code_qualname);
+    stamp[6] = l->bytecode_style == SD_BYTECODE_OBJECT
+                   ? sd_field_word(header, l->code_bytes)
+                   : sd_field_word(header, l->code_n_units);
 }
 
 static uint32_t crc_of_part(uint64_t n, const uint8_t *data, size_t n_data)
@@ -74,7 +57,8 @@ static bool is_numbered(const struct sd_code *code) { return (uint32_t)code->sta
 
 static bool is_same_part(const struct sd_code_part *p, const uint8_t *at)
 {
-    return crc_of_part(word(at, 0), at + (p->data_at - p->n_at), p->n_data) == p->crc;
+    return crc_of_part(sd_field_word(at, 0), at + (p->data_at - p->n_at), p->n_data) ==
+           p->crc;
 }
 
 /* --- What must be read ------------------------------------------------------------ */
