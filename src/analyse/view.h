@@ -145,6 +145,46 @@ struct sd_view_growth {
     const char *note; /* what is not drawn, or NULL */
 };
 
+/* Amounts side by side: a bar for each of one or two series of every row. */
+enum { SD_BARS_SERIES = 2 };
+struct sd_bar {
+    const char *name;  /* "layer1.0.conv1" */
+    const char *about; /* what it is: "Conv2d"; or NULL */
+    double values[SD_BARS_SERIES];
+};
+struct sd_view_bars {
+    const char *title;
+    const char *subtitle;               /* or NULL */
+    const char *series[SD_BARS_SERIES]; /* what the bars measure */
+    size_t n_series;
+    enum sd_cell_kind kind; /* COUNT, NS, BYTES, PERCENT */
+    struct sd_bar *bars;
+    size_t n_bars;
+    const char *note; /* what is not drawn, or NULL */
+};
+
+/* Parts of something and what goes from one to another: layers of a model. */
+struct sd_map_box {
+    const char *name;
+    const char *about; /* "Conv2d 1×64×112×112" */
+    const char *value; /* "118.01M MACs, 6.5 %" */
+    double share;      /* of the whole, 0 to 1: its colour */
+};
+struct sd_map_link {
+    uint32_t from, to; /* boxes */
+    const char *about; /* what goes there, or NULL */
+};
+struct sd_view_map {
+    const char *title;
+    const char *subtitle; /* or NULL */
+    const char *quantity; /* what the colours mean */
+    struct sd_map_box *boxes;
+    size_t n_boxes;
+    struct sd_map_link *links;
+    size_t n_links;
+    const char *note; /* what is not drawn, or NULL */
+};
+
 /* What one run gives: everything `sonde report` prints, in order. */
 struct sd_view {
     struct sd_arena arena; /* owns all below */

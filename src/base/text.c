@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,6 +277,25 @@ char *sd_text_count(char out[SD_TEXT_MAX], int64_t n)
         *to++ = digits[i];
     }
     *to = 0;
+    return out;
+}
+
+char *sd_text_scaled(char out[SD_TEXT_MAX], double v)
+{
+    static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
+    size_t unit = 0;
+
+    /* 999,995 would read 1000.00K: it is 1.00M. */
+    while (fabs(v) >= (unit == 0 ? 1000 : 999.995) && unit + 1 < 7) {
+        v /= 1000;
+        unit++;
+    }
+    if (unit > 0)
+        snprintf(out, SD_TEXT_MAX, "%.2f%s", v, units[unit]);
+    else if (v == floor(v))
+        snprintf(out, SD_TEXT_MAX, "%.0f", v);
+    else
+        snprintf(out, SD_TEXT_MAX, "%.4g", v);
     return out;
 }
 

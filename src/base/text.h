@@ -36,6 +36,8 @@ char *sd_text_bytes(char out[SD_TEXT_MAX], int64_t bytes); /* "412.0 MiB" */
 /* "250 ns", "3.1 ms", "12.4 s", "2m05s", "1h02m", "3d04h" */
 char *sd_text_duration(char out[SD_TEXT_MAX], int64_t ns);
 char *sd_text_count(char out[SD_TEXT_MAX], int64_t n); /* "1,239" */
+/* "512", "9.41K", "11.69M", "1.81G": in thousands, two digits behind the point. */
+char *sd_text_scaled(char out[SD_TEXT_MAX], double v);
 /* The shortest digits that read back as the same number, with a point: "0.1". */
 char *sd_text_real(char out[SD_TEXT_MAX], double v);
 

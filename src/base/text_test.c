@@ -344,3 +344,18 @@ TEST(text_cut_between_characters)
     CHECK(sd_text_whole(text, 2) == 1 && sd_text_whole(text, 3) == 3);
     CHECK(sd_text_whole(text, 5) == 3 && sd_text_whole(text, 6) == 6);
 }
+
+TEST(text_scaled_numbers_have_two_digits_and_a_letter)
+{
+    char out[SD_TEXT_MAX];
+
+    CHECK(strcmp(sd_text_scaled(out, 0), "0") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 999), "999") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 0.25), "0.25") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 9408), "9.41K") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 999994), "999.99K") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 999996), "1.00M") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 11689512), "11.69M") == 0);
+    CHECK(strcmp(sd_text_scaled(out, -1814073344.0), "-1.81G") == 0);
+    CHECK(strcmp(sd_text_scaled(out, 9.2e18), "9.20E") == 0);
+}

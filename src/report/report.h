@@ -57,6 +57,13 @@ int sd_report_plot(struct sd_out *out, enum sd_picture kind,
 int sd_report_growth(struct sd_out *out, enum sd_picture kind,
                      const struct sd_view_growth *g, unsigned width);
 
+/* Bars from left to right, one below the other: as high as they are many. */
+int sd_report_bars(struct sd_out *out, enum sd_picture kind,
+                   const struct sd_view_bars *b, unsigned width);
+/* Boxes from top to bottom as the links go (layers.h); as large as it needs to be. */
+int sd_report_map(struct sd_out *out, enum sd_picture kind,
+                  const struct sd_view_map *m);
+
 /* A flame graph as one SVG file with its own script: it opens from any disk, asks the
  * network for nothing, and is a picture where no script runs.  Text of strangers stands
  * in it as text only. */
