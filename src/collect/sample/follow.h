@@ -33,9 +33,9 @@ void sd_follow_init(struct sd_follow *f);
 int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
                  uint64_t now_ns, bool must_ask);
 /* Whether the thread is where we are, asked of the kernel: while we run there it
- * cannot.  Else it was moved away, and may have run.  It finds out most of what a read
- * may have missed, not all: where the kernel takes the CPU from us in the middle of a
- * read and gives it to the thread, that one is where we are all the same. */
+ * cannot.  Else it was moved away, and may have run.  That it did not run in our place,
+ * in a moment when the kernel had taken the CPU from us, its counters tell (pulse.h).
+ */
 bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,
                      pid_t tid, uint64_t now_ns);
 /* Runs wherever it may again. */

@@ -83,25 +83,33 @@ static bool could_run(struct sd_pulse *p, bool has_moved)
     return false;
 }
 
+bool sd_pulse_count(struct sd_pulse *p, struct sd_pulse_counters *c)
+{
+    uint64_t waited_ns;
+    char text[128];
+
+    if (read_file(p, &p->schedstat, "schedstat", text, sizeof text) <= 0)
+        return false;
+    number(number(number(text, &c->run_ns), &waited_ns), &c->n_runs);
+    return true;
+}
+
 enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns, uint64_t *ran_ns)
 {
-    uint64_t run_ns, waited_ns, n_runs;
-    char text[128];
+    struct sd_pulse_counters now;
     bool has_moved;
 
     *ran_ns = 0;
     if (p->would_run && now_ns - p->asked_ns < FRESH_NS)
         return SD_PULSE_RUNS;
     p->asked_ns = now_ns;
-    if (read_file(p, &p->schedstat, "schedstat", text, sizeof text) <= 0)
+    if (!sd_pulse_count(p, &now))
         return SD_PULSE_GONE;
-    number(number(number(text, &run_ns), &waited_ns), &n_runs);
-    has_moved = !p->has_begun || run_ns != p->run_ns || n_runs != p->n_runs;
-    if (p->has_begun && run_ns > p->run_ns)
-        *ran_ns = run_ns - p->run_ns;
+    has_moved = !p->has_begun || !sd_pulse_is_same(now, p->last);
+    if (p->has_begun && now.run_ns > p->last.run_ns)
+        *ran_ns = now.run_ns - p->last.run_ns;
     p->has_begun = true;
-    p->run_ns = run_ns;
-    p->n_runs = n_runs;
+    p->last = now;
     if (has_moved)
         p->moved_ns = now_ns;
     else if (now_ns - p->moved_ns > TICKS_NS && !p->would_run)

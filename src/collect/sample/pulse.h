@@ -19,6 +19,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct sd_pulse_counters {
+    uint64_t run_ns; /* on a CPU; up to the last tick, while it is on one */
+    uint64_t n_runs; /* times that it was put on one */
+};
+
+static inline bool sd_pulse_is_same(struct sd_pulse_counters a,
+                                    struct sd_pulse_counters b)
+{
+    return a.run_ns == b.run_ns && a.n_runs == b.n_runs;
+}
+
 enum sd_pulse_state {
     SD_PULSE_RUNS,  /* it runs, or would if there were a CPU */
     SD_PULSE_WAITS, /* it has run since the last look, and waits now */
@@ -32,7 +43,7 @@ struct sd_pulse {
     bool is_kept;           /* descriptors stay open between looks */
     bool has_begun;         /* the counters below are of a look */
     bool would_run;         /* when last asked about, it could run */
-    uint64_t run_ns, n_runs;
+    struct sd_pulse_counters last;
     uint64_t asked_ns; /* CLOCK_MONOTONIC of the look that read the counters */
     uint64_t moved_ns; /* CLOCK_MONOTONIC of the look that last saw them change */
     uint64_t futex;    /* address it waits at, where that is known; else 0 */
@@ -46,4 +57,10 @@ void sd_pulse_close(struct sd_pulse *p);
  * look that read it, 0 at the first. */
 enum sd_pulse_state sd_pulse_look(struct sd_pulse *p, uint64_t now_ns,
                                   uint64_t *ran_ns);
+
+/* The counters as they stand; false when the thread has ended.  One that has no CPU at
+ * the second of two looks, and had the same counters at the first, did not run in
+ * between: being put on a CPU counts at once, and leaving one brings its time up to
+ * date. */
+bool sd_pulse_count(struct sd_pulse *p, struct sd_pulse_counters *c);
 #endif

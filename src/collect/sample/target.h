@@ -43,8 +43,9 @@ struct sd_target_thread {
     enum sd_pulse_state state;
     enum sd_shot_result result;
     bool is_read; /* in this round; else the stack is that of an earlier one */
-    bool is_batched, was_torn; /* read with others; and torn so */
-    bool is_along;             /* batched, alone, on its own CPU */
+    bool is_batched, was_torn;       /* read with others; and torn so */
+    bool is_along;                   /* batched, alone, on its own CPU */
+    struct sd_pulse_counters before; /* is_scattered: when it was about to be read */
     bool is_known, is_whole; /* the shot holds a stack; and nothing of it is missing */
     bool was_told;           /* and it was told */
     /* Since it was last told: */

@@ -120,8 +120,11 @@ static bool is_alone(const struct sd_target *t, const struct sd_target_thread *x
 static bool go_along(struct sd_target *t, struct sd_target_thread *x,
                      struct sd_round *round)
 {
-    return is_alone(t, x, round) && sd_follow_go(round->follow, &x->followed, t->pid,
-                                                 x->who.tid, round->now_ns, false) == 0;
+    if (!is_alone(t, x, round) || sd_follow_go(round->follow, &x->followed, t->pid,
+                                               x->who.tid, round->now_ns, false) < 0)
+        return false;
+    sd_target_stand_by(x, round, false);
+    return true;
 }
 
 static bool may_join(struct sd_target *t, struct sd_target_thread *x,

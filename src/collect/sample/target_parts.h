@@ -17,7 +17,10 @@ bool sd_target_must_pause(const struct sd_target_thread *x,
 bool sd_target_must_be_native(const struct sd_target_thread *x,
                               const struct sd_round *round);
 
-/* Whether a thread that was followed stood still for this result. */
+/* A thread that we have followed is about to be read. */
+void sd_target_stand_by(struct sd_target_thread *x, const struct sd_round *round,
+                        bool is_again);
+/* Whether it stood still for this result. */
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            const struct sd_round *round, enum sd_shot_result result);
 

@@ -135,15 +135,28 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
 
-/* Whether a followed thread is still where we are, so that it stood still while it was
- * read, unless it ran in our place in between (follow.h).  Only where two copies that
- * agree prove too little. */
+/* Two copies that agree prove too little of a stack that takes microseconds to copy.
+ * Its thread stood still when it has not run since before, by its counters, and has no
+ * CPU now, because the one where it is is ours.  The counters of this round's look will
+ * do: if it has run between that and the read, the shot is torn for nothing, and the
+ * next one asks again. */
+void sd_target_stand_by(struct sd_target_thread *x, const struct sd_round *round,
+                        bool is_again)
+{
+    x->before = x->pulse.last;
+    if (x->is_scattered && (is_again || x->pulse.asked_ns != round->now_ns))
+        sd_pulse_count(&x->pulse, &x->before);
+}
+
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            const struct sd_round *round, enum sd_shot_result result)
 {
+    struct sd_pulse_counters after;
+
     if (!x->is_scattered || (result != SD_SHOT_GOOD && result != SD_SHOT_PARTIAL))
         return true;
-    return sd_follow_holds(round->follow, &x->followed, t->pid, x->who.tid,
+    return sd_pulse_count(&x->pulse, &after) && sd_pulse_is_same(x->before, after) &&
+           sd_follow_holds(round->follow, &x->followed, t->pid, x->who.tid,
                            round->now_ns);
 }
 
@@ -163,6 +176,7 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
             read_alone(t, x, round);
             return;
         }
+        sd_target_stand_by(x, round, i > 0 || (x->was_torn && x->is_along));
         result = sd_shot_take(&x->shot, &of, 0);
         if (!sd_target_stood_still(t, x, round, result))
             result = SD_SHOT_TORN;

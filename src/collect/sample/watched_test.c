@@ -157,6 +157,26 @@ TEST(pulse_of_a_thread_that_ended_is_gone)
     sd_pulse_close(&late);
 }
 
+TEST(pulse_counts_a_thread_that_ran_between_two_looks)
+{
+    pid_t pid = start(false);
+    struct sd_pulse_counters before, after;
+    struct sd_pulse p;
+
+    wait_for_sleep(pid);
+    sd_pulse_init(&p, pid, pid, true);
+    CHECK(sd_pulse_count(&p, &before) && sd_pulse_count(&p, &after));
+    CHECK(sd_pulse_is_same(before, after));
+    kill(pid, SIGUSR1); /* it runs, less than a tick of the kernel */
+    while (atomic_load(&shared->n_signals) == 0)
+        nap(1);
+    wait_for_sleep(pid);
+    CHECK(sd_pulse_count(&p, &after) && !sd_pulse_is_same(before, after));
+    end(pid);
+    CHECK(!sd_pulse_count(&p, &after));
+    sd_pulse_close(&p);
+}
+
 /* --- follow */
 
 static int first_allowed(const cpu_set_t *set)
