@@ -11,6 +11,7 @@ enum {
     FINER = 14,     /* halvings that find the end of an interval */
     GROWN_MIN = 3,  /* sizes beyond the offset, to be called fast */
     PARAMETERS = 3, /* c, b, k */
+    END_SIZES = 3,  /* the largest, which a curve must not miss */
 };
 #define RANGE_MIN 4.0      /* largest size by smallest */
 #define STEEP 16.0         /* time that grows so much is worth a look in any range */
@@ -24,6 +25,13 @@ enum {
 #define FLAT 1.3           /* growth of time that is none */
 #define POWER_MAX 4.5      /* the exponent of what may yet be loops */
 #define STEEPEST 100.0     /* growth of time that is no accident of a few calls */
+#define STEEP_FROM 1.2     /* an exponent that may be flagged */
+#define SCATTER_MIN 0.1    /* of points, beyond their errors, that is worth a look */
+#define MISSED 1.5         /* ... by so much, all of them */
+#define FAST_BEYOND 0.15   /* n log n: of the exponent, to be called fast */
+#define RATE_MIN 3.0       /* of an exponential, over the sizes that were seen */
+#define RATE_MAX 64.0
+#define RATE_STEP 0.5
 #define K_MIN (-2.0)
 #define K_MAX 8.0
 #define K_STEP 0.25
@@ -55,20 +63,25 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Those far from the curve, in scales of the middle one, count less. */
-static void lose_weight(struct sd_growth_fitter *t, const struct sd_growth_curve *c)
+/* How far from the curve, in their errors, points begin to be far: by the middle one.
+ */
+static double far_of(struct sd_growth_fitter *t, const struct sd_growth_curve *c)
 {
-    double scale, z;
-
     for (size_t i = 0; i < t->n; i++)
         t->f[i] = fabs(away_from(&t->samples[i], c)) * sqrt(t->samples[i].certainty);
     qsort(t->f, t->n, sizeof *t->f, by_value);
-    scale = 1.4826 * t->f[t->n / 2];
-    scale = FAR * fmax(scale, 0.5);
+    return FAR * fmax(1.4826 * t->f[t->n / 2], 0.5);
+}
+
+/* Those far from the curve count less. */
+static void lose_weight(struct sd_growth_fitter *t, const struct sd_growth_curve *c)
+{
+    double far = far_of(t, c), z;
+
     for (size_t i = 0; i < t->n; i++) {
         struct sd_growth_sample *s = &t->samples[i];
 
-        z = away_from(s, c) * sqrt(s->certainty) / scale;
+        z = away_from(s, c) * sqrt(s->certainty) / far;
         s->weight = s->certainty / ((1 + z * z) * (1 + z * z));
     }
 }
@@ -190,12 +203,40 @@ static void add_interval_without_offset(struct sd_growth_fitter *t, struct sd_gr
     t->scale = scale;
 }
 
+/* Points that miss the curve by more than their errors are off by something that many
+ * calls do not make less: a first case that is cheaper, what tracing cost.  Without it
+ * the small sizes, of which there are many calls, would decide, and the curve might
+ * miss the largest, which have the time.  Says whether there is such. */
+static bool add_scatter(struct sd_growth_fitter *t, const struct sd_growth_curve *c)
+{
+    double squares = 0, weights = 0, scatter;
+
+    for (size_t i = 0; i < t->n; i++) {
+        const struct sd_growth_sample *s = &t->samples[i];
+        double away = away_from(s, c), kept = sqrt(s->weight / s->certainty);
+
+        squares += kept * fmax(away * away - 1 / s->certainty, 0);
+        weights += kept;
+    }
+    scatter = weights > 0 ? squares / weights : 0;
+    if (c->k < STEEP_FROM || scatter < SCATTER_MIN * SCATTER_MIN)
+        return false;
+    for (size_t i = 0; i < t->n; i++) {
+        struct sd_growth_sample *s = &t->samples[i];
+
+        s->weight = s->certainty = 1 / (1 / s->certainty + scatter);
+    }
+    return true;
+}
+
 static void find_exponent(struct sd_growth_fitter *t, struct sd_growth *g,
                           struct sd_growth_tried *best)
 {
     double reach;
 
     g->curve = fit_power(t, best);
+    if (add_scatter(t, &g->curve))
+        g->curve = fit_power(t, best);
     g->exponent = g->curve.k;
     reach = reach_of(t, best->squares, PARAMETERS);
     find_interval(t, g, reach);
@@ -223,34 +264,6 @@ static struct sd_growth_curve curve_of(enum sd_growth_class f, double k,
     return (struct sd_growth_curve){ f, k, one.factor, one.offset, one.lower };
 }
 
-/* b·r^n: the exponent of a power that stands for it would only tell where it was
- * measured.  It is the answer when powers clearly are not; and, where time grows a
- * hundredfold, when only one would do that is higher than loops within loops come to.
- */
-static bool try_exponential(struct sd_growth_fitter *t, struct sd_growth *g,
-                            double power_squares)
-{
-    double range = t->samples[t->n - 1].n - t->samples[0].n, rate, margin;
-    const struct sd_growth_family bases = { SD_GROWTH_EXPONENTIAL, 0.5 / range,
-                                            64 / range, 0.5 / range };
-    struct sd_growth_tried best;
-    struct sd_growth_curve curve;
-
-    if (g->exponent < 1.5 || g->n_sizes <= SD_GROWTH_SIZES_MIN)
-        return false;
-    rate = sd_growth_try_family(t, &bases, &best);
-    curve = curve_of(SD_GROWTH_EXPONENTIAL, rate, best);
-    margin = CHOSEN_BY * t->scale;
-    if (g->low > POWER_MAX &&
-        log_at(&curve, g->to) - log_at(&curve, g->from) > log(STEEPEST))
-        margin = -margin;
-    if (best.squares + margin >= power_squares)
-        return false;
-    g->classes = 1u << SD_GROWTH_EXPONENTIAL;
-    g->curve = curve;
-    return true;
-}
-
 /* With an offset above everything any class is constant, and with a large lower term it
  * is that one: what has not taken over at the largest size is no explanation. */
 static bool is_seen(const struct sd_growth_fitter *t, enum sd_growth_class f,
@@ -273,11 +286,13 @@ static double slope_of(const struct sd_growth *g, enum sd_growth_class f)
            log(g->to / g->from);
 }
 
-/* Is it about one of those that the exponent may have? */
+/* Is it about one of those that the exponent may have?  With a lower term n³ goes
+ * through what is n² and a little noise, but its exponent is not 3.  What is constant
+ * has any exponent. */
 static bool is_near(const struct sd_growth *g, enum sd_growth_class f)
 {
-    return slope_of(g, f) > g->low - SLOPE_FINE &&
-           slope_of(g, f) < g->high + SLOPE_FINE;
+    return f == SD_GROWTH_CONSTANT || (slope_of(g, f) > g->low - SLOPE_FINE &&
+                                       slope_of(g, f) < g->high + SLOPE_FINE);
 }
 
 /* What differs by less between the smallest size and the largest may as well be
@@ -295,51 +310,151 @@ static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth
 
     if (f == SD_GROWTH_CONSTANT && is_flat(g))
         return true;
-    return is_seen(t, f, one) && (one.squares <= best + CHOSEN_BY * t->scale ||
-                                  (one.squares <= best + fine && is_near(g, f)));
+    return is_near(g, f) && is_seen(t, f, one) &&
+           one.squares <= best + fmax(CHOSEN_BY * t->scale, fine);
 }
 
-/* n and n log n are hardly ever told apart by what a cache or a busy machine leaves of
- * a time: where one of them is possible and the other is in the interval, both are. */
-static void keep_both(struct sd_growth *g)
-{
-    const unsigned both = 1u << SD_GROWTH_N | 1u << SD_GROWTH_N_LOG_N;
+/* The best curves of a class: of it alone, and with its lower term. */
+struct class_curves {
+    struct sd_growth_tried plain, both;
+};
 
-    if (!(g->classes & both) || (g->classes & both) == both)
-        return;
-    for (enum sd_growth_class f = SD_GROWTH_N; f <= SD_GROWTH_N_LOG_N; f++)
-        if (slope_of(g, f) > g->low && slope_of(g, f) < g->high)
+/* What the interval has is possible, however well something else goes through the
+ * points with its lower term; n and n log n in particular are hardly ever told apart by
+ * what a cache or a busy machine leaves of a time. */
+static void keep_inside(const struct sd_growth_fitter *t, struct sd_growth *g,
+                        const struct class_curves *of)
+{
+    for (enum sd_growth_class f = SD_GROWTH_N; f < SD_GROWTH_EXPONENTIAL; f++)
+        if (slope_of(g, f) > g->low && slope_of(g, f) < g->high &&
+            is_seen(t, f, of[f].plain))
             g->classes |= 1u << f;
+    if (g->classes & 1u << SD_GROWTH_N_ROOT && is_near(g, SD_GROWTH_N_LOG_N))
+        g->classes |= 1u << SD_GROWTH_N_LOG_N; /* sorting, and caches that are full */
+}
+
+/* Says the squares of the best of them and of those before. */
+static double try_classes(const struct sd_growth_fitter *t, const struct sd_growth *g,
+                          double best, struct class_curves *out)
+{
+    for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
+        if (!is_near(g, f))
+            continue;
+        out[f].plain = out[f].both = sd_growth_try(t, f, 0);
+        if (sd_growth_lower_of(f) != SD_GROWTH_CLASSES)
+            out[f].both = sd_growth_try_lower(t, f);
+        if (is_seen(t, f, out[f].both))
+            best = fmin(best, out[f].both.squares);
+    }
+    return best;
 }
 
 /* The lower term comes in where a class does not do without it. */
 static void find_classes(struct sd_growth_fitter *t, struct sd_growth *g, double best)
 {
-    struct sd_growth_tried plain[SD_GROWTH_EXPONENTIAL], both[SD_GROWTH_EXPONENTIAL];
-    struct sd_growth_tried chosen = { 0 };
+    struct class_curves of[SD_GROWTH_EXPONENTIAL];
+    enum sd_growth_class only;
 
-    if (try_exponential(t, g, best))
-        return;
+    best = try_classes(t, g, best, of);
     for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
-        plain[f] = sd_growth_try(t, f, 0);
-        both[f] = sd_growth_lower_of(f) == SD_GROWTH_CLASSES
-                      ? plain[f]
-                      : sd_growth_try_lower(t, f);
-        if (is_seen(t, f, both[f]))
-            best = fmin(best, both[f].squares);
-    }
-    for (unsigned f = 0; f < SD_GROWTH_EXPONENTIAL; f++) {
-        struct sd_growth_tried one =
-            is_possible(t, g, f, plain[f], best) ? plain[f] : both[f];
-
-        if (!is_possible(t, g, f, one, best))
+        if (!is_near(g, f))
             continue;
-        g->classes |= 1u << f;
-        chosen = one;
+        if (!is_possible(t, g, f, of[f].plain, best) &&
+            is_possible(t, g, f, of[f].both, best))
+            of[f].plain = of[f].both;
+        if (is_possible(t, g, f, of[f].plain, best))
+            g->classes |= 1u << f;
     }
-    keep_both(g);
-    if (sd_growth_only(g) < SD_GROWTH_CLASSES)
-        g->curve = curve_of(sd_growth_only(g), 0, chosen);
+    keep_inside(t, g, of);
+    only = sd_growth_only(g);
+    if (only < SD_GROWTH_CLASSES)
+        g->curve = curve_of(only, 0, of[only].plain);
+}
+
+/* --- What no power describes */
+
+/* The squares of a curve, by no weights that another has made: what is far counts less,
+ * but it counts. */
+static double loss_of(const struct sd_growth_fitter *t, const struct sd_growth_curve *c,
+                      double far)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        double z = away_from(&t->samples[i], c) * sqrt(t->samples[i].certainty) / far;
+
+        sum += far * far * log1p(z * z);
+    }
+    return sum;
+}
+
+static struct sd_growth_curve fit_exponential(struct sd_growth_fitter *t)
+{
+    double range = t->samples[t->n - 1].n - t->samples[0].n;
+    struct sd_growth_family bases = { SD_GROWTH_EXPONENTIAL, RATE_MIN / range,
+                                      RATE_MAX / range, RATE_STEP / range };
+    struct sd_growth_curve c = { .f = SD_GROWTH_CONSTANT };
+    struct sd_growth_tried best;
+
+    for (size_t i = 0; i < t->n; i++)
+        t->samples[i].weight = t->samples[i].certainty;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (round > 0) {
+            lose_weight(t, &c);
+            bases.from = fmax(RATE_MIN / range, c.k - 2 * bases.step);
+            bases.to = fmin(RATE_MAX / range, c.k + 2 * bases.step);
+        }
+        c.k = sd_growth_try_family(t, &bases, &best);
+        c = curve_of(SD_GROWTH_EXPONENTIAL, c.k, best);
+    }
+    return c;
+}
+
+/* Does the curve miss the largest sizes, all to one side?  Then it says nothing of
+ * larger ones, however well it goes through the rest. */
+static bool misses_largest(const struct sd_growth_fitter *t,
+                           const struct sd_growth_curve *c)
+{
+    double least = INFINITY, most = -INFINITY, sum = 0;
+
+    if (t->n < END_SIZES)
+        return false;
+    for (size_t i = t->n - END_SIZES; i < t->n; i++) {
+        double away = away_from(&t->samples[i], c);
+
+        least = fmin(least, away);
+        most = fmax(most, away);
+        sum += away;
+    }
+    return (least > 0 || most < 0) && fabs(sum) > END_SIZES * log(MISSED);
+}
+
+/* b·(r^n - 1): the exponent of a power that stands for it would only tell where it was
+ * measured.  It is the answer when powers clearly are not; and, where time grows a
+ * hundredfold, when only one would do that is higher than loops within loops come to,
+ * or that misses the largest sizes.
+ */
+static void try_exponential(struct sd_growth_fitter *t, struct sd_growth *g,
+                            const struct sd_growth_curve *power)
+{
+    struct sd_growth_curve c;
+    double far, margin = CHOSEN_BY * t->scale;
+
+    if (g->exponent < 1.5 || t->n_sizes <= SD_GROWTH_SIZES_MIN)
+        return;
+    c = fit_exponential(t);
+    far = far_of(t, &c);
+    if (log_at(&c, g->to) - log_at(&c, g->from) > log(STEEPEST) &&
+        (g->low > POWER_MAX ||
+         (misses_largest(t, &g->curve) && !misses_largest(t, &c))))
+        margin = -margin;
+    if (loss_of(t, &c, far) + margin >=
+        fmin(loss_of(t, power, far), loss_of(t, &g->curve, far))) {
+        lose_weight(t, &g->curve);
+        return;
+    }
+    g->classes = 1u << SD_GROWTH_EXPONENTIAL;
+    g->curve = c;
 }
 
 /* --- The whole */
@@ -370,7 +485,7 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
 
     for (size_t i = 0; i < t->n; i++) {
         const struct sd_growth_sample *s = &t->samples[i];
-        double away = away_from(s, &g->curve), z = away * sqrt(s->certainty) / 3;
+        double away = away_from(s, &g->curve), z = away * sqrt(s->measured) / 3;
 
         g->n_grown +=
             g->curve.log_factor + sd_growth_log_of(g->curve.f, g->curve.k, s->n) >
@@ -383,10 +498,19 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
     g->misfit = weights > 0 ? sqrt(squares / weights) : 0;
 }
 
+/* Where one size alone is larger than the rest any class goes through it. */
+static void drop_names(const struct sd_growth_fitter *t, struct sd_growth *g)
+{
+    g->is_missed = misses_largest(t, &g->curve);
+    if (g->is_missed || (sd_growth_is_vague(g) && g->n_grown < GROWN_MIN))
+        g->classes = 0;
+}
+
 int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_growth *out)
 {
     struct sd_growth_fitter t = { 0 };
     struct sd_growth_tried best;
+    struct sd_growth_curve power;
     int rc = sd_growth_fitter_take(&t, points, n);
 
     *out = (struct sd_growth){ .answer = SD_GROWTH_ONE_SIZE };
@@ -398,12 +522,15 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
     }
     if (rc == 0 && out->answer == SD_GROWTH_FITTED) {
         sd_growth_fitter_thin_out(&t);
-        t.n_sizes = sd_growth_fitter_sizes(&t);
+        t.n_sizes = sd_growth_fitter_known(&t);
         find_exponent(&t, out, &best);
+        power = out->curve;
         find_classes(&t, out, best.squares);
+        try_exponential(&t, out, &power);
         if (sd_growth_only(out) == SD_GROWTH_CONSTANT)
             find_exponent_of_constant(&t, out);
         measure_misfit(&t, out);
+        drop_names(&t, out);
     }
     sd_growth_fitter_release(&t);
     return rc;
@@ -422,16 +549,23 @@ enum sd_growth_class sd_growth_only(const struct sd_growth *g)
     return SD_GROWTH_CLASSES;
 }
 
+static bool is_wide(const struct sd_growth *g)
+{
+    return g->high - g->low > 2 && sd_growth_only(g) != SD_GROWTH_EXPONENTIAL;
+}
+
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 {
     const unsigned slow = (2u << (degree > 1 ? SD_GROWTH_ROOT : SD_GROWTH_N_LOG_N)) - 1;
 
-    return g->answer == SD_GROWTH_FITTED && g->low * degree > 1.2 &&
-           !(g->classes & slow) && g->n_sizes > SD_GROWTH_SIZES_MIN &&
-           g->n_grown >= GROWN_MIN && !sd_growth_is_vague(g);
+    if (g->answer != SD_GROWTH_FITTED || g->classes & slow || is_wide(g) ||
+        g->n_sizes <= SD_GROWTH_SIZES_MIN || g->n_grown < GROWN_MIN)
+        return false;
+    return degree > 1 ? g->low * degree > 1.2
+                      : g->low > slope_of(g, SD_GROWTH_N_LOG_N) + FAST_BEYOND;
 }
 
 bool sd_growth_is_vague(const struct sd_growth *g)
 {
-    return g->high - g->low > 2 && sd_growth_only(g) != SD_GROWTH_EXPONENTIAL;
+    return g->is_missed || is_wide(g);
 }

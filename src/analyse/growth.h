@@ -19,10 +19,17 @@
  * well it has their interval, too.  In 95 of 100 cases, then, the exponent is in it: of
  * made-up points with noise, 93 to 100.
  *
- * A class (n, n log n, n², ...) is possible when its own best curve fits almost as well
- * (within 99 %), or misses the points by 10 % more than the best, which is what caches
- * do to an honest n; and its first term is most of the time at the largest size.  What
- * the data do not decide has several classes.
+ * The first call of all finds nothing warm, so the size that has it counts by as much
+ * less as one call of several may be off by 20 µs.  Where points of what may be steep
+ * scatter by more than their errors, that scatter is added to the error of each: else
+ * the many calls of small sizes would outweigh the few large ones that have the time.
+ *
+ * A class (n, n log n, n², ...) is possible when its power is in the interval or within
+ * 0.15 of it, its own best curve fits almost as well as the best (within 99 %) or
+ * misses the points by 10 % more, which is what caches do to an honest n, and its first
+ * term is most of the time at the largest size.  What the data do not decide has
+ * several classes.  A curve that misses the three largest sizes, all to one side and by
+ * half of their time in the mean, has no name and no forecast.
  *
  * Nothing here is random: the same points give the same answer. */
 #include <stdbool.h>
@@ -31,9 +38,10 @@
 #include "base/buf.h"
 
 struct sd_growth_point {
-    double n;     /* size; below 1 it does not count */
-    double ns;    /* time of one call; 0 or less does not count */
-    double calls; /* that it is the mean of */
+    double n;      /* size; below 1 it does not count */
+    double ns;     /* time of one call; 0 or less does not count */
+    double calls;  /* that it is the mean of */
+    bool is_first; /* one of them was the first of all: nothing was warm yet */
 };
 
 /* By how fast they grow.  They stand in JSON by their names. */
@@ -79,6 +87,7 @@ struct sd_growth {
     unsigned classes;           /* 1 << class: those that are possible; 0: none fits */
     struct sd_growth_curve curve; /* of the one class, else the power */
     size_t n_grown; /* sizes at which what grows is more than what every call costs */
+    bool is_missed; /* by the curve: the largest sizes; then it says nothing */
     double misfit;  /* root of the mean square, of logarithms */
     double cost;    /* mean loss of a point: compares explanations by different sizes */
 };
@@ -90,9 +99,9 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n,
 double sd_growth_at(const struct sd_growth_curve *c, double n);
 /* The one possible class, or SD_GROWTH_CLASSES. */
 enum sd_growth_class sd_growth_only(const struct sd_growth *g);
-/* Surely faster than linear: the lowest exponent is above 1.2, and neither n nor
- * n log n would do, three sizes or more show it, and it is not vague.  `degree` 2: n is
- * the product of two sizes, and both grow. */
+/* Surely faster than linear: the lowest exponent is above that of n log n by 0.15,
+ * neither n nor n log n would do, three sizes or more show it, and the interval is not
+ * wide.  `degree` 2: n is the product of two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
 /* The interval is so wide that no forecast is worth its name. */
 bool sd_growth_is_vague(const struct sd_growth *g);

@@ -15,6 +15,9 @@ enum {
 #define ERROR_ANY 0.05     /* of a point, relative */
 #define ERROR_NS 30.0      /* of a call, absolute */
 #define ERROR_CALL 0.25    /* of a call, relative */
+#define COLD_NS 20e3       /* of a function's first call: code and caches are cold */
+#define COLD_MOST 3.0      /* ... and of a short one, relative */
+#define VAGUE 1.5          /* a certainty by which a size is hardly known */
 #define FINEST 2e-3        /* of the first step: where parabolas are fine enough */
 #define CLEARLY (1 - 1e-9) /* of the squares: less than that is rounding */
 #define SPREAD_MAX 600.0   /* of logarithms whose exponentials are numbers */
@@ -33,11 +36,12 @@ static int by_size(const void *a, const void *b)
 static struct sd_growth_sample sample_of(const struct sd_growth_point *p)
 {
     double calls = p->calls > 1 ? p->calls : 1;
+    double cold = p->is_first ? fmin(COLD_MOST, COLD_NS / p->ns) / calls : 0;
     double error = ERROR_ANY * ERROR_ANY + ERROR_NS / p->ns * (ERROR_NS / p->ns) +
-                   ERROR_CALL * ERROR_CALL / calls;
+                   ERROR_CALL * ERROR_CALL / calls + cold * cold;
 
-    return (struct sd_growth_sample){ p->n, log(p->n), log(p->ns), 1 / error,
-                                      1 / error };
+    return (struct sd_growth_sample){ p->n,      log(p->n), log(p->ns),
+                                      1 / error, 1 / error, 1 / error };
 }
 
 /* Two that stand for one: the mean of both by what they are worth. */
@@ -49,7 +53,8 @@ static void put_together(struct sd_growth_sample *into,
     into->x = (a * into->x + b * s->x) / sum;
     into->y = (a * into->y + b * s->y) / sum;
     into->n = exp(into->x);
-    into->certainty = into->weight = fmin(sum, 1 / (ERROR_ANY * ERROR_ANY));
+    into->certainty = into->measured = into->weight =
+        fmin(sum, 1 / (ERROR_ANY * ERROR_ANY));
 }
 
 /* Too many points only cost time: those in one of many equal steps become one. */
@@ -100,6 +105,20 @@ size_t sd_growth_fitter_sizes(const struct sd_growth_fitter *t)
 
     for (size_t i = 1; i < t->n; i++)
         n += t->samples[i].n != t->samples[i - 1].n;
+    return n;
+}
+
+size_t sd_growth_fitter_known(const struct sd_growth_fitter *t)
+{
+    size_t n = 0, last = t->n;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->samples[i].certainty <= VAGUE ||
+            (last < t->n && t->samples[last].n == t->samples[i].n))
+            continue;
+        last = i;
+        n++;
+    }
     return n;
 }
 
@@ -224,6 +243,10 @@ static struct sd_growth_tried try_offsets(const struct sd_growth_fitter *t,
     return best.squares < none.squares ? best : none;
 }
 
+/* The logarithm of e^x - 1.  A call that makes two others is one of r^n - 1 calls, not
+ * of r^n: at the smallest sizes that is far less. */
+static double log_expm1(double x) { return x > 30 ? x : log(expm1(x)); }
+
 double sd_growth_log_of(enum sd_growth_class f, double k, double n)
 {
     switch (f) {
@@ -246,7 +269,7 @@ double sd_growth_log_of(enum sd_growth_class f, double k, double n)
     case SD_GROWTH_N4:
         return 4 * log(n);
     case SD_GROWTH_EXPONENTIAL:
-        return k * n;
+        return log_expm1(k * n);
     case SD_GROWTH_POWER:
         return k * log(n);
     }

@@ -11,13 +11,14 @@
 struct sd_growth_sample {
     double n, x, y;   /* size, its logarithm, that of the time */
     double certainty; /* 1 by the square of its error */
+    double measured;  /* the same, before anything was added to the error */
     double weight;    /* certainty, less what is lost by being far away */
 };
 
 struct sd_growth_fitter {             /* all zero is a released one */
     struct sd_growth_sample *samples; /* owned; by size */
     size_t n;
-    size_t n_sizes; /* different ones among them */
+    size_t n_sizes; /* different ones among them that are known */
     double *f;      /* owned; the logarithm of f(n) of the curve that is tried */
     double *parts;  /* owned; f(n) itself, as part of that of the largest size */
     double *away;   /* owned; of each point from the curve */
@@ -43,6 +44,8 @@ void sd_growth_fitter_release(struct sd_growth_fitter *t);
 /* Too many points only cost time: those in one of many equal steps become one. */
 void sd_growth_fitter_thin_out(struct sd_growth_fitter *t);
 size_t sd_growth_fitter_sizes(const struct sd_growth_fitter *t);
+/* Those that say more than that they were seen. */
+size_t sd_growth_fitter_known(const struct sd_growth_fitter *t);
 
 /* The logarithm of e^a + e^b. */
 double sd_growth_log_sum(double a, double b);

@@ -44,7 +44,7 @@ static void make(struct made *m, size_t n, double from, double to,
         double size = round(from * pow(to / from, (double)i / (double)(n - 1)));
 
         m->points[i] = (struct sd_growth_point){
-            size, (offset + time(size)) * exp(noise * chance(m)), 10
+            size, (offset + time(size)) * exp(noise * chance(m)), 10, false
         };
     }
 }
@@ -235,9 +235,9 @@ TEST(growth_ignores_empty_sizes_and_calls_without_time)
     struct sd_growth g;
 
     make(&m, 13, 10, 10000, square, 0, 0.02);
-    m.points[m.n++] = (struct sd_growth_point){ 0, 100, 5 };
-    m.points[m.n++] = (struct sd_growth_point){ 50, 0, 5 };
-    m.points[m.n++] = (struct sd_growth_point){ 50, -3, 5 };
+    m.points[m.n++] = (struct sd_growth_point){ 0, 100, 5, false };
+    m.points[m.n++] = (struct sd_growth_point){ 50, 0, 5, false };
+    m.points[m.n++] = (struct sd_growth_point){ 50, -3, 5, false };
     g = fit(&m);
     CHECK(g.n_sizes == 13 && says(&g, "n²"));
 }
@@ -250,8 +250,9 @@ TEST(growth_that_no_power_describes_is_exponential)
     struct sd_growth g;
 
     for (size_t i = 0; i < m.n; i++)
-        m.points[i] = (struct sd_growth_point){ (double)(5 + i),
-                                                exponential((double)(5 + i)), 10 };
+        m.points[i] =
+            (struct sd_growth_point){ (double)(5 + i), exponential((double)(5 + i)), 10,
+                                      false };
     g = fit(&m);
     CHECK(says(&g, "exponential: ×1.62 with each 1"));
     CHECK(sd_growth_is_fast(&g, 1));
@@ -273,7 +274,7 @@ TEST(growth_of_every_step_is_exponential_in_noise)
         m.seed = seed * 104729;
         for (double n = 5; n <= 22; n++)
             m.points[m.n++] = (struct sd_growth_point){
-                n, (2000 + doubled(n)) * exp(0.4 * chance(&m)), 1
+                n, (2000 + doubled(n)) * exp(0.4 * chance(&m)), 1, false
             };
         g = fit(&m);
         CHECK(sd_growth_only(&g) == SD_GROWTH_EXPONENTIAL);
@@ -398,6 +399,133 @@ TEST(growth_with_a_product_of_sizes_is_fast_when_both_grow)
     make(&m, 13, 10, 10000, root, 0, 0.05);
     g = fit(&m);
     CHECK(!sd_growth_is_fast(&g, 2));
+}
+
+/* --- Times that were measured on a busy machine.  The first call of each function of
+ * several sizes was that of the smallest, of the recursive one that of the largest. */
+
+static struct sd_growth fit_measured(struct sd_growth_point *points, size_t n,
+                                     size_t first)
+{
+    struct sd_growth g;
+
+    points[first].is_first = true;
+    CHECK(sd_growth_fit(points, n, &g) == 0 && g.answer == SD_GROWTH_FITTED);
+    return g;
+}
+
+enum { FIBONACCI = 19, LOOPED = 7, CUBED = 6 };
+
+/* Small sizes have thousands of calls, and the largest all of the time. */
+TEST(growth_of_measured_fibonacci_is_exponential)
+{
+    static const double ns[][FIBONACCI] = {
+        { 41, 894, 2044, 4368, 7811, 14555, 24197, 30223, 50258, 85048, 168559, 208882,
+          338252, 716811, 930911, 1473478, 2444040, 4722571, 7005127 },
+        { 70, 1295, 5177, 9102, 16148, 29648, 29172, 72207, 68038, 185519, 338113,
+          486513, 804863, 1337835, 1239284, 3495826, 5049146, 6289420, 13272094 },
+    };
+    static const double calls[FIBONACCI] = { 4181, 2584, 1597, 987, 610, 377, 233,
+                                             144,  89,   55,   34,  21,  13,  8,
+                                             5,    3,    2,    1,   1 };
+
+    for (size_t run = 0; run < sizeof ns / sizeof *ns; run++) {
+        struct sd_growth_point points[FIBONACCI];
+        struct sd_growth g;
+
+        for (size_t i = 0; i < FIBONACCI; i++)
+            points[i] = (struct sd_growth_point){ (double)(i + 1), ns[run][i], calls[i],
+                                                  false };
+        g = fit_measured(points, FIBONACCI, FIBONACCI - 1);
+        CHECK(sd_growth_only(&g) == SD_GROWTH_EXPONENTIAL);
+        CHECK(near(exp(g.curve.k), 1.65, 0.1));
+        CHECK(near(sd_growth_at(&g.curve, 19) / ns[run][18], 1, 0.5));
+        CHECK(sd_growth_is_fast(&g, 1));
+    }
+}
+
+TEST(growth_of_measured_squares_is_not_named_a_cube)
+{
+    static const double ns[][LOOPED] = {
+        { 3170, 10372, 74761, 292132, 1719209, 14701886, 53795995 },
+        { 3044, 10225, 73202, 300880, 1243840, 14051131, 52768176 },
+    };
+    static const double sizes[LOOPED] = { 10, 20, 50, 100, 200, 500, 1000 };
+
+    for (size_t run = 0; run < sizeof ns / sizeof *ns; run++) {
+        struct sd_growth_point points[LOOPED];
+        struct sd_growth g;
+
+        for (size_t i = 0; i < LOOPED; i++)
+            points[i] = (struct sd_growth_point){ sizes[i], ns[run][i], 2, false };
+        g = fit_measured(points, LOOPED, 0);
+        CHECK(!(g.classes & 1u << SD_GROWTH_N3) && sd_growth_is_fast(&g, 1));
+        CHECK(near(log10(sd_growth_at(&g.curve, 10000) / ns[run][6]), 2, 0.3));
+    }
+}
+
+TEST(growth_of_measured_cubes_has_what_its_interval_has)
+{
+    struct sd_growth_point points[CUBED] = {
+        { 4, 12898, 1, false },     { 8, 17913, 1, false },
+        { 16, 131116, 1, false },   { 32, 1514983, 1, false },
+        { 64, 14760253, 1, false }, { 100, 53528090, 1, false },
+    };
+    struct sd_growth g = fit_measured(points, CUBED, 0);
+
+    CHECK(g.low < 3 && g.high > 3 && g.classes & 1u << SD_GROWTH_N3);
+    CHECK(sd_growth_is_fast(&g, 1));
+}
+
+/* The first call, of the smallest size, was up to forty times too slow. */
+TEST(growth_of_measured_n_log_n_is_not_fast)
+{
+    static const double ns[][LOOPED] = {
+        { 4761, 3754, 17756, 74996, 363780, 1316850, 8656354 },
+        { 35590, 2354, 13453, 63214, 320436, 1996093, 9374495 },
+        { 4286, 3434, 16780, 74795, 329940, 1294425, 6178338 },
+        { 3196, 3307, 13070, 65416, 553178, 2282945, 7477702 },
+        { 2462, 2510, 11802, 50479, 369066, 1928272, 7425214 },
+    };
+    static const double sizes[LOOPED] = { 10, 30, 100, 300, 1000, 3000, 10000 };
+
+    for (size_t run = 0; run < sizeof ns / sizeof *ns; run++) {
+        struct sd_growth_point points[LOOPED];
+        struct sd_growth g;
+
+        for (size_t i = 0; i < LOOPED; i++)
+            points[i] = (struct sd_growth_point){ sizes[i], ns[run][i], 3, false };
+        g = fit_measured(points, LOOPED, 0);
+        CHECK(!sd_growth_is_fast(&g, 1));
+        CHECK(g.classes & 1u << SD_GROWTH_N_LOG_N);
+        CHECK(!(g.classes & 1u << SD_GROWTH_N2));
+    }
+}
+
+TEST(growth_that_one_size_alone_shows_has_no_name)
+{
+    struct sd_growth_point points[LOOPED] = {
+        { 10, 11954, 3, false },    { 30, 9314, 3, false },   { 100, 9116, 3, false },
+        { 300, 9402, 3, false },    { 1000, 9776, 3, false }, { 3000, 9694, 3, false },
+        { 10000, 35078, 3, false },
+    };
+    struct sd_growth g = fit_measured(points, LOOPED, 0);
+
+    CHECK(says(&g, "undecided") && !sd_growth_is_fast(&g, 1));
+}
+
+/* Flat for long, and then three sizes that nothing led to. */
+TEST(growth_that_misses_the_largest_sizes_has_no_name_and_no_forecast)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 30, 10, 10000, constant, 0, 0.02);
+    for (size_t i = m.n - 3; i < m.n; i++)
+        m.points[i].ns *= 3;
+    g = fit(&m);
+    CHECK(g.is_missed && sd_growth_is_vague(&g));
+    CHECK(says(&g, "undecided: no curve fits") && !sd_growth_is_fast(&g, 1));
 }
 
 TEST(growth_without_memory_leaves_nothing)

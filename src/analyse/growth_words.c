@@ -31,6 +31,8 @@ void sd_growth_words(struct sd_buf *to, const struct sd_growth *g)
     case SD_GROWTH_FITTED:
         if (g->classes)
             put_classes(to, g);
+        else if (g->is_missed)
+            sd_buf_text(to, "undecided: no curve fits");
         else if (sd_growth_is_vague(g))
             sd_buf_text(to, "undecided");
         else if (g->exponent < 0)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/scaling_times.h"
 #include "base/error.h"
@@ -69,7 +70,7 @@ struct subject {
     const struct sd_scaling_times *g;
     struct sd_arena *arena; /* of the answer */
     uint32_t function;
-    const uint32_t *sites;
+    const uint32_t *sites; /* by when they were first called */
     size_t n;
     struct variable variables[VARIABLES_MAX]; /* that vary */
     struct variable constants[CONSTANTS_MAX]; /* that do not: they are asked once */
@@ -150,7 +151,7 @@ static size_t read_points(const struct subject *s, const struct candidate *c,
             points[n++] =
                 (struct sd_scaling_point){ size, (uint64_t)g->counts[site],
                                            (double)g->sums[site] / calls,
-                                           (double)g->own_sums[site] / calls };
+                                           (double)g->own_sums[site] / calls, i == 0 };
     }
     return n;
 }
@@ -166,7 +167,7 @@ static int fit(const struct sd_scaling_point *points, size_t n, bool is_own,
     for (size_t i = 0; i < n; i++)
         p[i] = (struct sd_growth_point){ points[i].n,
                                          is_own ? points[i].own_ns : points[i].ns,
-                                         (double)points[i].calls };
+                                         (double)points[i].calls, points[i].is_first };
     rc = sd_growth_fit(p, n, out);
     sd_free(p);
     return rc;
@@ -313,14 +314,26 @@ static void find_through(const struct sd_scaling_times *g, struct sd_scaled *out
         out->through = SD_NO_SITE;
 }
 
+/* The mean of all its calls. */
+static double measured_at_largest(const struct sd_scaled *f)
+{
+    double ns = 0, calls = 0;
+
+    for (size_t i = f->n_points; i-- > 0 && f->points[i].n == f->total.to;) {
+        ns += f->points[i].ns * (double)f->points[i].calls;
+        calls += (double)f->points[i].calls;
+    }
+    return calls > 0 ? ns / calls : 0;
+}
+
 static void look_ahead(const struct sd_scaling_times *g, struct sd_scaled *out)
 {
     const struct sd_growth_curve *c = &out->total.curve;
     double larger = pow(LARGER, out->degree), share, growth;
 
-    out->at_largest_ns = sd_growth_at(c, out->total.to);
+    out->at_largest_ns = measured_at_largest(out);
     out->at_ten_ns = sd_growth_at(c, larger * out->total.to);
-    growth = out->at_ten_ns / out->at_largest_ns;
+    growth = out->at_ten_ns / sd_growth_at(c, out->total.to);
     share = out->share * growth;
     out->share_then =
         isfinite(growth) ? share / (share + fmax(1 - out->share, 0) * LARGER) : 1;
@@ -412,6 +425,42 @@ static size_t list_signatures(const struct sd_scaling_times *g, struct signature
     return n;
 }
 
+/* Has one of a function's arguments been seen, in this signature of it? */
+static bool has_arguments(const struct sd_site *s)
+{
+    const char *label = s->label ? strchr(s->label, '(') : NULL;
+
+    return label && label[1] != ')';
+}
+
+/* Functions of which some signature has arguments, but none a size. */
+static int find_unsized(const struct sd_scaling_times *g, const struct signature *list,
+                        size_t n, struct sd_scaling *out)
+{
+    const struct sd_profile *p = g->p;
+    bool *is_known = sd_zalloc((p->n_sites + 1) * sizeof *is_known);
+
+    if (!is_known)
+        return sd_no_memory();
+    for (size_t i = 0; i < n; i++)
+        is_known[list[i].function] = true;
+    for (uint32_t i = 0; i < p->n_sites; i++) {
+        uint32_t f = sd_scaling_function_of(p, i);
+
+        if (f == i || is_known[f] || g->counts[i] <= 0 ||
+            !has_arguments(&p->sites[i]) ||
+            (out->is_mine && sd_site_is_library(&p->sites[f])))
+            continue;
+        is_known[f] = true;
+        if (out->n_unsized++ == 0 || g->total_of[f] > g->total_of[out->unsized.at])
+            out->unsized.at = f;
+    }
+    if (out->n_unsized && g->whole > 0)
+        out->unsized_share = (double)g->total_of[out->unsized.at] / (double)g->whole;
+    sd_free(is_known);
+    return 0;
+}
+
 static int scale_all(const struct sd_scaling_times *g, const struct signature *list,
                      size_t n, uint32_t *sites, struct sd_scaling *out)
 {
@@ -451,8 +500,10 @@ static int make(struct sd_scaling_times *g, struct sd_scaling *out)
         out->functions = sd_arena_alloc(&out->arena, n * sizeof *out->functions);
         rc = out->functions ? scale_all(g, list, n, sites, out) : sd_no_memory();
     }
-    if (rc == 0)
+    if (rc == 0) {
         qsort(out->functions, out->n, sizeof *out->functions, by_interest);
+        rc = find_unsized(g, list, n, out);
+    }
     sd_free(list);
     sd_free(sites);
     return rc;

@@ -19,6 +19,7 @@ struct sd_scaling_point {
     double n;
     uint64_t calls;    /* starts: a generator's resumes are one call */
     double ns, own_ns; /* of one call: with all it called, and without */
+    bool is_first;     /* the function's first call is among them */
 };
 
 struct sd_scaled { /* a function */
@@ -30,16 +31,16 @@ struct sd_scaled { /* a function */
     struct sd_scaling_point *points; /* by size */
     size_t n_points;
     uint64_t calls;
-    int64_t total_ns;   /* of outermost calls */
-    sd_site_id through; /* the function in which most of its time is spent, where that
-                           is not itself */
-    double at_largest_ns, at_ten_ns; /* one call of the largest size, and of one ten
-                                        times as large */
-    double share;                    /* of all time, 0..1 */
-    double share_then; /* the same when every size is ten times larger and all else
-                          grows as n */
-    bool is_flagged;   /* faster than linear, and its share then is of interest */
-    bool is_library;   /* it came with the interpreter, or was installed */
+    int64_t total_ns;     /* of outermost calls */
+    sd_site_id through;   /* the function in which most of its time is spent, where that
+                             is not itself */
+    double at_largest_ns; /* one call of the largest size, as measured */
+    double at_ten_ns;     /* one of ten times that size, by the curve */
+    double share;         /* of all time, 0..1 */
+    double share_then;    /* the same when every size is ten times larger and all else
+                             grows as n */
+    bool is_flagged;      /* faster than linear, and its share then is of interest */
+    bool is_library;      /* it came with the interpreter, or was installed */
 };
 
 struct sd_scaling {              /* all zero is a released one */
@@ -48,8 +49,12 @@ struct sd_scaling {              /* all zero is a released one */
                                     time, and libraries'; what could not be fitted is
                                     last, in the same order */
     size_t n;
-    size_t n_one_size; /* functions that were called with one size only, and are not
-                          among them */
+    size_t n_one_size;  /* functions that were called with one size only, and are not
+                           among them */
+    size_t n_unsized;   /* functions with arguments of which none has a known size: they
+                           are not among them either */
+    sd_site_id unsized; /* the one of them with most of the time */
+    double unsized_share; /* its share of all time, 0..1 */
     bool is_cpu;
     bool is_mine; /* without libraries' */
 };

@@ -435,6 +435,76 @@ TEST(scaling_shows_the_programs_own_before_libraries_or_alone)
     sd_made_release(&w.m);
 }
 
+static uint32_t of_unknown_size(struct program *p, uint32_t function, const char *name,
+                                const char *label)
+{
+    uint32_t text = sd_made_string(&p->m, label), named = sd_made_string(&p->m, name);
+    uint32_t file = sd_made_string(&p->m, "/app/a.py"), id = p->m.next_id++;
+    struct sd_rec_site *r = sd_made_record(&p->m, SD_REC_SITE, sizeof *r);
+
+    sd_fill_signature(r, id, named, text, file, 45, function);
+    return id;
+}
+
+/* Two functions of something whose size nobody knows, and one without arguments. */
+TEST(scaling_counts_what_has_no_known_size)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    struct sd_view v = { 0 };
+    uint32_t f;
+
+    begin(&made);
+    f = sd_made_function(&made.m, "f", "/app/a.py", 5);
+    for (int i = 0; i < 10; i++)
+        call(&made, 0, of_length(&made, f, "f", "rows", (int64_t)size_at(i)), 1, 25e6);
+    f = sd_made_function(&made.m, "series", "/app/a.py", 45);
+    call(&made, 0, of_unknown_size(&made, f, "series", "series(s:Own)"), 3, 200e6);
+    f = sd_made_function(&made.m, "little", "/app/a.py", 55);
+    call(&made, 0, of_unknown_size(&made, f, "little", "little(s:Own)"), 1, 50e6);
+    f = sd_made_function(&made.m, "none", "/app/a.py", 65);
+    call(&made, 0, of_unknown_size(&made, f, "none", "none()"), 1, 100e6);
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && s.n_unsized == 2 && fabs(s.unsized_share - 0.6) < 1e-6);
+    CHECK(strcmp(p->sites[s.unsized.at].name, "series") == 0);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v) == 0);
+    CHECK(strcmp(v.tables[0].note, "2 functions have no argument of a known size, of "
+                                   "them series has 60.0 % of the time") == 0);
+    sd_view_release(&v);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+/* A curve is not what was measured: a busy machine made the largest size slow. */
+TEST(scaling_says_what_the_largest_size_took)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t f;
+
+    begin(&made);
+    f = sd_made_function(&made.m, "f", "/app/a.py", 5);
+    for (int i = 0; i < 10; i++) {
+        double n = size_at(i);
+
+        call(&made, 0, of_length(&made, f, "f", "rows", (int64_t)n), 1,
+             10 * n * n * (i == 9 ? 1.7 : 1));
+    }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0 && s.n == 1);
+    CHECK(fabs(s.functions[0].at_largest_ns - 1.7e9) < 1e6);
+    CHECK(s.functions[0].at_ten_ns < 1.5e11); /* by the curve, which is that of 1e11 */
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
 TEST(scaling_without_sizes_says_how_to_record_them)
 {
     const struct sd_traced_wish wish = { .is_raw = false };

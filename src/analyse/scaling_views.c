@@ -107,8 +107,8 @@ static const struct sd_column function_columns[S_COLUMNS] = {
     [S_EXPONENT] = { "exponent", "k of time = c + b n^k", SD_CELL_REAL, false, 0 },
     [S_INTERVAL] = { "interval", "of the exponent, 95 %", SD_CELL_TEXT, false, 1 },
     [S_GROWTH] = { "growth", "what the data allow it to be", SD_CELL_TEXT, false, 0 },
-    [S_LARGEST] = { "at_largest", "time of one call of the largest size", SD_CELL_NS,
-                    false, 1 },
+    [S_LARGEST] = { "at_largest", "measured time of one call of the largest size",
+                    SD_CELL_NS, false, 1 },
     [S_TEN] = { "at_10x", "the same at ten times that size, by the curve", SD_CELL_NS,
                 false, 0 },
     [S_SHARE] = { "cum%", "share of all time traced", SD_CELL_PERCENT, false, 2 },
@@ -255,16 +255,48 @@ static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc;
 }
 
-static int put_note(struct sd_view *v, struct sd_view_table *t,
-                    const struct sd_scaling *s)
+static void put_one_size(struct sd_buf *to, const struct sd_scaling *s)
 {
+    if (s->n_one_size)
+        sd_buf_printf(to, "%zu %s called with one size of arguments only",
+                      s->n_one_size,
+                      s->n_one_size == 1 ? "function was" : "functions were");
+}
+
+/* Whoever reads the table must not take it for all of the time. */
+static void put_unsized(struct sd_buf *to, const struct sd_profile *p,
+                        const struct sd_scaling *s)
+{
+    const struct sd_site *most = &p->sites[s->unsized.at];
+
+    if (s->n_unsized == 0)
+        return;
+    sd_buf_printf(to, "%s%zu %s no argument of a known size", to->n ? "; " : "",
+                  s->n_unsized, s->n_unsized == 1 ? "function has" : "functions have");
+    if (s->n_unsized == 1)
+        sd_buf_printf(to, ": %s, %.1f %% of the time", most->name,
+                      100 * s->unsized_share);
+    else
+        sd_buf_printf(to, ", of them %s has %.1f %% of the time", most->name,
+                      100 * s->unsized_share);
+}
+
+static int put_note(struct sd_view *v, struct sd_view_table *t,
+                    const struct sd_profile *p, const struct sd_scaling *s)
+{
+    struct sd_buf note = { 0 };
+    bool is_whole;
+
     if (s->n == 0)
-        t->note = "no function was called with arguments of several sizes";
-    else if (s->n_one_size)
-        t->note = sd_arena_printf(
-            &v->arena, "%zu %s called with one size of arguments only", s->n_one_size,
-            s->n_one_size == 1 ? "function was" : "functions were");
-    return (s->n == 0 || s->n_one_size) && !t->note ? sd_no_memory() : 0;
+        sd_buf_text(&note, "no function was called with arguments of several sizes");
+    else
+        put_one_size(&note, s);
+    put_unsized(&note, p, s);
+    if (note.n && !note.bad)
+        t->note = sd_arena_string(&v->arena, (const char *)note.p, note.n);
+    is_whole = !note.bad && (note.n == 0 || t->note);
+    sd_buf_release(&note);
+    return is_whole ? 0 : sd_no_memory();
 }
 
 static int add_functions(const struct sd_profile *p, const struct sd_scaling *s,
@@ -275,7 +307,7 @@ static int add_functions(const struct sd_profile *p, const struct sd_scaling *s,
                     s->is_cpu ? "Growth of CPU time with the size of arguments"
                               : "Growth of time with the size of arguments",
                     function_columns, S_COLUMNS, s->n);
-    int rc = t ? put_note(v, t, s) : SD_ENOMEM;
+    int rc = t ? put_note(v, t, p, s) : SD_ENOMEM;
 
     for (size_t i = 0; i < s->n && rc == 0; i++)
         rc = put_function(v, t, i, p, &s->functions[i]);

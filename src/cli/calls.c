@@ -18,7 +18,7 @@
 
 extern const struct sd_collector_about sd_about_calls;
 
-enum { TEXT_ROWS = 20 }; /* of growth: as of every table of `sonde report` */
+enum { TEXT_ROWS = 20, PICTURE_WIDTH = 1000 }; /* of growth: as of `sonde report` */
 enum {
     OPT_SORT = SD_RUN_OPTIONS,
     OPT_REVERSE,
@@ -133,12 +133,25 @@ static struct sd_call_wish call_wish(const struct sd_command *c)
 
 /* --- The answer */
 
+static bool is_scaling(const struct sd_command *c)
+{
+    return sd_command_options_of(c, &sd_about_calls)[SD_CALLS_OPT_SCALING].number != 0;
+}
+
+/* With --scaling a picture is that of growth, as it is of `sonde report`. */
+static bool makes_growth(const struct sd_command *c, const char *to)
+{
+    enum sd_picture kind;
+
+    return is_scaling(c) && sd_picture_of(to, &kind);
+}
+
 /* .txt is a pstats file here, as users of cProfile write it. */
-static bool makes_pstats(const char *to)
+static bool makes_file(const struct sd_command *c, const char *to)
 {
     const struct sd_output *output = sd_output_for(to);
 
-    return !output || output->what == SD_OUTPUT_TABLE ||
+    return makes_growth(c, to) || !output || output->what == SD_OUTPUT_TABLE ||
            output->what == SD_OUTPUT_PSTATS;
 }
 
@@ -210,11 +223,6 @@ static struct sd_tables_wish data_wish(const struct sd_command *c,
 
     sd_tables_read_rows(v[OPT_ROWS].text, &wish); /* checked before the start */
     return wish;
-}
-
-static bool is_scaling(const struct sd_command *c)
-{
-    return sd_command_options_of(c, &sd_about_calls)[SD_CALLS_OPT_SCALING].number != 0;
 }
 
 /* How time grows with size, in the place of everything else. */
@@ -337,9 +345,45 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
+static int put_growth(const struct sd_command *c, const struct sd_profile *p,
+                      const char *to, struct sd_out *out)
+{
+    struct looked_for l = { 0 };
+    int rc = look_for(c->values, &l);
+
+    if (rc == 0) {
+        const struct sd_tables_wish wish = wish_of(c, &l);
+        const struct sd_traced_wish traced = sd_tables_scaling_wish(p, &wish);
+        const struct sd_growth_wish growth = { wish.rows, PICTURE_WIDTH };
+
+        rc = sd_export_growth(p, &traced, &growth, to, out);
+    }
+    release(&l);
+    return rc;
+}
+
+/* The picture has no place for all that the table says, so that is printed, too. */
+static int make_growth(const struct sd_command *c, const struct sd_profile *p,
+                       const char *to, enum sd_create_flags create)
+{
+    struct sd_export_file file;
+    int rc = put_report(c, p, NULL);
+
+    if (rc == 0)
+        rc = sd_export_open(&file, to, create);
+    return rc < 0 ? rc : sd_export_close(&file, put_growth(c, p, to, &file.out));
+}
+
+static int make_file(const struct sd_command *c, const struct sd_profile *p,
+                     const char *to, enum sd_create_flags create)
+{
+    return makes_growth(c, to) ? make_growth(c, p, to, create)
+                               : make_pstats(c, p, to, create);
+}
+
 static int run(const struct sd_command *c)
 {
-    static const struct sd_run_manner manner = { check, makes_pstats, make_pstats,
+    static const struct sd_run_manner manner = { check, makes_file, make_file,
                                                  put_report };
 
     return sd_run(c, &manner);

@@ -97,8 +97,13 @@ static int choose_form(const struct sd_asked *a, enum sd_report_form *form)
 /* With --scaling a picture is that of growth. */
 static int choose_growth(const struct sd_option_value *v, enum sd_report_form *form)
 {
+    const char *metric = v[SD_REPORT_METRIC].text;
+
     if (!v[SD_REPORT_SCALING].number)
         return 0;
+    if (metric && strcmp(metric, "time") != 0 && strcmp(metric, "cpu_time") != 0)
+        return sd_fail(SD_EUSAGE, "--scaling is of time or cpu_time, not of %s",
+                       metric);
     if (v[SD_REPORT_FLAME].number || v[SD_REPORT_PLOT].number)
         return sd_fail(SD_EUSAGE,
                        "--scaling has a picture of its own: --scaling -o growth.svg");

@@ -51,7 +51,7 @@ static int choose_name(struct run *r)
     struct sd_recording *rec = &r->recording;
     const char *to = rec->command->values[SD_RUN_OUTPUT].text;
 
-    if (to && r->manner && r->manner->makes(to))
+    if (to && r->manner && r->manner->makes(rec->command, to))
         return sd_naming_beside(&rec->arena, to, rec->create, &rec->naming);
     return sd_naming_choose(&rec->arena, to, r->target.name, rec->create, &rec->naming);
 }
@@ -182,7 +182,7 @@ static int make_export(const struct run *r, const struct sd_profile *p)
     const struct sd_recording *rec = &r->recording;
     const char *to = rec->naming.export;
 
-    if (r->manner && r->manner->makes(to))
+    if (r->manner && r->manner->makes(rec->command, to))
         return r->manner->make(rec->command, p, to, rec->create);
     return sd_export(rec->naming.capture, to, NULL, NULL, rec->create);
 }
@@ -221,7 +221,7 @@ static void show(struct run *r)
         say_unsampled(r);
     if (!is_quiet)
         sd_summary_print(rec, p);
-    if (r->manner && !(rec->naming.export && r->manner->makes(rec->naming.export)))
+    if (r->manner && !(rec->naming.export && r->manner->makes(c, rec->naming.export)))
         r->manner->put_report(c, p, rec->naming.export ? NULL : rec->naming.capture);
     else if (!r->manner && c->verb->collector)
         put_report(c, p);

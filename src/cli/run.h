@@ -26,7 +26,7 @@ struct sd_run_manner {
     /* Refuses what was typed, before anything starts; or NULL. */
     int (*check)(const struct sd_command *c);
     /* Does the verb itself make the file that -o names? */
-    bool (*makes)(const char *to);
+    bool (*makes)(const struct sd_command *c, const char *to);
     int (*make)(const struct sd_command *c, const struct sd_profile *p, const char *to,
                 enum sd_create_flags create);
     /* The table on stdout; `capture` is NULL when that is not kept. */

@@ -73,6 +73,32 @@ def test_growth_is_a_table_of_twenty_rows_unless_more_are_asked_for(folder):
         equal((status, sum(line[0] == "f" and line[1].isdigit() for line in out.splitlines() if len(line) > 1)), (0, n), (options, err))
 
 
+SIZES = """
+def sums(rows):
+    total = 0
+    for row in rows:
+        total += row
+for n in (200, 600, 2000, 6000, 20000):
+    sums(list(range(n)))
+"""
+
+
+def test_growth_is_drawn_and_what_has_no_effect_on_it_is_refused(folder):
+    write(folder, "sizes.py", SIZES)
+    status, out, err = calls(folder, "--scaling", "-o", "growth.svg", "--match", "sums", "sizes.py")
+    equal(status, 0, err)
+    contains(out, "len(rows)", "the table")
+    with open(os.path.join(folder, "growth.svg"), encoding="utf-8") as file:
+        contains(file.read(), "CPU time of a call", "the picture")
+    status, out, err = calls(folder, "--scaling", "--signatures=types", "sizes.py")
+    equal((status, out), (2, ""), "sizes are needed")
+    contains(err, "--signatures=sizes")
+    calls(folder, "--scaling", "-o", "x.sonde", "sizes.py")
+    status, out, err = sonde("report", "x.sonde", "--scaling", "--metric", "calls", cwd=folder)
+    equal((status, out), (2, ""), "calls do not grow")
+    contains(err, "cpu_time")
+
+
 def test_what_has_no_lines_says_so(folder):
     write(folder, "script.py", SCRIPT)
     calls(folder, "-o", "x.sonde", "script.py")

@@ -120,6 +120,8 @@ def test_the_points_are_there_to_fit_again(folder):
     assert len(points) >= 8, points
     equal(points[-1]["size"], 1000, "largest size")
     between(points[-1]["time"] / points[-1]["fitted"], 0.5, 2, "curve at the largest size")
+    largest = [p["time"] for p in points if p["size"] == points[-1]["size"]]
+    between(row_of("square")["at_largest"], min(largest), max(largest), "what was measured at the largest size")
 
 
 def test_text_csv_and_picture(folder):

@@ -98,6 +98,11 @@ static int check(const struct sd_option_value *values)
         return sd_fail(SD_EUSAGE,
                        "--signatures=%s: it is one of types, lengths and sizes",
                        values[SD_CALLS_OPT_SIGNATURES].text);
+    if (values[SD_CALLS_OPT_SCALING].number && values[SD_CALLS_OPT_SIGNATURES].text &&
+        *values[SD_CALLS_OPT_SIGNATURES].text &&
+        strcmp(values[SD_CALLS_OPT_SIGNATURES].text, details[2]) != 0)
+        return sd_fail(SD_EUSAGE, "--scaling needs sizes: leave --signatures out, or "
+                                  "say --signatures=sizes");
     if ((values[SD_CALLS_OPT_SIGNATURES].text || values[SD_CALLS_OPT_SCALING].number) &&
         values[SD_CALLS_OPT_BOUNDED].number)
         return sd_fail(SD_EUSAGE,
