@@ -31,7 +31,8 @@ enum {
 #define FAST_BEYOND 0.15   /* n log n: of the exponent, to be called fast */
 #define RATE_MIN 3.0       /* of an exponential, over the sizes that were seen */
 #define RATE_MAX 64.0
-#define RATE_STEP 0.5
+#define RATE_STEP 1.0
+#define GROWTH_MIN 2.0 /* of the logarithm of time: with less, none is looked for */
 #define K_MIN (-2.0)
 #define K_MAX 8.0
 #define K_STEP 0.25
@@ -86,13 +87,17 @@ static void lose_weight(struct sd_growth_fitter *t, const struct sd_growth_curve
     }
 }
 
+/* `near`: where it has been fitted before, else NULL. */
 static struct sd_growth_curve fit_power(struct sd_growth_fitter *t,
+                                        const struct sd_growth_curve *near,
                                         struct sd_growth_tried *best)
 {
     struct sd_growth_curve c = { .f = SD_GROWTH_POWER, .log_lower = -INFINITY };
+    double from = near ? fmax(K_MIN, near->k - 8 * K_STEP) : K_MIN;
+    double to = near ? fmin(K_MAX, near->k + 8 * K_STEP) : K_MAX;
 
     for (int round = 0; round < ROUNDS; round++) {
-        struct sd_growth_family powers = { c.f, K_MIN, K_MAX, K_STEP };
+        struct sd_growth_family powers = { c.f, from, to, K_STEP };
 
         if (round > 0) {
             lose_weight(t, &c);
@@ -234,9 +239,9 @@ static void find_exponent(struct sd_growth_fitter *t, struct sd_growth *g,
 {
     double reach;
 
-    g->curve = fit_power(t, best);
+    g->curve = fit_power(t, NULL, best);
     if (add_scatter(t, &g->curve))
-        g->curve = fit_power(t, best);
+        g->curve = fit_power(t, &g->curve, best);
     g->exponent = g->curve.k;
     reach = reach_of(t, best->squares, PARAMETERS);
     find_interval(t, g, reach);
@@ -440,7 +445,8 @@ static void try_exponential(struct sd_growth_fitter *t, struct sd_growth *g,
     struct sd_growth_curve c;
     double far, margin = CHOSEN_BY * t->scale;
 
-    if (g->exponent < 1.5 || t->n_sizes <= SD_GROWTH_SIZES_MIN)
+    if (g->exponent < 1.5 || t->n_sizes <= SD_GROWTH_SIZES_MIN ||
+        log_at(power, g->to) - log_at(power, g->from) < GROWTH_MIN)
         return;
     c = fit_exponential(t);
     far = far_of(t, &c);
