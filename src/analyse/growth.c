@@ -20,6 +20,7 @@ enum {
 #define FAR 4.0            /* scales from the curve where weight is lost */
 #define MISFIT_FINE 0.1    /* of a class, beyond that of the best */
 #define SLOPE_FINE 0.15    /* ... where its slope is as near as this to a likely one */
+#define SLOPE_LOWER 0.35   /* ... and above one, of what has a lower term */
 #define CHOSEN_BY 6.63     /* of squares: 99 % of chi square with one degree */
 #define HALF_MIN 0.02      /* of the interval: no machine is as steady as that */
 #define FLAT 1.3           /* growth of time that is none */
@@ -284,20 +285,27 @@ static bool is_seen(const struct sd_growth_fitter *t, enum sd_growth_class f,
     return others < one.factor + sd_growth_log_of(f, 0, n);
 }
 
-/* As the exponent of the sizes that were seen. */
+/* As the exponent of the sizes that were seen, of the upper half of them by their
+ * logarithms: of the lower an offset leaves little to see. */
 static double slope_of(const struct sd_growth *g, enum sd_growth_class f)
 {
-    return (sd_growth_log_of(f, 0, g->to) - sd_growth_log_of(f, 0, g->from)) /
-           log(g->to / g->from);
+    double from = sqrt(g->from * g->to);
+
+    return (sd_growth_log_of(f, 0, g->to) - sd_growth_log_of(f, 0, from)) /
+           log(g->to / from);
 }
 
 /* Is it about one of those that the exponent may have?  With a lower term n³ goes
- * through what is n² and a little noise, but its exponent is not 3.  What is constant
- * has any exponent. */
+ * through what is n² and a little noise, but then its exponent is far from 3; an honest
+ * n² that has one seems to be less, and not by much.  What is constant has any
+ * exponent. */
 static bool is_near(const struct sd_growth *g, enum sd_growth_class f)
 {
-    return f == SD_GROWTH_CONSTANT || (slope_of(g, f) > g->low - SLOPE_FINE &&
-                                       slope_of(g, f) < g->high + SLOPE_FINE);
+    bool has_lower = sd_growth_lower_of(f) != SD_GROWTH_CLASSES;
+
+    return f == SD_GROWTH_CONSTANT ||
+           (slope_of(g, f) > g->low - SLOPE_FINE &&
+            slope_of(g, f) < g->high + (has_lower ? SLOPE_LOWER : SLOPE_FINE));
 }
 
 /* What differs by less between the smallest size and the largest may as well be

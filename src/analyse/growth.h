@@ -25,11 +25,12 @@
  * the many calls of small sizes would outweigh the few large ones that have the time.
  *
  * A class (n, n log n, n², ...) is possible when its power is in the interval or within
- * 0.15 of it, its own best curve fits almost as well as the best (within 99 %) or
- * misses the points by 10 % more, which is what caches do to an honest n, and its first
- * term is most of the time at the largest size.  What the data do not decide has
- * several classes.  A curve that misses the three largest sizes, all to one side and by
- * half of their time in the mean, has no name and no forecast.
+ * 0.15 of it (0.35 above it where there is a lower term), its own best curve fits
+ * almost as well as the best (within 99 %) or misses the points by 10 % more, which is
+ * what caches do to an honest n, and its first term is most of the time at the largest
+ * size.  What the data do not decide has several classes.  A curve that misses the
+ * three largest sizes, all to one side and by half of their time in the mean, has no
+ * name and no forecast.
  *
  * Nothing here is random: the same points give the same answer. */
 #include <stdbool.h>
