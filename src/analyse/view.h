@@ -22,10 +22,20 @@ enum sd_cell_kind {
     SD_CELL_REAL
 };
 
+/* How a cell stands out, where there is colour. */
+enum sd_heat {
+    SD_HEAT_NONE,
+    SD_HEAT_COLD, /* nothing happened there */
+    SD_HEAT_MILD,
+    SD_HEAT_WARM,
+    SD_HEAT_HOT
+};
+
 struct sd_cell {
     enum sd_cell_kind kind; /* NONE is an empty cell */
-    int64_t number;         /* COUNT, NS, BYTES */
-    double real;            /* PERCENT (0..100 and more), REAL */
+    enum sd_heat heat;
+    int64_t number; /* COUNT, NS, BYTES */
+    double real;    /* PERCENT (0..100 and more), REAL */
     const char *text;
 };
 

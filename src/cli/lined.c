@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "profile/line_stats.h"
 #include "report/line_text.h"
+#include "report/line_view.h"
 #include "report/memory_text.h"
 
 int sd_lined_unit(const char *typed, double *unit_s)
@@ -125,12 +126,42 @@ static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
     }
 }
 
-bool sd_lined_has_memory(const struct sd_profile *p)
+static int put_hottest(const struct sd_lined *l, const struct sd_lined_wish *wish,
+                       struct sd_out *out)
 {
-    for (size_t i = 0; i < p->lines.n; i++)
-        if (p->lines.items[i].values[SD_LINE_MEMORY] != SD_LINE_NONE)
-            return true;
-    return false;
+    struct sd_view v = { 0 };
+    struct sd_json j;
+    int rc = sd_line_view_hottest(l, wish->rows, &v);
+
+    if (rc == 0 && wish->form == SD_LINED_CSV)
+        sd_report_table_csv(out, &v.tables[0]);
+    else if (rc == 0 && wish->form == SD_LINED_TEXT)
+        sd_report_table_text(out, &v.tables[0], &wish->style);
+    else if (rc == 0) {
+        sd_json_init(&j, out, true);
+        sd_json_object(&j);
+        sd_report_table_json(&j, &v.tables[0]);
+        sd_json_end(&j);
+        sd_out_text(out, "\n");
+    }
+    sd_view_release(&v);
+    return rc;
+}
+
+static int put_text(const struct sd_lined *l, const struct sd_lined_wish *wish,
+                    struct sd_out *out)
+{
+    switch (wish->layout) {
+    case SD_LINED_TIME:
+        return put_time(l, wish, out);
+    case SD_LINED_MEMORY:
+        return sd_report_line_memory(l, wish->precision, out);
+    case SD_LINED_COMBINED:
+        return sd_report_lines_combined(l, &wish->style, out);
+    case SD_LINED_HOTTEST:
+        break;
+    }
+    return put_hottest(l, wish, out);
 }
 
 int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
@@ -141,18 +172,11 @@ int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
 
     if (rc == 0)
         say_changed(p, &l);
-    if (rc == 0)
-        switch (wish->layout) {
-        case SD_LINED_TIME:
-            rc = put_time(&l, wish, out);
-            break;
-        case SD_LINED_MEMORY:
-            rc = sd_report_line_memory(&l, wish->precision, out);
-            break;
-        case SD_LINED_JSON:
-            put_json(out, &l);
-            break;
-        }
+    if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINED_JSON)
+        put_json(out, &l);
+    else if (rc == 0)
+        rc = wish->form == SD_LINED_TEXT ? put_text(&l, wish, out)
+                                         : put_hottest(&l, wish, out);
     sd_lined_release(&l);
     return rc;
 }

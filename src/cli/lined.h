@@ -6,20 +6,28 @@
 
 #include "base/out.h"
 #include "profile/profile.h"
+#include "report/report.h"
 
-enum sd_lined_layout { SD_LINED_TIME, SD_LINED_MEMORY, SD_LINED_JSON };
+enum sd_lined_layout {
+    SD_LINED_TIME,     /* line_profiler's */
+    SD_LINED_MEMORY,   /* memory_profiler's */
+    SD_LINED_COMBINED, /* all that was measured, side by side */
+    SD_LINED_HOTTEST,  /* lines of all functions in one list */
+};
+enum sd_lined_form { SD_LINED_TEXT, SD_LINED_CSV, SD_LINED_JSON };
 
 struct sd_lined_wish {
     enum sd_lined_layout layout;
-    double unit_s; /* of times */
+    enum sd_lined_form form;    /* CSV is one list, whatever the layout */
+    struct sd_text_style style; /* of our own layouts */
+    size_t rows;                /* of the hottest; 0: all */
+    double unit_s;              /* of times */
     bool skips_zero, is_sorted, has_summary;
     unsigned precision; /* of memory */
 };
 
 /* "1e-6" to seconds; SD_EUSAGE with a sentence. */
 int sd_lined_unit(const char *typed, double *unit_s);
-/* Was memory read at the ends of lines? */
-bool sd_lined_has_memory(const struct sd_profile *p);
 int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
                  struct sd_out *out);
 #endif

@@ -23,6 +23,9 @@ enum {
     OPT_SKIP_ZERO,
     OPT_SORT,
     OPT_SUMMARIZE,
+    OPT_COMBINED,
+    OPT_HOTTEST,
+    OPT_ROWS,
     OPT_PRECISION,
     OPT_JSON
 };
@@ -48,6 +51,14 @@ static const struct sd_option options[] = {
     [OPT_SORT] = { "sort", SD_FLAG, NULL, "the slowest function last", 't', NULL },
     [OPT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
                         "one line for each function at the end", 'm', NULL },
+    [OPT_COMBINED] = { "combined", SD_FLAG, NULL,
+                       "one table for each function: hits, time and memory side by "
+                       "side, what is hot in colour",
+                       0, NULL },
+    [OPT_HOTTEST] = { "hottest", SD_FLAG, NULL,
+                      "the hottest lines of all functions in one list", 0, NULL },
+    [OPT_ROWS] = { "rows", SD_NUMBER, "20", "of the hottest at most N; 0 is all", 'n',
+                   "N" },
     [OPT_PRECISION] = { "precision", SD_NUMBER, "3",
                         "digits of memory behind the point", 0, "N" },
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print the lines as JSON", 0, NULL },
@@ -64,9 +75,13 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
     const struct sd_option_value *v = c->values;
 
     *w = (struct sd_lined_wish){
-        .layout = v[OPT_JSON].number ? SD_LINED_JSON
-                  : has_memory(c)    ? SD_LINED_MEMORY
-                                     : SD_LINED_TIME,
+        .layout = v[OPT_HOTTEST].number    ? SD_LINED_HOTTEST
+                  : v[OPT_COMBINED].number ? SD_LINED_COMBINED
+                  : has_memory(c)          ? SD_LINED_MEMORY
+                                           : SD_LINED_TIME,
+        .form = v[OPT_JSON].number ? SD_LINED_JSON : SD_LINED_TEXT,
+        .style = sd_style_for(c, STDOUT_FILENO),
+        .rows = v[OPT_ROWS].number,
         .skips_zero = v[OPT_SKIP_ZERO].number != 0,
         .is_sorted = v[OPT_SORT].number != 0,
         .has_summary = v[OPT_SUMMARIZE].number != 0,
@@ -81,6 +96,8 @@ static int check(const struct sd_command *c)
 
     if (c->values[OPT_PRECISION].number > 12)
         return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
+    if (c->values[OPT_COMBINED].number && c->values[OPT_HOTTEST].number)
+        return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
     return wish_of(c, &wish);
 }
 
@@ -190,6 +207,8 @@ const struct sd_verb sd_verb_lines = {
         "sonde lines --only 'src/*.py' -m pytest tests\n"
         "sonde lines --hot train.sonde train.py    # those that took most time\n"
         "sonde lines --memory script.py\n"
+        "sonde lines --memory --combined script.py    # with the times beside\n"
+        "sonde lines --only 'src/*.py' --hottest train.py    # one list\n"
         "sonde lines -u 1e-3 --sort script.py    # milliseconds\n",
     .options = options,
     .takes_program = true,

@@ -62,7 +62,14 @@ static const struct sd_option options[] = {
                           0, "NAME[,NAME...]" },
     [SD_REPORT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0,
                          NULL },
-    [SD_REPORT_LINES] = { "lines", SD_FLAG, NULL, "the hottest lines", 0, NULL },
+    [SD_REPORT_LINES] = { "lines", SD_FLAG, NULL,
+                          "the hottest lines; of functions whose lines were counted "
+                          "all, with their source",
+                          0, NULL },
+    [SD_REPORT_HOTTEST] = { "hottest", SD_FLAG, NULL,
+                            "of counted lines: the hottest of all functions in one "
+                            "list",
+                            0, NULL },
     [SD_REPORT_CALLERS] = { "callers", SD_OPTIONAL, NULL,
                             "who calls the functions that match, or all", 0, "RE" },
     [SD_REPORT_CALLEES] = { "callees", SD_OPTIONAL, NULL,
@@ -266,6 +273,10 @@ int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
                            "--%s is for tables of calls, and none were traced here; "
                            "they are recorded by: sonde calls",
                            options[others[i]].name);
+    if (a->v[SD_REPORT_HOTTEST].number && p->lines.n == 0)
+        return sd_fail(SD_EUSAGE,
+                       "--hottest is for lines that were counted, and none were here; "
+                       "they are recorded by: sonde lines");
     return 0;
 }
 

@@ -27,24 +27,27 @@ static bool is_of_lines(const struct sd_asked *a, const struct sd_profile *p)
 {
     bool is_alone = p->samples.n == 0 && p->calls.n == 0;
 
-    if (p->lines.n == 0 || a->form == SD_FORM_CSV)
+    if (p->lines.n == 0)
         return false;
-    return a->v[SD_REPORT_LINES].number || (is_alone && !a->tables.table);
+    return a->v[SD_REPORT_LINES].number || a->v[SD_REPORT_HOTTEST].number ||
+           (is_alone && !a->tables.table);
 }
 
 static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
-                     struct sd_out *out)
+                     struct sd_out *out, int fd)
 {
-    struct sd_lined_wish wish = { .layout = SD_LINED_JSON, .precision = 3 };
-    int rc;
+    struct sd_lined_wish wish = {
+        .layout = a->v[SD_REPORT_HOTTEST].number ? SD_LINED_HOTTEST : SD_LINED_COMBINED,
+        .form = a->form == SD_FORM_CSV    ? SD_LINED_CSV
+                : a->form == SD_FORM_JSON ? SD_LINED_JSON
+                                          : SD_LINED_TEXT,
+        .style = sd_style_for(a->command, fd),
+        .rows = a->tables.limit,
+    };
 
-    if (a->form == SD_FORM_JSON)
-        return sd_lined_put(p, &wish, out);
-    sd_report_put_heading(out, p, a);
-    wish.layout = SD_LINED_TIME;
-    rc = sd_lined_put(p, &wish, out);
-    wish.layout = SD_LINED_MEMORY;
-    return rc == 0 && sd_lined_has_memory(p) ? sd_lined_put(p, &wish, out) : rc;
+    if (a->form == SD_FORM_TEXT)
+        sd_report_put_heading(out, p, a);
+    return sd_lined_put(p, &wish, out);
 }
 
 static int put_tables(const struct sd_asked *a, const struct sd_profile *p,
@@ -55,7 +58,7 @@ static int put_tables(const struct sd_asked *a, const struct sd_profile *p,
     int rc;
 
     if (is_of_lines(a, p))
-        return put_lines(a, p, out);
+        return put_lines(a, p, out, fd);
     if (sd_tables_are_traced(p, &a->tables) && a->form == SD_FORM_TEXT)
         return sd_report_put_traced(a, p, out, fd);
     if (sd_tables_are_both(p, &a->tables) && a->form == SD_FORM_TEXT)

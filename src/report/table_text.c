@@ -13,11 +13,14 @@ enum { GAP = 2, NAME_MIN = 16, NAME_MAX = 100, MAX_INDENT = 32 };
 
 #define BOLD "\033[1m"
 #define DIM "\033[2m"
+#define RED "\033[31m"
+#define YELLOW "\033[33m"
 #define PLAIN "\033[0m"
 
 struct shown { /* a cell as it will be printed; in the arena */
     const char *text;
     size_t n, width;
+    enum sd_heat heat;
 };
 
 struct layout {
@@ -78,7 +81,7 @@ static const char *number_text(char out[SD_TEXT_MAX], const struct sd_cell *c,
 static bool is_plain_number(const struct sd_column *c)
 {
     return strcmp(c->name, "pid") == 0 || strcmp(c->name, "thread") == 0 ||
-           strcmp(c->name, "status") == 0;
+           strcmp(c->name, "status") == 0 || strcmp(c->name, "line") == 0;
 }
 
 static size_t indent_of(const struct sd_view_table *t, size_t row)
@@ -109,6 +112,7 @@ static void fill_cell(struct layout *l, size_t row, size_t column, bool is_inden
         sd_buf_text(&text, number_text(number, c, &l->table->columns[column]));
     }
     set(l, to, sd_buf_string(&text), strlen(sd_buf_string(&text)));
+    to->heat = l->style->colour ? c->heat : SD_HEAT_NONE;
     l->is_bad |= text.bad;
     sd_buf_release(&text);
 }
@@ -245,7 +249,7 @@ static void put_shortened(struct sd_out *out, const struct shown *s, size_t widt
     spaces(out, used < width ? width - used : 0);
 }
 
-static void put_cell(struct sd_out *out, const struct shown *s, size_t width,
+static void put_text(struct sd_out *out, const struct shown *s, size_t width,
                      bool is_left, bool is_last)
 {
     if (s->width > width) {
@@ -257,6 +261,19 @@ static void put_cell(struct sd_out *out, const struct shown *s, size_t width,
     sd_out_write(out, s->text, s->n);
     if (is_left && !is_last)
         spaces(out, width - s->width);
+}
+
+static void put_cell(struct sd_out *out, const struct shown *s, size_t width,
+                     bool is_left, bool is_last)
+{
+    static const char *const colours[] = {
+        [SD_HEAT_NONE] = "",  [SD_HEAT_COLD] = DIM,     [SD_HEAT_MILD] = YELLOW,
+        [SD_HEAT_WARM] = RED, [SD_HEAT_HOT] = BOLD RED,
+    };
+
+    sd_out_text(out, colours[s->heat]);
+    put_text(out, s, width, is_left, is_last);
+    sd_out_text(out, s->heat != SD_HEAT_NONE ? PLAIN : "");
 }
 
 /* Nothing is printed behind the last cell that says something. */

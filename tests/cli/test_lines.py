@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # interpreters: oldest and newest in CI
 """`sonde lines` as it is typed: its tables, what it says when there is nothing to show, and its limit of memory."""
+import json
 import os
 import re
 import sys
@@ -41,8 +42,52 @@ def test_the_table_of_memory_is_memory_profilers(folder):
     assert re.search(r"^     4 +\d+\.\d{3} MiB +\d+\.\d{3} MiB +1       b = \[2\]", out, re.M), out
     status, report, err = sonde("report", os.path.join(folder, "program.sonde"), "--lines", cwd=folder)
     equal(status, 0, err)
-    contains(report, "Mem usage", "the report")
-    contains(report, "Timer unit", "the report")
+    assert re.search(r"^my_func  \S+program\.py:1  ", report, re.M), report
+    assert re.search(r"^line  hits +time +per hit +time% +memory +increment( +peak)?  source$", report, re.M), report
+    assert re.search(r"^   4 +1 +[\d.]+ [mu]?s .+ [KM]iB      b = \[2\]", report, re.M), report
+
+
+TWO = """@profile
+def inner():
+    return sum(range(200000))
+
+@profile
+def outer():
+    inner()
+    return 1
+
+outer()
+"""
+
+
+def test_the_combined_view_and_the_hottest_lines(folder):
+    status, out, err = lines(folder, TWO, "--memory", "--combined", "-o", "x.sonde")
+    equal((status, err), (0, ""), "status and stderr")
+    for named in ("inner  ", "outer  "):
+        assert re.search("^" + named + r"\S+program\.py:\d  [\d.]+ [mu]?s$", out, re.M), out
+    assert re.search(r"^   3 +1 +[\d.]+ [mu]?s .+ [KM]?i?B      return sum", out, re.M), out
+    assert "\033" not in out, "there is no terminal"
+    status, coloured, err = sonde("report", "--color", "always", "x.sonde", cwd=folder)
+    equal(status, 0, err)
+    contains(coloured, "\033[1m\033[31m    return sum(range(200000))\033[0m")
+    status, out, err = sonde("report", "--hottest", "-n", "1", "x.sonde", cwd=folder)
+    equal(status, 0, err)
+    head, first, note = out.splitlines()[2:]
+    equal(head.split()[:4], ["self%", "self", "time", "hits"], "the heading")
+    assert re.search(r"inner +program\.py:3 +return sum\(range\(200000\)\)$", first), out     # not outer, which waits for it
+    equal(note, "2 more lines", "the note")
+    status, out, err = sonde("report", "--hottest", "--json", "x.sonde", cwd=folder)
+    rows = json.loads(out)["hottest"]
+    equal(sorted(row["line"] for row in rows), [3, 7, 8], "lines")
+
+
+def test_hottest_is_for_counted_lines(folder):
+    path = write(folder, "program.py", "print(1)\n")
+    status, _, err = sonde("run", "-q", "--with", "rss", "-o", "x.sonde", "--python", PYTHON, path, cwd=folder)
+    equal(status, 0, err)
+    status, out, err = sonde("report", "--hottest", "x.sonde", cwd=folder)
+    equal((status, out), (2, ""), "status and stdout")
+    contains(err, "--hottest is for lines that were counted, and none were here")
 
 
 def test_what_has_no_source_has_numbers(folder):
