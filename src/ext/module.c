@@ -19,6 +19,7 @@
 #include "ext/decorate.h"
 #include "ext/given.h"
 #include "ext/interval.h"
+#include "ext/line_stats.h"
 #include "ext/lines.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
@@ -356,6 +357,10 @@ static PyMethodDef module_methods[] = {
     { "profile", sd_lines_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
+    { "line_text", sd_line_stats_text, METH_VARARGS, NULL },
+    { "line_dumps", sd_line_stats_dumps, METH_VARARGS, NULL },
+    { "line_loads", sd_line_stats_loads, METH_O, NULL },
+    { "line_sum", sd_line_stats_add_up, METH_O, NULL },
     { "plain_stats", sd_plain_stats, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
