@@ -20,6 +20,7 @@
 #include "ext/given.h"
 #include "ext/interval.h"
 #include "ext/line_stats.h"
+#include "ext/memory.h"
 #include "ext/lines.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
@@ -357,6 +358,10 @@ static PyMethodDef module_methods[] = {
     { "profile", sd_lines_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
       "counted under `sonde lines`." },
+    { "memory_of", sd_memory_of_process, METH_VARARGS, NULL },
+    { "memory_of_children", sd_memory_of_children, METH_VARARGS, NULL },
+    { "memory_watch", sd_memory_watch_object, METH_VARARGS, NULL },
+    { "memory_watched", sd_memory_watched, METH_O, NULL },
     { "line_text", sd_line_stats_text, METH_VARARGS, NULL },
     { "line_dumps", sd_line_stats_dumps, METH_VARARGS, NULL },
     { "line_loads", sd_line_stats_loads, METH_O, NULL },

@@ -372,6 +372,22 @@ static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, int *rc)
 /* Opened anew each time: this one file holds on to the memory map it was opened with,
  * so after an exec a kept one reads as if the process were gone (and opening is nothing
  * beside the reading itself).  A zombie has none: that is no end of the others. */
+/* What would be free if the process ended. */
+static int64_t private_bytes(const char *p, size_t n)
+{
+    static const char *const names[] = { "Private_Clean", "Private_Dirty",
+                                         "Private_Hugetlb" };
+    int64_t sum = 0, kb;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        kb = field(p, n, names[i]);
+        if (kb < 0 && i < 2)
+            return -1;
+        sum += kb > 0 && kb < INT64_MAX >> 12 ? kb : 0;
+    }
+    return kilobytes(sum);
+}
+
 static void read_pss(struct sd_usage_reader *r, struct sd_usage *out)
 {
     char buf[READ_MAX];
@@ -385,6 +401,7 @@ static void read_pss(struct sd_usage_reader *r, struct sd_usage *out)
     if (!r->pid)
         atomic_fetch_add_explicit(&r->own_read, (uint64_t)n, memory_order_relaxed);
     out->pss_bytes = kilobytes(field(buf, (size_t)n, "Pss"));
+    out->uss_bytes = private_bytes(buf, (size_t)n);
 }
 
 /* --- The reader ------------------------------------------------------------------ */

@@ -41,7 +41,7 @@ enum sd_usage_what {
                              /proc/PID/net/dev */
     SD_USAGE_CPU = 8,     /* cpu, threads: its CPU clock and /proc/PID/stat */
     SD_USAGE_PEAK = 16,   /* peak: VmHWM */
-    SD_USAGE_PSS = 32,    /* pss: smaps_rollup; up to 45 ms at 2 GB */
+    SD_USAGE_PSS = 32,    /* pss, uss: smaps_rollup; up to 45 ms at 2 GB */
 };
 
 struct sd_usage { /* -1 where it was not asked for or could not be read */
@@ -50,7 +50,7 @@ struct sd_usage { /* -1 where it was not asked for or could not be read */
     int64_t received_bytes, sent_bytes;
     int64_t cpu_ns, n_threads;
     int64_t peak_bytes;
-    int64_t pss_bytes;
+    int64_t pss_bytes, uss_bytes;
     uint64_t start_ticks; /* with CPU: start time of the process; 0: not read */
     char name[16];        /* with CPU: its comm */
 };
