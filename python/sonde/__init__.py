@@ -39,24 +39,24 @@ _Mapping.register(Profiler)
 del _Mapping
 
 __all__ = [
-    "Interval", "IoInterval", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval", "collectors",
-    "is_recording", "plot", "run", "runctx", "section", "start", "stop",
+    "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
+    "collectors", "is_recording", "memory_usage", "plot", "run", "runctx", "section", "start", "stop",
 ]
 
 
+_WHERE = {
+    "Profile": "_calls", "run": "_calls", "runctx": "_calls", "plot": "_plot", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
+    "memory_usage": "_memory",
+}
+
+
 def __getattr__(name):
-    """Profile, plot, run and runctx, imported when they are first asked for."""
-    if name == "plot":
-        from ._plot import plot
-
-        globals().update(plot=plot)
-        return plot
-    if name not in ("Profile", "run", "runctx"):
+    """What stands in a module of its own, imported when it is first asked for."""
+    if name not in _WHERE:
         raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
-    from . import _calls
-
-    globals().update(Profile=_calls.Profile, run=_calls.run, runctx=_calls.runctx)
-    return globals()[name]
+    found = getattr(__import__(__name__ + "." + _WHERE[name], fromlist=[name]), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* compat-path: the folder whose modules are called as other tools' are (cProfile,
- * pstats, profile, yappi) and are Sonde's.  First on PYTHONPATH it makes a program use
- * Sonde that knows nothing of it. */
+ * pstats, line_profiler, ...) and are Sonde's.  First on PYTHONPATH it makes a program
+ * use Sonde that knows nothing of it. */
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -57,8 +57,9 @@ const struct sd_verb sd_verb_compat_path = {
     .summary = "prints the folder that makes a program's own cProfile Sonde's",
     .usage = "[OPTION...]",
     .about =
-        "Prints the folder of modules named cProfile, pstats, profile, _lsprof and "
-        "yappi that are Sonde's. First on PYTHONPATH, they are what an unmodified "
+        "Prints the folder of modules named cProfile, pstats, profile, _lsprof, yappi, "
+        "line_profiler, kernprof and memory_profiler that are Sonde's. First on "
+        "PYTHONPATH, they are what an unmodified "
         "program imports, and what python -m cProfile runs. An interpreter that sonde "
         "has no extension for goes on with its own modules.",
     .examples = "PYTHONPATH=$(sonde compat-path) python app.py\n"

@@ -2,7 +2,7 @@
 """What the modules of this folder share: each is Sonde's module of the same name.
 
 `sonde compat-path` prints this folder.  Every Python that inherits it in PYTHONPATH passes here
-when it imports cProfile, pstats, profile, _lsprof or yappi, so these files must parse on Python
+when it imports cProfile, pstats, profile, line_profiler or another of them, so these files must parse on Python
 2.7 and on all later ones.  Where sonde has no extension for the interpreter, the folder takes
 itself off the path, and the module that it hid is imported as if it had never been.
 """
@@ -15,9 +15,11 @@ PACKAGE = os.path.dirname(HERE)
 kept = []  # modules that were replaced: Python 2 empties one that nobody holds
 
 
-def become(names):
-    """Called by a module of this folder with its globals(): it becomes Sonde's, or the one behind it."""
+def become(names, parts=()):
+    """Called by a module of this folder with its globals(): it becomes Sonde's, or the one behind it.  A package names its parts."""
     name = os.path.splitext(os.path.basename(names["__file__"]))[0]
+    if name == "__init__":
+        name = os.path.basename(os.path.dirname(names["__file__"]))
     is_main = names["__name__"] == "__main__"
     module = ours(name)
     if module is None:
@@ -26,6 +28,8 @@ def become(names):
         module.main()
     else:
         stand_for(sys.modules[names["__name__"]], module)
+        for part in parts:
+            sys.modules[name + "." + part] = ours(name + "." + part)
 
 
 def ours(name):

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+"""line_profiler, as sonde.compat.line_profiler."""
+import _sonde_alias
+
+_sonde_alias.become(globals(), ("line_profiler", "_line_profiler", "explicit_profiler", "profiler_mixin", "scoping_policy"))

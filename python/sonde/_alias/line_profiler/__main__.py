@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+import line_profiler
+
+line_profiler.main()

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""sonde.LineProfiler, sonde.compat.line_profiler and kernprof: the names of line_profiler, and its answers."""
+import asyncio
+import functools
+import io
+import os
+import sys
+import threading
+import warnings
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import helpers  # noqa: E402
+from helpers import PYTHON, SONDE, contains, equal, run, write  # noqa: E402
+
+sys.path.insert(0, helpers.PACKAGE_PATH)
+from sonde import LineProfiler, LineStats  # noqa: E402
+from sonde.compat import line_profiler  # noqa: E402
+
+
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+
+def countdown(n):
+    if n == 0:
+        return 0
+    return countdown(n - 1)
+
+
+def numbers(n):
+    for i in range(n):
+        yield i
+    return "end"
+
+
+async def later(n):
+    await asyncio.sleep(0)
+    return n
+
+
+async def many(n):
+    for i in range(n):
+        yield i
+
+
+def kinds():
+    """A class of its own each time: decorating one changes it."""
+
+    class Kinds:
+        @classmethod
+        def of_class(cls):
+            return "class"
+
+        @staticmethod
+        def of_none():
+            return "static"
+
+        @property
+        def held(self):
+            return "property"
+
+        @functools.cached_property
+        def kept(self):
+            return "cached"
+
+        def plain(self, a=1):
+            return a
+
+        part = functools.partialmethod(plain, 5)
+
+    return Kinds
+
+
+def hits(lp, func):
+    """{line after the def: hits}"""
+    code = getattr(func, "__wrapped__", func).__code__
+    return {line - code.co_firstlineno: entry["nhits"] for line, entry in lp.code_map[code].items()}
+
+
+# ---- decorators
+
+
+def test_a_function(folder):
+    lp = LineProfiler()
+    wrapped = lp(work)
+    equal(wrapped(10), 45, "result")
+    equal(hits(lp, work), {1: 1, 2: 11, 3: 10, 4: 1}, "hits")
+    equal(wrapped.__wrapped__ is work and wrapped.__name__ == "work" and lp(wrapped) is wrapped, True, "wrapper")
+    work(10)
+    equal(hits(lp, work)[3], 10, "hits while it is not enabled")
+    with lp:
+        work(10)
+    equal(hits(lp, work)[3], 20, "hits after with")
+    equal(lp.enable_count, 0, "enabled")
+
+
+def test_recursion_and_threads_are_counted(folder):
+    lp = LineProfiler(countdown)
+    lp.runcall(countdown, 5)
+    equal(hits(lp, countdown), {1: 6, 2: 1, 3: 5}, "hits of a recursion")
+    lp = LineProfiler()
+    wrapped = lp(work)
+    threads = [threading.Thread(target=wrapped, args=(100,)) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    equal(hits(lp, work)[3], 400, "hits of four threads")
+
+
+def test_generators_and_coroutines(folder):
+    lp = LineProfiler()
+    made = lp(numbers)
+
+    def take():
+        got = yield from made(3)
+        equal(got, "end", "what a generator returns")
+
+    equal(list(take()), [0, 1, 2], "a generator")
+    equal(hits(lp, numbers), {1: 4, 2: 3, 3: 1}, "hits of a generator")
+    equal(asyncio.new_event_loop().run_until_complete(lp(later)(7)), 7, "a coroutine")
+    equal(hits(lp, later), {1: 1, 2: 1}, "hits of a coroutine")
+
+    async def collect():
+        return [i async for i in lp(many)(3)]
+
+    equal(asyncio.new_event_loop().run_until_complete(collect()), [0, 1, 2], "an async generator")
+    equal(hits(lp, many)[2], 3, "hits of an async generator")
+
+
+def test_a_class_with_every_kind_of_method(folder):
+    lp = LineProfiler()
+    Kinds = kinds()
+    equal(lp(Kinds) is Kinds, True, "the class")
+    made = Kinds()
+    equal([Kinds.of_class(), made.of_none(), made.held, made.kept, made.plain(2), made.part()], ["class", "static", "property", "cached", 2, 5])
+    ran = {key[2].rpartition(".")[2]: sum(n for _, n, _ in lines) for key, lines in lp.get_stats().timings.items()}
+    equal(ran, {"of_class": 1, "of_none": 1, "held": 1, "kept": 1, "plain": 2}, "lines that ran")
+    bound, part = lp(kinds()().plain), lp(functools.partial(work, 3))
+    equal((bound(4), part()), (4, 3), "a bound method and a partial")
+    equal(lp(len) is len, True, "a C function")
+    for wrong in (1, "f"):
+        try:
+            lp(wrong)
+        except TypeError:
+            continue
+        raise AssertionError("%r was taken" % (wrong,))
+
+
+def test_modules_and_warnings(folder):
+    lp = LineProfiler()
+    module = type(sys)("made")
+    exec(compile("import os\ndef f():\n    return 1\nclass C:\n    def g(self):\n        return 2\n", "made.py", "exec"), module.__dict__)
+    equal(lp.add_module(module), 2, "members")
+    equal([key[2].rpartition(".")[2] for key in lp.get_stats().timings], ["f", "g"], "functions")
+    equal(lp.add_callable(work), 1, "functions added")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        lp.add_function(LineProfiler()(work))
+        lp.add_function(len)
+    contains(str(said[0].message), "`.__wrapped__` attribute")
+    contains(str(said[1].message), "Could not extract a code object")
+
+
+# ---- results
+
+
+def test_stats_are_shown_written_and_added(folder):
+    lp = LineProfiler()
+    lp(work)(5)
+    out = io.StringIO()
+    lp.print_stats(out, output_unit=1e-3, summarize=True)
+    text = out.getvalue()
+    contains(text, "Timer unit: 0.001 s\n\nTotal time: ")
+    contains(text, "File: %s\nFunction: work at line %d\n" % (work.__code__.co_filename, work.__code__.co_firstlineno))
+    contains(text, "        total += i\n")
+    contains(text, " seconds - %s:%d - work\n" % (work.__code__.co_filename, work.__code__.co_firstlineno))
+    path = os.path.join(folder, "x.lprof")
+    lp.dump_stats(path)
+    stats = line_profiler.load_stats(path)
+    equal(stats == lp.get_stats() and isinstance(stats, LineStats), True, "what was written")
+    twice = stats + stats
+    equal([n for _, n, _ in list(twice.timings.values())[0]], [2, 12, 10, 2], "hits of a sum")
+    equal(list(line_profiler.load_stats(path, path).timings), list(stats.timings), "functions of two files")
+    equal(run([SONDE, "report", path]).out, run([PYTHON, "-m", "sonde.compat.line_profiler", path]).out, "the program's text and the module's")
+
+
+def test_functions_that_never_ran(folder):
+    lp = LineProfiler(work)
+    out = io.StringIO()
+    lp.print_stats(out)
+    contains(out.getvalue(), "Total time: 0 s\n")
+    out = io.StringIO()
+    lp.print_stats(out, stripzeros=True)
+    equal(out.getvalue(), "Timer unit: 1e-09 s\n\n", "without them")
+
+
+def test_source_that_is_no_file(folder):
+    import linecache
+    import zipfile
+
+    names = {}
+    exec(compile("def f():\n    return 1\n", "<made>", "exec"), names)
+    lp = LineProfiler()
+    lp(names["f"])()
+    out = io.StringIO()
+    lp.print_stats(out)
+    contains(out.getvalue(), "\nCould not find file <made>\n")
+    contains(out.getvalue(), "\n     2         1 ")
+    linecache.cache["<made>"] = 20, None, ["def f():\n", "    return 1 # here\n"], "<made>"
+    out = io.StringIO()
+    lp.print_stats(out)
+    contains(out.getvalue(), "    return 1 # here\n")
+    path = os.path.join(folder, "x.zip")
+    with zipfile.ZipFile(path, "w") as z:
+        z.writestr("zipped_lines.py", "def f():\n    return 'in a zip'\n")
+    sys.path.insert(0, path)
+    import zipped_lines
+    lp = LineProfiler()
+    lp(zipped_lines.f)()
+    out = io.StringIO()
+    lp.print_stats(out)
+    contains(out.getvalue(), "    return 'in a zip'\n")
+
+
+# ---- programs
+
+
+SCRIPT = """
+import sys
+@profile
+def busy(n):
+    return [i for i in range(n)]
+def plain():
+    return 7
+print(len(busy(9)), plain(), sys.argv[1:], __name__)
+"""
+
+
+def kernprof(folder, *words):
+    return run([PYTHON, "-m", "sonde.compat.kernprof"] + list(words), cwd=folder)
+
+
+def test_kernprof(folder):
+    write(folder, "script.py", SCRIPT)
+    done = kernprof(folder, "-l", "-v", "-u", "1e-3", "script.py", "-v", "x")
+    equal((done.status, done.err), (0, ""), "end")
+    lines = done.out.splitlines()
+    equal(lines[:3], ["9 7 ['-v', 'x'] __main__", "Wrote profile results to 'script.py.lprof'", "Timer unit: 0.001 s"], "output")
+    contains(done.out, "Function: busy at line 3\n")
+    equal(list(key[2] for key in line_profiler.load_stats(os.path.join(folder, "script.py.lprof")).timings), ["busy"], "functions")
+    done = kernprof(folder, "-l", "-p", "script.py", "-o", "other", "script.py")
+    contains(done.out, "Wrote profile results to 'other'\nInspect results with:\n")
+    equal(sorted(set(key[2] for key in line_profiler.load_stats(os.path.join(folder, "other")).timings)), ["busy", "plain"], "with -p")
+    done = kernprof(folder, "-b", "-o", "calls.prof", "script.py")
+    equal(done.status, 0, "status of calls: " + done.err)
+    contains(run([SONDE, "report", os.path.join(folder, "calls.prof")]).out, "(busy)")
+    done = kernprof(folder, "-l", "-q", "-c", "print(1 + 1)")
+    equal((done.status, done.out), (0, "2\n"), "of a command")
+    equal(kernprof(folder, "-l", "none.py").err, "Could not find script 'none.py'\n", "what is said of none")
+
+
+def test_a_profile_that_stays_in_the_program(folder):
+    write(folder, "stays.py", "from sonde.compat.line_profiler import profile\n@profile\ndef f():\n    return 3\nprint(f())\n")
+    equal(run([PYTHON, "stays.py"], cwd=folder).out, "3\n", "switched off")
+    done = run([PYTHON, "stays.py"], cwd=folder, env=helpers.clean_env(LINE_PROFILE="1"))
+    equal(done.status, 0, "status: " + done.err)
+    contains(done.out, "seconds - ")
+    contains(done.out, "Wrote profile results to profile_output.lprof\nTo view details run:\n")
+    equal(os.path.exists(os.path.join(folder, "profile_output.txt")), True, "text")
+
+
+helpers.run_tests(globals())

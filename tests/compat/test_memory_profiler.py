@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""sonde.memory_usage and sonde.compat.memory_profiler: the names of memory_profiler, its texts, and right numbers."""
+import asyncio
+import io
+import os
+import re
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import helpers  # noqa: E402
+from helpers import PYTHON, contains, equal, run, write  # noqa: E402
+
+sys.path.insert(0, helpers.PACKAGE_PATH)
+import sonde  # noqa: E402
+from sonde.compat import memory_profiler  # noqa: E402
+
+MIB = 2 ** 20
+ROW = re.compile(r"^ *(\d+) +(-?[\d.]+) MiB +(-?[\d.]+) MiB +(\d+)   (.*)$", re.M)
+
+
+def near(value, wanted, by, what):
+    if abs(value - wanted) > by:
+        raise AssertionError("%s: %s, not %s" % (what, value, wanted))
+
+
+def grow(n):
+    kept = []
+    for i in range(n):
+        kept.append(bytearray(b"x") * MIB)
+    big = bytearray(b"x") * (64 * MIB)
+    del big
+    return len(kept)
+
+
+def rows(text):
+    return {m.group(5).strip(): (float(m.group(2)), float(m.group(3)), int(m.group(4))) for m in ROW.finditer(text)}
+
+
+# ---- lines
+
+
+def test_the_text_and_the_numbers(folder):
+    out = io.StringIO()
+    equal(memory_profiler.profile(grow, stream=out, precision=3)(20), 20, "result")
+    text = out.getvalue()
+    contains(text, "Filename: %s\n\nLine #    Mem usage    Increment  Occurrences   Line Contents\n%s\n" % (
+        grow.__code__.co_filename, "=" * 61))
+    got = rows(text)
+    append = got['kept.append(bytearray(b"x") * MIB)']
+    near(append[1], 20, 2, "twenty times one MiB")
+    equal(append[2], 20, "occurrences")
+    big, gone = got['big = bytearray(b"x") * (64 * MIB)'], got["del big"]
+    near(big[1], 64, 2, "what was taken")
+    near(gone[1], -64, 2, "what was given back")
+    first = got["def grow(n):"]
+    near(first[0] + sum(row[1] for row in got.values()) - first[1], got["return len(kept)"][0], 1, "all increments together")
+
+
+def test_methods_coroutines_and_with(folder):
+    prof = memory_profiler.LineProfiler()
+
+    async def waits(n):
+        await asyncio.sleep(0)
+        return n
+
+    equal(asyncio.new_event_loop().run_until_complete(prof(waits)(3)), 3, "a coroutine")
+    measured = prof.code_map[waits.__code__]
+    equal(measured[waits.__code__.co_firstlineno + 2][2], 1, "occurrences")
+    prof.add_function(grow)
+    with prof:
+        grow(1)
+    equal(len(prof.code_map[grow.__code__]) >= 6, True, "lines")
+    equal(prof.enable_count, 0, "enabled")
+
+
+def test_other_backends(folder):
+    for backend in ("psutil_uss", "tracemalloc"):
+        out = io.StringIO()
+        memory_profiler.profile(stream=out, backend=backend)(grow)(3)
+        near(rows(out.getvalue())['big = bytearray(b"x") * (64 * MIB)'][1], 64, 2, "with " + backend)
+    import tracemalloc
+
+    tracemalloc.stop()
+
+
+# ---- over time
+
+
+def test_memory_usage_of_a_call(folder):
+    done = threading.Event()
+
+    def hold(n):
+        held = bytearray(b"x") * (n * MIB)
+        done.wait(0.05)
+        return len(held)
+
+    for module in (sonde, memory_profiler):
+        before = module.memory_usage()[0]
+        most, result = module.memory_usage((hold, (64,)), interval=0.001, max_usage=True, retval=True)
+        equal(result, 64 * MIB, "result")
+        near(most - before, 64, 16, "the most")
+        readings = module.memory_usage((hold, (1,), {}), interval=0.001, timestamps=True)
+        equal(len(readings) > 4 and readings == sorted(readings, key=lambda r: r[1]), True, "readings")
+    calls = []
+    sonde.memory_usage((calls.append, (1,)), interval=10)
+    equal(calls, [1], "a call is made once")
+    del calls[:]
+    memory_profiler.memory_usage((calls.append, (1,)), interval=10, max_iterations=3)
+    equal(1 <= len(calls) <= 3, True, "where the original calls again")
+    try:
+        sonde.memory_usage(lambda: 1 / 0)
+    except ZeroDivisionError:
+        return
+    raise AssertionError("the function's own exception is lost")
+
+
+def test_memory_usage_of_processes(folder):
+    child = subprocess.Popen([PYTHON, "-c", "b = bytearray(b'x') * (50 << 20); print(1, flush=True); input()"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    child.stdout.read(1)
+    own = sonde.memory_usage()[0]
+    equal(sonde.memory_usage(child.pid)[0] > 50, True, "memory of the child")
+    equal(sonde.memory_usage(-1, include_children=True)[0] - own > 45, True, "with children")
+    nested = sonde.memory_usage(-1, multiprocess=True)[0]
+    equal(len(nested) == 2 and nested[1] > 50, True, "each child for itself")
+    stream = io.StringIO()
+    equal(sonde.memory_usage(child.pid, interval=0.001, timeout=0.003, stream=stream), None, "with a stream")
+    equal(len(re.findall(r"^MEM \d+\.\d{6} \d+\.\d{4}$", stream.getvalue(), re.M)), 3, "lines of the stream")
+    child.communicate(b"\n")
+    equal(sonde.memory_usage(child.pid), [], "of one that is gone")
+
+
+def test_time_stamps(folder):
+    stamps = memory_profiler.TimeStamper("psutil")
+    equal(stamps(grow)(2), 2, "result")
+    with stamps.timestamp("block"):
+        stamps(grow)(1)
+    out = io.StringIO()
+    stamps.show_results(out)
+    lines = out.getvalue().splitlines()
+    equal([re.sub(r"-?\d+\.\d{4}", "N", line) for line in lines],
+          ["FUNC %s.grow N N N N 0" % __name__, "FUNC %s.grow N N N N 1" % __name__, "FUNC .block N N N N 0"], "stamps")
+
+
+# ---- the command
+
+
+SCRIPT = "@profile\ndef f():\n    a = [1] * 10 ** 6\n    b = [2] * (2 * 10 ** 7)\n    del b\n    return a\nf()\n"
+
+
+def command(folder, *words, **more):
+    return run([PYTHON, "-m", "sonde.compat.memory_profiler"] + list(words), cwd=folder,
+               **more)
+
+
+def test_the_command(folder):
+    write(folder, "script.py", SCRIPT)
+    done = command(folder, "script.py")
+    equal((done.status, done.err), (0, ""), "end")
+    got = rows(done.out)
+    near(got["b = [2] * (2 * 10 ** 7)"][1], 152.6, 8, "what was taken")
+    contains(done.out, "Filename: script.py\n\nLine # ")
+    equal(command(folder, "--precision", "1", "-o", "out.txt", "script.py").out, "", "with -o")
+    with open(os.path.join(folder, "out.txt")) as f:
+        contains(f.read(), "    b = [2] * (2 * 10 ** 7)\n")
+    contains(command(folder, "--timestamp", "script.py").out, "FUNC __main__.f ")
+    near(rows(command(folder, "--include-children", "script.py").out)["b = [2] * (2 * 10 ** 7)"][1], 152.6, 8, "with children")
+    equal(command(folder).status, 1, "without a program")
+
+
+def test_the_debugger_stops_at_the_line(folder):
+    write(folder, "script.py", SCRIPT)
+    write(folder, "typed", "p 'seen', len(a)\nc\n")
+    with open(os.path.join(folder, "typed")) as typed:
+        done = command(folder, "--pdb-mmem=100", "script.py", stdin=typed)
+    contains(done.out, "exceeded the maximum of 100.00 MiB\n")
+    contains(done.out, "script.py(5)f()\n-> del b\n")
+    contains(done.out, "('seen', 1000000)")
+
+
+helpers.run_tests(globals())
