@@ -40,13 +40,13 @@ del _Mapping
 
 __all__ = [
     "Interval", "IoInterval", "LineProfiler", "LineStats", "MemoryInterval", "NetworkInterval", "Profile", "Profiler", "TimeInterval",
-    "collectors", "is_recording", "memory_usage", "plot", "run", "runctx", "section", "start", "stop",
+    "collectors", "is_recording", "memory_usage", "plot", "profile", "run", "runctx", "section", "start", "stop",
 ]
 
 
 _WHERE = {
     "Profile": "_calls", "run": "_calls", "runctx": "_calls", "plot": "_plot", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
-    "memory_usage": "_memory",
+    "memory_usage": "_memory", "profile": "_line_profiler",
 }
 
 

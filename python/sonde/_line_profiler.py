@@ -626,3 +626,29 @@ class LineProfiler(Decorating):
                     config=None):
         """Prints them, as line_profiler does."""
         self.get_stats().print(stream, output_unit, stripzeros, details, summarize, sort, rich, config=config)
+
+
+# ---- a decorator that stays in a program
+
+_own = None  # the LineProfiler of SONDE_LINES=1, once something was decorated
+
+
+def profile(func):
+    """Chooses a function, or all of a class, whose lines are counted under `sonde lines`; gives it back as it is.
+
+    Without `sonde lines` it does nothing, unless SONDE_LINES=1 is in the environment: then the times are printed when the program ends.
+    """
+    global _own
+
+    if _sonde.lines_capture() is not None:
+        return _sonde.profile(func)
+    if os.environ.get("SONDE_LINES", "0") in ("", "0"):
+        return func
+    if _own is None:
+        import atexit
+
+        _own = LineProfiler()
+        _own.enable()
+        atexit.register(_own.print_stats, output_unit=1e-6)
+    _own.add_callable(func)
+    return func

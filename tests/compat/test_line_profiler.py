@@ -274,4 +274,13 @@ def test_a_profile_that_stays_in_the_program(folder):
     equal(os.path.exists(os.path.join(folder, "profile_output.txt")), True, "text")
 
 
+def test_sonde_profile(folder):
+    write(folder, "own.py", "from sonde import profile\n@profile\ndef f():\n    return 3\nprint(f(), f.__code__.co_name)\n")
+    equal(run([PYTHON, "own.py"], cwd=folder).out, "3 f\n", "switched off")
+    done = run([PYTHON, "own.py"], cwd=folder, env=helpers.clean_env(SONDE_LINES="1"))
+    equal((done.status, done.err), (0, ""), "end")
+    contains(done.out, "3 f\nTimer unit: 1e-06 s\n\nTotal time: ")
+    contains(done.out, "\n     4         1 ")
+
+
 helpers.run_tests(globals())
