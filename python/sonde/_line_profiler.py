@@ -21,6 +21,7 @@ import warnings
 from enum import Enum
 
 from . import _sonde
+from ._line_stats import LineStats as _PlainStats
 
 MARK = "__line_profiler_id__"
 C_CALLABLES = (types.BuiltinFunctionType, types.BuiltinMethodType, types.ClassMethodDescriptorType, types.MethodDescriptorType,
@@ -140,12 +141,16 @@ def get_code_block(filename, lineno):
     return inspect.getblock(linecache.getlines(os.fspath(filename))[lineno - 1:])
 
 
-class LineStats:
-    """What was measured: timings, {(file, first line, name): [(line, hits, time), ...]}, and the seconds of their unit."""
+def is_generated_code(filename):
+    """Is it a cell of a notebook, or another text that has no file of its own?"""
+    import tempfile
 
-    def __init__(self, timings, unit):
-        self.timings = timings
-        self.unit = unit
+    folder = tempfile.gettempdir()
+    return filename.startswith(("<generated", "<ipython-input-", os.path.join(folder, "ipykernel_"), os.path.join(folder, "xpython_")))
+
+
+class LineStats(_PlainStats):
+    """What was measured: timings, {(file, first line, name): [(line, hits, time), ...]}, and the seconds of their unit."""
 
     def __repr__(self):
         return "{0}({1}, {2:.2G})".format(type(self).__name__, self.timings, self.unit)

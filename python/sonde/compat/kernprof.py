@@ -35,8 +35,6 @@ class ContextualProfile(Decorating, Profile):
             if self.enable_count == 0:
                 self.disable()
 
-    run, runctx, runcall = Profile.run, Profile.runctx, Profile.runcall
-
 
 class RepeatedTimer:
     """Writes what there is every so many seconds, until stop()."""
@@ -74,17 +72,20 @@ def find_script(name, *, exit_on_error=True):
     raise SystemExit(1)
 
 
-def find_module_script(name, *, exit_on_error=True):
-    """The file of a module, or of the __main__ of a package."""
+def find_module_script(name, *, static=True, exit_on_error=True):
+    """The file of a module, or of the __main__ of a package.  Only the packages it lies in are imported."""
     from importlib.util import find_spec
 
-    for full in (name + ".__main__", name):
-        try:
-            spec = find_spec(full)
-        except ImportError:
-            continue
-        if spec and spec.origin and os.path.exists(spec.origin):
-            return spec.origin
+    try:
+        spec = find_spec(name)
+    except ImportError:
+        spec = None
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = os.path.join(folder, "__main__.py")
+        if os.path.isfile(path):
+            return path
+    if spec and spec.origin and os.path.exists(spec.origin):
+        return spec.origin
     message = "Could not find module `{0}`".format(name)
     if not exit_on_error:
         raise ModuleNotFoundError(message)
@@ -199,57 +200,156 @@ def is_same_file(a, b):
     return os.path.exists(a) and os.path.exists(b) and os.path.samefile(a, b)
 
 
-def add_target(prof, name):
-    """A module, or a class or function in one, by its dotted name or its file."""
+def name_of(path):
+    """The dotted name of a file or folder that can be imported, or None."""
+    path = os.path.abspath(path)
+    stem = os.path.splitext(path)[0] if os.path.isfile(path) else path
+    for folder in sorted({os.path.abspath(p) for p in sys.path} | {os.path.dirname(path)}, key=len, reverse=True):
+        parts = os.path.relpath(stem, folder).split(os.sep)
+        if all(part.isidentifier() for part in parts):
+            while os.path.exists(os.path.join(folder, "__init__.py")):
+                folder, last = os.path.split(folder)
+                parts.insert(0, last)
+            if folder not in sys.path:
+                sys.path.append(folder)
+            return ".".join(parts[:-1] if parts[-1] in ("__init__", "__main__") and len(parts) > 1 else parts)
+    return None
+
+
+def resolve(name):
+    """(what holds it, its own name, the thing) of a dotted name, importing what is needed; None: there is no such thing."""
     from importlib import import_module
 
-    if name.endswith(".py") and os.path.isfile(name):
-        name = os.path.splitext(os.path.basename(name))[0]
     parts, rest = name.split("."), []
+    if not all(part.isidentifier() for part in parts):
+        return None
     while parts:
         try:
             found = import_module(".".join(parts))
             break
-        except ImportError:
+        except ModuleNotFoundError:
             rest.insert(0, parts.pop())
     else:
-        import warnings
-
-        warnings.warn("1 profile-on-import target cannot be imported: {0!r}".format(name))
-        return
+        return None
+    holder = None
     for part in rest:
-        found = getattr(found, part, None)
+        holder, found = found, vars(found).get(part) if hasattr(found, "__dict__") else None
+        if found is None:
+            return None
+    return holder, rest[-1] if rest else None, found
+
+
+def add_found(prof, holder, name, found):
+    """Adds a module, class or function; functions are replaced by wrappers where they are held."""
     if isinstance(found, type(sys)):
         prof.add_module(found, wrap=True)
     elif isinstance(found, type):
         prof.add_class(found, wrap=True)
-    elif callable(found):
-        prof.add_callable(found)
-        prof.enable_by_count()  # there may be no wrapper where it is called
+    elif prof.add_callable(found):
+        setattr(holder, name, prof.wrap_callable(found))
+
+
+def modules_in(package):
+    """A package and all modules below it, imported; those that cannot be are left out."""
+    import pkgutil
+    from importlib import import_module
+
+    yield package
+    for _, name, _ in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + ".", onerror=lambda name: None):
+        if name.rpartition(".")[2] != "__main__":
+            try:
+                yield import_module(name)
+            except Exception:
+                continue
+
+
+def add_target(prof, word):
+    """What -p names: a dotted name or a file; packages with all that is below them, unless it ends in .__init__."""
+    name = name_of(word) if os.path.exists(word) else word
+    is_alone = bool(name) and name.endswith(".__init__")
+    found = resolve(name[:-len(".__init__")] if is_alone else name) if name else None
+    if found is None:
+        import warnings
+
+        warnings.warn("1 profile-on-import target cannot be converted to dotted-path form: {0!r}".format([word]))
+        return
+    if isinstance(found[2], type(sys)) and not is_alone:
+        for module in modules_in(found[2]):
+            prof.add_module(module, wrap=True)
+    else:
+        add_found(prof, *found)
+
+
+def imports_of(script, package):
+    """Dotted names of what a script imports itself."""
+    import ast
+
+    with open(script, "rb") as f:
+        tree = ast.parse(f.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[:len(package.split(".")) - node.level + 1] if node.level else []
+            for alias in node.names:
+                yield ".".join(base + ([node.module] if node.module else []) + [alias.name])
+
+
+def is_below(name, target):
+    return name == target or name.startswith(target + ".")
 
 
 def choose(prof, options, script, code):
+    """What is profiled without a decorator: all of the script when -p names it, and what else -p names."""
     wanted = targets(options.prof_mod)
-    for word in wanted:
-        if is_same_file(word, script) or word == options.script:
-            for found in functions_in(code):
-                prof._lines.add(found)
-            prof.enable_by_count()
-        else:
-            add_target(prof, word)
+    is_whole = any(is_same_file(word, script) or word in (options.script, options.module) for word in wanted)
+    others = [word for word in wanted if not is_same_file(word, script) and word not in (options.script, options.module)]
+    if options.module and any(is_below(options.module, word) for word in others):
+        is_whole = True
+    package = options.module if options.module and script.endswith("__main__.py") else (options.module or "").rpartition(".")[0]
+    if is_whole:
+        for found in functions_in(code):
+            prof._lines.add(found)
+        prof.enable_by_count()
+    for word in others if options.preimports else ():
+        add_target(prof, word)
+    takes_imports = is_whole and options.prof_imports
+    for name in imports_of(script, package) if wanted and (takes_imports or not options.preimports) else ():
+        if not takes_imports and not any(is_below(name, word) for word in others):
+            continue
+        found = resolve(name)
+        if found and (takes_imports or name in others or not isinstance(found[2], type(sys))):
+            add_found(prof, *found)
 
 
 # ---- running it
 
 
-def prepare(options):
-    script = None
-    if options.code is not None:
-        script = "<kernprof-{0}>".format("stdin" if getattr(options, "script", None) == "-" else "command")
+def write_code(options, kind):
+    """Code of -c or stdin goes into a file, so that tracebacks can show it; it is profiled whole."""
+    import tempfile
+    from textwrap import dedent
+
+    name = "kernprof-{0}".format("stdin" if getattr(options, "script", None) == "-" else "command")
+    options.script = os.path.join(options.folder, name + ".py")
+    with open(options.script, "w") as f:
+        f.write(dedent(options.code) + "\n")
+    options.prof_mod = (options.prof_mod or []) + [options.script]
     if not options.outfile:
-        name = script.strip("<>") if script else os.path.basename(options.script)
-        options.outfile = "{0}.{1}".format(name, "lprof" if options.line_by_line else "prof")
-    sys.argv = [script or options.script] + options.args
+        handle, path = tempfile.mkstemp(dir=os.curdir, prefix=name + "-", suffix="." + kind)
+        os.close(handle)
+        options.outfile = os.path.relpath(path)
+
+
+def set_up(options):
+    """What is done before there is a profiler: names, sys.argv, and the code of -s."""
+    kind = "lprof" if options.line_by_line else "prof"
+    if options.code is not None:
+        write_code(options, kind)
+    elif not options.outfile:
+        options.outfile = "{0}.{1}".format(os.path.basename(options.script), kind)
+    sys.argv = [options.script] + options.args
     if options.module:
         sys.path.insert(0, os.path.abspath(os.curdir))
     if options.setup:
@@ -257,24 +357,21 @@ def prepare(options):
         sys.path.insert(0, os.path.dirname(path))
         names = {"__file__": path, "__name__": "__main__"}
         execfile(path, names, names)
+
+
+def find(options):
+    """The file to be run; a module's packages are imported on the way."""
     if options.module:
-        script = find_module_script(options.module)
-    elif script is None:
-        script = find_script(options.script)
-        sys.path.insert(0, os.path.dirname(script))
-    return script
+        sys.argv[0] = find_module_script(options.module)
+        return sys.argv[0]
+    path = find_script(options.script)
+    sys.path.insert(0, os.path.dirname(path))
+    return path
 
 
-def compiled(options, script):
-    if options.code is None:
-        with open(script, "rb") as f:
-            return compile(f.read(), script, "exec")
-    import linecache
-    from textwrap import dedent
-
-    text = dedent(options.code)
-    linecache.cache[script] = len(text), None, text.splitlines(True), script
-    return compile(text, script, "exec")
+def compiled(script):
+    with open(script, "rb") as f:
+        return compile(f.read(), script, "exec")
 
 
 def execute(prof, options, script, code):
@@ -298,8 +395,19 @@ def tell(options, text):
         print(text)
 
 
+def dump(prof, options):
+    """Without what lies in the folder that goes with us: nobody could show its lines."""
+    if isinstance(prof, ContextualProfile) or options.code is None:
+        prof.dump_stats(options.outfile)
+        return
+    stats = prof.get_stats()
+    for key in [key for key in stats.timings if key[0].startswith(options.folder + os.sep)]:
+        del stats.timings[key]
+    stats.to_file(options.outfile)
+
+
 def finish(prof, options, stdout):
-    prof.dump_stats(options.outfile)
+    dump(prof, options)
     tell(options, "Wrote profile results to {0!r}".format(options.outfile))
     if options.verbose > 0:
         if isinstance(prof, ContextualProfile):
@@ -315,35 +423,50 @@ def finish(prof, options, stdout):
 
 
 def profile_script(options):
-    script = prepare(options)
+    set_up(options)
     prof = LineProfiler() if options.line_by_line else ContextualProfile()
     options.builtin |= options.line_by_line
-    options.outfile = os.path.abspath(options.outfile) if os.path.dirname(options.outfile) else options.outfile
     outfile_at = os.path.abspath(options.outfile)  # now: the program may change its directory
+    here = os.getcwd()
     global_profiler._kernprof_overwrite(prof)
     if options.builtin:
         builtins.profile = prof
-    code = compiled(options, script)
     stdout, timer = sys.stdout, None
-    if options.line_by_line:
-        choose(prof, options, script, code)
-    if options.output_interval:
-        timer = RepeatedTimer(max(options.output_interval, 1), prof.dump_stats, outfile_at)
     try:
-        execute(prof, options, script, code)
+        script = find(options)
+        code = compiled(script)
+        if options.line_by_line:
+            choose(prof, options, script, code)
+        if options.output_interval:
+            timer = RepeatedTimer(max(options.output_interval, 1), prof.dump_stats, outfile_at)
+        try:
+            execute(prof, options, script, code)
+        finally:
+            if timer:
+                timer.stop()
+            options.outfile = options.outfile if os.getcwd() == here else outfile_at
+            finish(prof, options, stdout)
     finally:
-        if timer:
-            timer.stop()
-        options.outfile = os.path.relpath(outfile_at) if os.path.exists(os.curdir) else outfile_at
-        finish(prof, options, stdout)
         global_profiler._kernprof_overwrite(None)
         if options.builtin:
             del builtins.profile
 
 
+def forget(folder):
+    """Removes it; after an exception when Python ends, so that the traceback can show its lines."""
+    import atexit
+    import shutil
+
+    if sys.exc_info()[0] is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
 def main(args=None, *, exit_on_error=True):
     """The command: `args` are its words, without its name."""
     import contextlib
+    import tempfile
 
     kept_argv, kept_path = list(sys.argv), list(sys.path)
     options = read_options(sys.argv[1:] if args is None else args)
@@ -354,6 +477,8 @@ def main(args=None, *, exit_on_error=True):
                 stack.enter_context(contextlib.redirect_stdout(nowhere))
                 if options.verbose < -2:
                     stack.enter_context(contextlib.redirect_stderr(nowhere))
+            options.folder = os.path.realpath(tempfile.mkdtemp())
+            stack.callback(forget, options.folder)
             profile_script(options)
     finally:
         sys.argv[:], sys.path[:] = kept_argv, kept_path
