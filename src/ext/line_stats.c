@@ -91,8 +91,12 @@ static int add_function(struct sd_line_stats *s, PyObject *key, PyObject *lines)
         return rc;
     all = PySequence_Fast(lines, "the lines of a function are a list");
     rc = all ? 0 : -1;
-    for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(all); i++)
-        rc = add_line(s, at, PySequence_Fast_GET_ITEM(all, i));
+    for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(all); i++) {
+        PyObject *entry = Py_NewRef(PySequence_Fast_GET_ITEM(all, i));
+
+        rc = add_line(s, at, entry); /* a number's own __float__ may change the list */
+        Py_DECREF(entry);
+    }
     Py_XDECREF(all);
     return rc;
 }
@@ -111,8 +115,13 @@ static int take(struct sd_line_stats *s, PyObject *timings, PyObject *unit)
                         "timings are a dictionary, and their unit is above 0");
         return -1;
     }
-    while (rc == 0 && PyDict_Next(timings, &at, &key, &lines))
+    while (rc == 0 && PyDict_Next(timings, &at, &key, &lines)) {
+        Py_INCREF(key); /* a number's own __float__ may change the dictionary */
+        Py_INCREF(lines);
         rc = add_function(s, key, lines);
+        Py_DECREF(lines);
+        Py_DECREF(key);
+    }
     return rc;
 }
 

@@ -75,8 +75,9 @@ PyObject *sd_memory_of_children(PyObject *module, PyObject *args)
         return NULL;
     if (sd_tree_init(&tree, pid > 0 ? pid : getpid()) < 0)
         return PyList_New(0);
-    sd_tree_look(&tree);
-    all = children_list(&tree, kind);
+    Py_BEGIN_ALLOW_THREADS /* it looks at every process there is */
+        sd_tree_look(&tree);
+    Py_END_ALLOW_THREADS all = children_list(&tree, kind);
     sd_tree_release(&tree);
     return all;
 }

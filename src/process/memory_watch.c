@@ -126,7 +126,7 @@ static int start_thread(struct sd_memory_watch *w)
 
     pthread_condattr_init(&by_monotonic);
     pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&w->lock, NULL);
+    pthread_mutex_init(&w->lock, NULL); /* and destroyed with the watch */
     pthread_cond_init(&w->wakes, &by_monotonic);
     pthread_condattr_destroy(&by_monotonic);
     sigfillset(&all);
@@ -191,6 +191,8 @@ void sd_memory_watch_free(struct sd_memory_watch *w)
     if (!w || w->started_in != getpid())
         return;
     sd_memory_watch_stop(w);
+    pthread_cond_destroy(&w->wakes);
+    pthread_mutex_destroy(&w->lock);
     sd_free(w->readings);
     sd_free(w);
 }

@@ -369,9 +369,6 @@ static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, int *rc)
     return exact;
 }
 
-/* Opened anew each time: this one file holds on to the memory map it was opened with,
- * so after an exec a kept one reads as if the process were gone (and opening is nothing
- * beside the reading itself).  A zombie has none: that is no end of the others. */
 /* What would be free if the process ended. */
 static int64_t private_bytes(const char *p, size_t n)
 {
@@ -388,6 +385,9 @@ static int64_t private_bytes(const char *p, size_t n)
     return kilobytes(sum);
 }
 
+/* Opened anew each time: this one file holds on to the memory map it was opened with,
+ * so after an exec a kept one reads as if the process were gone (and opening is nothing
+ * beside the reading itself).  A zombie has none: that is no end of the others. */
 static void read_pss(struct sd_usage_reader *r, struct sd_usage *out)
 {
     char buf[READ_MAX];
