@@ -463,7 +463,7 @@ class Decorating:
         self.disable_by_count()
 
 
-class LineProfiler(Decorating):
+class LineProfiler(Decorating, _sonde.Lines):
     """Records how often and how long the lines of functions run.
 
     Decorate functions, methods, properties, partials, coroutines, generators or whole classes with it, or add them and enable it.
@@ -475,9 +475,7 @@ class LineProfiler(Decorating):
     set_frame_local_trace = False
 
     def __init__(self, *functions, wrap_trace=None, set_frame_local_trace=None):
-        self._lines = _sonde.Lines()
-        self._lock = threading.Lock()
-        self._n_enabled = 0
+        super().__init__()
         self.functions = []
         self.dupes_map = {}
         self.timer_unit = 1e-9
@@ -501,7 +499,7 @@ class LineProfiler(Decorating):
         if not isinstance(code, types.CodeType):
             warnings.warn("Could not extract a code object for the object {0!r}".format(func))
             return
-        if self._lines.add(code):
+        if self.add(code):
             self.dupes_map.setdefault(code.co_code, []).append(code)
         self._remember_source(code.co_filename, plain)
         self.functions.append(func)
@@ -558,65 +556,29 @@ class LineProfiler(Decorating):
             self._wrap_namespace_members(namespace, members, warning_stack_level=3)
         return count
 
-    # ---- on and off
-
-    @property
-    def enable_count(self):
-        return self.threaddata.__dict__.setdefault("enable_count", 0)
-
-    @enable_count.setter
-    def enable_count(self, value):
-        self.threaddata.enable_count = value
-
-    def enable(self):
-        """Counts lines from now on, in all threads."""
-        with self._lock:
-            self._n_enabled += not self.threaddata.__dict__.get("is_on")
-            self.threaddata.is_on = True
-            self._lines.start()
-
-    def disable(self):
-        """No more, once every thread that enabled it has disabled it."""
-        with self._lock:
-            self._n_enabled -= bool(self.threaddata.__dict__.pop("is_on", False))
-            if self._n_enabled <= 0:
-                self._n_enabled = 0
-                self._lines.stop()
-
-    def enable_by_count(self):
-        if self.enable_count == 0:
-            self.enable()
-        self.enable_count += 1
-
-    def disable_by_count(self):
-        if self.enable_count > 0:
-            self.enable_count -= 1
-            if self.enable_count == 0:
-                self.disable()
-
     # ---- what was measured
 
     @property
     def code_map(self):
         """{code: {line: {"code", "lineno", "total_time", "nhits"}}} of the lines that ran."""
         return {code: {row[0]: {"code": code, "lineno": row[0], "total_time": row[2], "nhits": row[1]} for row in self._rows(code)}
-                for code in self._lines.codes()}
+                for code in self.codes()}
 
     @property
     def code_hash_map(self):
-        return {code: [] for code in self._lines.codes()}
+        return {code: [] for code in self.codes()}
 
     @property
     def last_time(self):
         return {}
 
     def _rows(self, code):
-        return [row for row in self._lines.rows(code) if row[1] > 0]
+        return [row for row in self.rows(code) if row[1] > 0]
 
     def get_stats(self):
         """The times as a LineStats."""
         timings = {}
-        for code in self._lines.codes():
+        for code in self.codes():
             lines = timings.setdefault(label(code), {})
             for row in self._rows(code):
                 hits, time = lines.get(row[0], (0, 0))

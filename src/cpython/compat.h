@@ -181,6 +181,10 @@ static inline PyInterpreterState *sd_interpreter(void)
 #endif
 }
 
+/* The number of this thread's state; no other one of the interpreter ever has it.  The
+ * field is older than the call that asks for it. */
+static inline uint64_t sd_thread_state_number(void) { return PyThreadState_Get()->id; }
+
 /* Has this interpreter not ended? */
 static inline bool sd_interpreter_lives(const PyInterpreterState *interp)
 {

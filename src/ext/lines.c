@@ -3,6 +3,7 @@
 
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
+#include "ext/enabled.h"
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
@@ -10,6 +11,7 @@ struct lines {
     PyObject_HEAD struct sd_line_session *session; /* owned; NULL until __init__ */
     bool
         is_captured; /* it stands for the capture's: not ours to stop, clear and free */
+    struct sd_enabled enabled;
 };
 
 /* The capture's session ends with sonde.stop(), so it is asked for each time. */
@@ -79,6 +81,118 @@ static PyObject *lines_stop(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *lines_rest(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    if (!((struct lines *)self)->is_captured)
+        sd_line_session_rest(s);
+    Py_RETURN_NONE;
+}
+
+/* --- By threads */
+
+static int switch_on(struct lines *l, struct sd_line_session *s)
+{
+    int rc = sd_line_session_start(s);
+
+    return rc < 0 ? rc : sd_enabled_set(&l->enabled, sd_thread_state_number(), true);
+}
+
+/* It rests: who switches it on by calls does so again soon. */
+static void switch_off(struct lines *l, struct sd_line_session *s)
+{
+    sd_enabled_set(&l->enabled, sd_thread_state_number(), false);
+    if (l->enabled.n_on == 0 && !l->is_captured)
+        sd_line_session_rest(s);
+}
+
+static PyObject *lines_enable(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    return s ? done(switch_on((struct lines *)self, s)) : NULL;
+}
+
+static PyObject *lines_disable(PyObject *self, PyObject *unused)
+{
+    struct sd_line_session *s = session_of(self);
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    switch_off((struct lines *)self, s);
+    Py_RETURN_NONE;
+}
+
+/* hot: every call of a wrapped function. */
+static PyObject *lines_enable_by_count(PyObject *self, PyObject *unused)
+{
+    struct lines *l = (struct lines *)self;
+    struct sd_line_session *s = session_of(self);
+    struct sd_enabled_thread *t;
+    int rc;
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    t = sd_enabled_find(&l->enabled, sd_thread_state_number());
+    if (t && t->count > 0) {
+        t->count++;
+        Py_RETURN_NONE;
+    }
+    rc = switch_on(l, s);
+    if (rc == 0)
+        rc = sd_enabled_set_count(&l->enabled, sd_thread_state_number(), 1);
+    return done(rc);
+}
+
+/* hot: the same. */
+static PyObject *lines_disable_by_count(PyObject *self, PyObject *unused)
+{
+    struct lines *l = (struct lines *)self;
+    struct sd_line_session *s = session_of(self);
+    struct sd_enabled_thread *t;
+
+    (void)unused;
+    if (!s)
+        return NULL;
+    t = sd_enabled_find(&l->enabled, sd_thread_state_number());
+    if (t && t->count > 0 && --t->count == 0)
+        switch_off(l, s);
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_enable_count(PyObject *self, void *unused)
+{
+    const struct sd_enabled_thread *t =
+        sd_enabled_find(&((struct lines *)self)->enabled, sd_thread_state_number());
+
+    (void)unused;
+    return PyLong_FromLong(t ? t->count : 0);
+}
+
+static int set_enable_count(PyObject *self, PyObject *value, void *unused)
+{
+    long count = value ? PyLong_AsLong(value) : -1;
+    int rc;
+
+    (void)unused;
+    if (!value)
+        PyErr_SetString(PyExc_AttributeError, "enable_count cannot be deleted");
+    if (PyErr_Occurred())
+        return -1;
+    rc = sd_enabled_set_count(&((struct lines *)self)->enabled,
+                              sd_thread_state_number(), count);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc;
+}
+
 static PyObject *lines_clear(PyObject *self, PyObject *unused)
 {
     struct sd_line_session *s = session_of(self);
@@ -119,11 +233,12 @@ static PyObject *bytes_or_none(const struct sd_line_cell *c, int64_t bytes)
 static PyObject *row_of(const struct sd_line_cell *c, double each)
 {
     return Py_BuildValue(
-        "(IKLLLLKNNN)", c->line, (unsigned long long)c->hits, ns_of(c->ticks, each),
+        "(IKLLLLKNNNK)", c->line, (unsigned long long)c->hits, ns_of(c->ticks, each),
         ns_of(c->child_ticks, each), ns_of(c->min_ticks, each),
         ns_of(c->max_ticks, each), (unsigned long long)c->cpu_ns,
         bytes_or_none(c, c->grew_bytes), bytes_or_none(c, c->after_bytes),
-        c->peak_bytes > 0 ? PyLong_FromLongLong(c->peak_bytes) : Py_NewRef(Py_None));
+        c->peak_bytes > 0 ? PyLong_FromLongLong(c->peak_bytes) : Py_NewRef(Py_None),
+        (unsigned long long)c->n_read);
 }
 
 static PyObject *rows_of(const struct sd_line_page *p)
@@ -162,7 +277,7 @@ static PyObject *get_is_active(PyObject *self, void *unused)
     const struct sd_line_session *s = session_or_null((struct lines *)self);
 
     (void)unused;
-    return PyBool_FromLong(s && s->is_active);
+    return PyBool_FromLong(s && s->turn.is_on);
 }
 
 /* --- The type */
@@ -195,6 +310,7 @@ static void lines_dealloc(PyObject *self)
     struct sd_raised raised = sd_raised_take();
 
     sd_line_session_free(l->session);
+    sd_enabled_release(&l->enabled);
     sd_raised_give_back(raised);
     type->tp_free(self);
     Py_DECREF(type);
@@ -221,6 +337,16 @@ static PyMethodDef lines_methods[] = {
       "start()\n--\n\nCounts the lines of what was chosen from now on, in all "
       "threads." },
     { "stop", lines_stop, METH_NOARGS, "stop()\n--\n\nCounts no more." },
+    { "rest", lines_rest, METH_NOARGS,
+      "rest()\n--\n\nCounts no more, but will soon: start() is quick then." },
+    { "enable", lines_enable, METH_NOARGS,
+      "enable()\n--\n\nCounts from now on, in all threads." },
+    { "disable", lines_disable, METH_NOARGS,
+      "disable()\n--\n\nNo more, once every thread that enabled it has disabled it." },
+    { "enable_by_count", lines_enable_by_count, METH_NOARGS,
+      "enable_by_count()\n--\n\nEnables it, unless this thread has, and counts." },
+    { "disable_by_count", lines_disable_by_count, METH_NOARGS,
+      "disable_by_count()\n--\n\nDisables it when it was called as often." },
     { "clear", lines_clear, METH_NOARGS,
       "clear()\n--\n\nForgets what was counted, not what was chosen." },
     { "codes", lines_codes, METH_NOARGS,
@@ -228,13 +354,15 @@ static PyMethodDef lines_methods[] = {
     { "rows", lines_rows, METH_O,
       "rows(code)\n--\n\nIts lines that ran: (line, hits, time, time in chosen "
       "functions,\nshortest hit, longest hit, CPU time, growth, largest memory after "
-      "it, peak inside\nit), in nanoseconds and bytes; the last three are None where "
-      "they were not read." },
+      "it, peak inside\nit, how often memory was read), in nanoseconds and bytes; what "
+      "was not read is None." },
     { NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef lines_attributes[] = {
     { "is_active", get_is_active, NULL, "Are lines counted now?", NULL },
+    { "enable_count", get_enable_count, set_enable_count,
+      "How often this thread has enabled it by count.", NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

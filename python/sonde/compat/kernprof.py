@@ -310,7 +310,7 @@ def choose(prof, options, script, code):
     package = options.module if options.module and script.endswith("__main__.py") else (options.module or "").rpartition(".")[0]
     if is_whole:
         for found in functions_in(code):
-            prof._lines.add(found)
+            prof.add(found)
         prof.enable_by_count()
     for word in others if options.preimports else ():
         add_target(prof, word)

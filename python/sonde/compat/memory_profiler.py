@@ -286,7 +286,7 @@ class LineProfiler:
 
     def disable(self):
         if self._lines:
-            self._lines.stop()
+            self._lines.rest()
         else:
             sys.settrace(self._original_trace_function)
 
@@ -298,16 +298,15 @@ class LineProfiler:
         for code in list(self.code_map):
             measured = dict.__getitem__(self.code_map, code)
             rows = [row for row in self._lines.rows(code) if row[7] is not None]
-            calls = min((row[1] for row in rows if row[1]), default=0)
             for row in rows:
-                self._add_row(measured, row, calls)
+                self._add_row(measured, row)
 
     @staticmethod
-    def _add_row(measured, row, calls):
-        """The line of the def has what was there before, as memory_profiler shows it."""
+    def _add_row(measured, row):
+        """The line of the def has what was there before, once for each call, as memory_profiler shows it."""
         line, hits, grew, after = row[0], row[1], row[7] / MIB, row[8] / MIB
         if hits == 0:
-            hits, grew = calls or 1, after
+            hits, grew = row[10], after
         known = measured.get(line, (0, 0, 0))
         measured[line] = known[0] + grew, max(known[1], after), known[2] + hits
 

@@ -39,7 +39,9 @@ RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
     struct sd_line_stack *s = sd_line_stack();
     struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)code);
 
-    if (s && c)
+    if (!c)
+        sd_line_told_for_nobody((PyCodeObject *)code);
+    else if (s)
         sd_line_stack_line_slowly(s, frame, &c->core, line, now);
     return Py_None;
 }
@@ -87,9 +89,12 @@ static void find_start_line(struct sd_line_chosen *c, int offset)
     c->is_start_known = true;
 }
 
-/* Shown to the one who seeks, or not wanted: it is not heard of again. */
-RARE start_of_other(void)
+/* Shown to the one who seeks, or not wanted: it is not heard of again.  Who chose it
+ * and rests will want to. */
+RARE start_of_other(const PyCodeObject *code)
 {
+    if (sd_line_told_for_nobody(code))
+        return Py_None;
     front.has_disabled = true;
     return sd_tool_disable();
 }
@@ -104,7 +109,7 @@ static PyObject *on_start(ARGS)
     if (sd_line_is_unseen(code))
         c = sd_line_show(code, sd_frame_now()->f_globals);
     if (!c)
-        return start_of_other();
+        return start_of_other(code);
     if (!s)
         return Py_None;
     if (!c->is_start_known)
@@ -121,7 +126,9 @@ static PyObject *on_resume(ARGS)
     struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)args[0]);
 
     UNUSED;
-    if (s && c)
+    if (!c)
+        sd_line_told_for_nobody((PyCodeObject *)args[0]);
+    else if (s)
         sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core,
                             sd_line_at(c, offset_of(args[1])));
     return Py_None;
@@ -136,8 +143,10 @@ static PyObject *leave(PyObject *code, bool is_suspended)
     struct sd_line_stack *s = sd_line_stack_here;
     uintptr_t frame = (uintptr_t)sd_frame_now();
 
-    if (!s || (s->top->frame != frame && !sd_line_chosen_of((PyCodeObject *)code)))
+    if (!s || (s->top->frame != frame && !sd_line_chosen_of((PyCodeObject *)code))) {
+        sd_line_told_for_nobody((PyCodeObject *)code);
         return Py_None;
+    }
     sd_line_stack_leave(s, frame, is_suspended,
                         s->clock == SD_CLOCK_TSC ? now : sd_line_now(s));
     return Py_None;
@@ -226,16 +235,19 @@ int sd_lines_listen(bool is_on)
     struct sd_raised raised;
     int rc = 0;
 
-    if (is_on == is_here)
+    if (is_on == is_here && !(is_on && sd_line_seeks))
         return 0;
     raised = sd_raised_take();
     if (is_on)
-        rc = said(start_listening());
+        rc = said(is_here ? set_listeners() : start_listening());
     else if (is_here)
         stop_listening();
     sd_raised_give_back(raised);
     return rc;
 }
+
+/* Nothing here is cheap to take back. */
+void sd_lines_pause(bool is_on) { (void)is_on; }
 
 static int set_local(PyCodeObject *code, long events)
 {

@@ -30,7 +30,7 @@ static struct {
     _PyFrameEvalFunction *slot;  /* where it keeps its hook */
     _PyFrameEvalFunction before; /* what stood there when we came, which we call */
     bool is_in;     /* put in, and not taken out again by us: someone may call it */
-    bool is_wanted; /* some session is active */
+    bool is_wanted; /* some session is on */
     bool is_lifted; /* by a thread whose stack is short, until its frame returns */
 } home;
 
@@ -216,6 +216,15 @@ int sd_lines_listen(bool is_on)
     else
         take_out();
     return 0;
+}
+
+void sd_lines_pause(bool is_on)
+{
+    home.is_wanted = !is_on;
+    if (is_on)
+        take_out();
+    else
+        put_in();
 }
 
 /* The hook sees by itself what is chosen. */

@@ -21,7 +21,10 @@ struct thread {
 static struct {
     pthread_mutex_t lock; /* over the list of threads, whose ends have no other */
     struct thread *threads;
-    struct sd_line_session *sessions; /* active */
+    struct sd_line_session *sessions; /* linked */
+    size_t n_on;                      /* of them, those that do not rest */
+    uint32_t n_for_nobody;            /* events told while all that want them rest */
+    bool is_stopping;                 /* those that rest will be stopped */
     struct sd_line_session *captured; /* that has tables in the capture, or NULL */
     PyInterpreterState *interpreter;  /* whose code objects they are */
     struct sd_ticks_pair first;
@@ -116,6 +119,7 @@ static void after_fork_in_child(void)
     lines.threads = here;
     if (here)
         here->next = NULL;
+    lines.is_stopping = false;
     sd_line_memory_forget();
     if (lines.captured) {
         if (here)
@@ -354,13 +358,12 @@ static void judge_plain(struct sd_line_chosen *c)
     c->core.is_plain = b && !b->next && !b->wants;
 }
 
-/* The page's lines are counted from now on. */
+/* The page's lines are counted while its session is on. */
 static int open_page(struct sd_line_page *p)
 {
     struct sd_line_chosen *c = p->chosen;
     int rc = 0;
 
-    p->book.since = sd_ticks_now(lines.clock);
     p->book.next = c->core.books;
     c->core.books = &p->book;
     judge_plain(c);
@@ -378,14 +381,12 @@ static void put_lost(struct sd_line_page *p)
     p->book.n_lost = 0;
 }
 
-static void close_page(struct sd_line_page *p, uint64_t now)
+static void close_page(struct sd_line_page *p)
 {
     struct sd_line_chosen *c = p->chosen;
     struct sd_line_book **link = &c->core.books;
 
     put_lost(p);
-    for (struct thread *th = lines.threads; th; th = th->next)
-        sd_line_stack_close(&th->stack, &p->book, now);
     while (*link && *link != &p->book)
         link = &(*link)->next;
     if (*link)
@@ -466,6 +467,7 @@ static struct sd_line_page *make_page(struct sd_line_session *s, PyCodeObject *c
     p->chosen->n_sessions++;
     p->session = s;
     p->book.make = make_cell;
+    p->book.turn = &s->turn;
     p->book.wants = wants_of(&s->wish);
     p->book.entry_line = (uint32_t)code->co_firstlineno;
     return s->pages[s->n_pages++] = p;
@@ -490,7 +492,7 @@ static void take_back(struct sd_line_session *s)
     struct sd_line_page *p = s->pages[--s->n_pages];
 
     pthread_mutex_lock(&lines.lock);
-    close_page(p, sd_ticks_now(lines.clock));
+    close_page(p);
     drop_entries();
     pthread_mutex_unlock(&lines.lock);
     free_page(p);
@@ -506,83 +508,157 @@ int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
     p = make_page(s, code);
     if (!p)
         return sd_no_memory();
-    rc = s->is_active ? open_page(p) : 0;
+    rc = s->is_linked ? open_page(p) : 0;
     if (rc < 0)
         take_back(s);
     return rc < 0 ? rc : 1;
 }
 
-int sd_line_session_start(struct sd_line_session *s)
-{
-    int rc;
+/* --- On, off and between -----------------------------------------------------------
+ */
 
-    if (s->is_active)
-        return 0;
-    rc = sd_lines_listen(true);
+static int link_session(struct sd_line_session *s)
+{
+    int rc = sd_lines_listen(true);
+
     if (rc < 0)
         return rc;
     s->next = lines.sessions;
     lines.sessions = s;
-    s->is_active = true;
+    s->is_linked = true;
     for (size_t i = 0; i < s->n_pages && rc == 0; i++)
         rc = open_page(s->pages[i]);
-    if (rc < 0)
-        sd_line_session_stop(s);
     return rc;
 }
 
+/* With the lock. */
 static void unlink_session(struct sd_line_session *s)
 {
     struct sd_line_session **link = &lines.sessions;
 
+    for (size_t i = 0; i < s->n_pages; i++)
+        close_page(s->pages[i]);
     while (*link && *link != s)
         link = &(*link)->next;
     if (*link)
         *link = s->next;
-    s->is_active = false;
+    s->is_linked = false;
+}
+
+/* What is open ends here.  With the lock. */
+static void switch_off(struct sd_line_session *s)
+{
+    uint64_t now = sd_ticks_now(lines.clock);
+
+    if (!s->turn.is_on)
+        return;
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_close(&th->stack, &s->turn, now);
+    s->turn.is_on = false;
+    lines.n_on--;
+}
+
+int sd_line_session_start(struct sd_line_session *s)
+{
+    int rc = 0;
+
+    if (s->turn.is_on)
+        return 0;
+    if (!s->is_linked)
+        rc = link_session(s);
+    else if (lines.n_on == 0)
+        sd_lines_pause(false);
+    if (rc < 0) {
+        sd_line_session_stop(s);
+        return rc;
+    }
+    s->turn.is_on = true;
+    s->turn.since = sd_ticks_now(lines.clock);
+    lines.n_on++;
+    return 0;
+}
+
+void sd_line_session_rest(struct sd_line_session *s)
+{
+    if (!s->turn.is_on)
+        return;
+    pthread_mutex_lock(&lines.lock);
+    switch_off(s);
+    drop_entries();
+    pthread_mutex_unlock(&lines.lock);
+    lines.n_for_nobody = 0;
+    if (lines.n_on == 0)
+        sd_lines_pause(true);
 }
 
 void sd_line_session_stop(struct sd_line_session *s)
 {
-    uint64_t now = sd_ticks_now(lines.clock);
-
-    if (!s->is_active)
+    if (!s->is_linked)
         return;
     pthread_mutex_lock(&lines.lock);
-    for (size_t i = 0; i < s->n_pages; i++)
-        close_page(s->pages[i], now);
-    drop_entries();
+    switch_off(s);
     unlink_session(s);
+    drop_entries();
     pthread_mutex_unlock(&lines.lock);
     put_clock(s);
     if (!lines.sessions)
         sd_lines_listen(false);
+    else if (lines.n_on == 0)
+        sd_lines_pause(true);
 }
 
 void sd_line_session_end(struct sd_line_session *s)
 {
-    uint64_t now = sd_ticks_now(lines.clock);
-
-    if (!s->is_active)
+    if (!s->turn.is_on)
         return;
     pthread_mutex_lock(&lines.lock);
-    for (struct thread *th = lines.threads; th; th = th->next)
-        for (size_t i = 0; i < s->n_pages; i++)
-            sd_line_stack_close(&th->stack, &s->pages[i]->book, now);
+    switch_off(s);
     for (size_t i = 0; i < s->n_pages; i++)
         put_lost(s->pages[i]);
-    s->is_active = false;
+    s->is_linked = false;
     pthread_mutex_unlock(&lines.lock);
     put_clock(s);
 }
 
 int sd_line_session_clear(struct sd_line_session *s)
 {
-    bool was_active = s->is_active;
+    bool was_on = s->turn.is_on;
 
     sd_line_session_stop(s);
     forget_cells(s);
-    return was_active ? sd_line_session_start(s) : 0;
+    return was_on ? sd_line_session_start(s) : 0;
+}
+
+/* As many of these take about as long as to be stopped and started again: so resting
+ * never costs more than twice what the better of the two would. */
+enum { FOR_NOBODY_MOST = 1024 };
+
+static int stop_those_at_rest(void *unused)
+{
+    struct sd_line_session *next;
+
+    (void)unused;
+    lines.is_stopping = false;
+    if (lines.interpreter != sd_interpreter())
+        return 0;
+    for (struct sd_line_session *s = lines.sessions; s; s = next) {
+        next = s->next;
+        if (!s->turn.is_on)
+            sd_line_session_stop(s);
+    }
+    return 0;
+}
+
+/* The interpreter is in the middle of telling: it is stopped when that is over. */
+bool sd_line_told_for_nobody(const PyCodeObject *code)
+{
+    const struct sd_line_chosen *c = chosen_by_any(code);
+    bool rests = c && c->core.books;
+
+    if ((rests || lines.n_on == 0) && ++lines.n_for_nobody >= FOR_NOBODY_MOST &&
+        !lines.is_stopping)
+        lines.is_stopping = Py_AddPendingCall(stop_those_at_rest, NULL) == 0;
+    return rests;
 }
 
 void sd_line_session_free(struct sd_line_session *s)

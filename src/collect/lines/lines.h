@@ -4,9 +4,13 @@
 /* lines: who counts lines now, of which code objects.
  *
  * A session is one LineProfiler, or the one that fills a capture.  It has chosen code
- * objects, and while it is active their lines are counted in all threads.  A code
+ * objects, and while it is on their lines are counted in all threads.  A code
  * object finds what was chosen of it through its co_extra, so one that nobody chose
  * costs a look at most; any number of sessions may have chosen it.
+ *
+ * Asking an interpreter to tell of lines takes long beside a call.  Who begins and ends
+ * with each call of a function, as decorators do, rests in between: nothing is counted
+ * and nothing is taken back, until the interpreter has told of much for nobody.
  *
  * A code object is held for as long as some session has chosen it.  Everything here
  * wants the interpreter's lock.
@@ -48,12 +52,13 @@ struct sd_line_page { /* a code object in a session */
 
 struct sd_line_session {
     struct sd_line_wish wish;
-    bool is_active;
-    struct sd_cells *table;      /* owned; NULL: not made yet */
-    uint32_t track;              /* of the table's root; 0: not defined yet */
+    struct sd_line_turn turn;
+    bool is_linked;         /* its books hang on the code objects: it is on, or rests */
+    struct sd_cells *table; /* owned; NULL: not made yet */
+    uint32_t track;         /* of the table's root; 0: not defined yet */
     struct sd_line_page **pages; /* owned; in the order of choosing */
     size_t n_pages, cap_pages;
-    struct sd_line_session *next; /* among the active ones */
+    struct sd_line_session *next; /* among the linked ones */
 };
 
 int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session **out);
@@ -62,6 +67,8 @@ int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code);
 /* Counts from now on, or no more.  Again is nothing. */
 int sd_line_session_start(struct sd_line_session *s);
 void sd_line_session_stop(struct sd_line_session *s);
+/* Counts no more, but will soon: to start again costs little. */
+void sd_line_session_rest(struct sd_line_session *s);
 /* The interpreter is gone, or nearly so: what is open ends, and no Python is asked. */
 void sd_line_session_end(struct sd_line_session *s);
 /* Forgets what was counted, not what was chosen. */
@@ -101,8 +108,12 @@ static inline struct sd_line_chosen *sd_line_chosen_of(const PyCodeObject *code)
 {
     struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
 
-    return (uintptr_t)c > SD_LINE_UNWANTED && c->core.books ? c : NULL;
+    return (uintptr_t)c > SD_LINE_UNWANTED && sd_line_book_on(c->core.books) ? c : NULL;
 }
+
+/* The interpreter told of this code object, which nobody counts now.  Is it because who
+ * chose it rests?  After many of these it rests no longer, but is stopped. */
+bool sd_line_told_for_nobody(const PyCodeObject *code);
 
 /* Who chooses by names is shown each code object that runs, once, with the variables of
  * its module, before it does.  NULL: nobody seeks. */
@@ -130,6 +141,8 @@ uint32_t sd_line_at(struct sd_line_chosen *c, int offset);
 /* Tells of the lines of this code object, or no more.  Fails with a sentence. */
 int sd_lines_arm(struct sd_line_chosen *c);
 void sd_lines_disarm(struct sd_line_chosen *c);
-/* Some session is active, or none any more. */
+/* Some session is linked, or none any more. */
 int sd_lines_listen(bool is_on);
+/* All that are linked rest, or one counts again: what is cheap to take back is. */
+void sd_lines_pause(bool is_on);
 #endif

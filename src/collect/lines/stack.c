@@ -89,7 +89,8 @@ static unsigned wants_of(const struct sd_line_code *code)
 {
     unsigned wants = 0;
 
-    for (const struct sd_line_book *b = code->books; b; b = b->next)
+    for (const struct sd_line_book *b = sd_line_book_on(code->books); b;
+         b = sd_line_book_on(b->next))
         wants |= b->wants;
     return wants;
 }
@@ -118,7 +119,7 @@ struct line_end { /* what was read when a line ended */
 static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
                         const struct sd_line_open *e, const struct line_end *end)
 {
-    uint64_t start = e->start > b->since ? e->start : b->since;
+    uint64_t start = e->start > b->turn->since ? e->start : b->turn->since;
     uint64_t ticks = sd_line_ticks(start, end->now);
 
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
@@ -147,7 +148,8 @@ static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_o
     end.cpu = cpu_now(s, wants, now);
     if (wants & SD_LINES_HAVE_MEMORY)
         end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL);
-    for (struct sd_line_book *b = e->code->books; e->line && b; b = b->next) {
+    for (struct sd_line_book *b = sd_line_book_on(e->code->books); e->line && b;
+         b = sd_line_book_on(b->next)) {
         struct sd_line_cell *cell = known_cell(b, e->line);
 
         if (b == e->code->books && !b->next)
@@ -163,13 +165,14 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
                        bool is_hit)
 {
     unsigned wants = wants_of(e->code);
+    struct sd_line_book *first = sd_line_book_on(e->code->books);
 
-    for (struct sd_line_book *b = e->code->books; b; b = b->next) {
+    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next)) {
         struct sd_line_cell *cell = cell_of(s, b, line);
 
         cell->hits += is_hit;
         b->n_lost += is_hit && cell == &s->nowhere;
-        if (b == e->code->books)
+        if (b == first)
             e->cell = cell;
     }
     if (wants & SD_LINES_HAVE_PEAK)
@@ -193,13 +196,15 @@ static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *cod
         return;
     r = sd_line_memory_at_end(NULL);
     if (below > s->entries && below->line)
-        for (struct sd_line_book *b = below->code->books; b; b = b->next) {
+        for (struct sd_line_book *b = sd_line_book_on(below->code->books); b;
+             b = sd_line_book_on(b->next)) {
             struct sd_line_cell *cell = known_cell(b, below->line);
 
             if (cell && b->wants & SD_LINES_HAVE_MEMORY)
                 cell->grew_bytes += r.grew_bytes;
         }
-    for (struct sd_line_book *b = code->books; is_start && b; b = b->next)
+    for (struct sd_line_book *b = sd_line_book_on(code->books); is_start && b;
+         b = sd_line_book_on(b->next))
         if (b->wants & SD_LINES_HAVE_MEMORY && b->entry_line)
             sd_line_cell_entered(cell_of(s, b, b->entry_line), &r);
 }
@@ -209,7 +214,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
 {
     struct sd_line_open *e;
 
-    sd_assert(code->books != NULL);
+    sd_assert(sd_line_book_on(code->books) != NULL);
     if (s->top->frame == frame && s->top > s->entries)
         drop_above(s, s->top - 1); /* its end was not told */
     if (s->top == s->last && !grow(s))
@@ -274,10 +279,10 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
         sd_line_memory_ring(&read); /* last: it may end all of this */
 }
 
-/* --- Sessions that end --------------------------------------------------------------
+/* --- Sessions that end or rest ------------------------------------------------------
  */
 
-void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *book,
+void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now)
 {
     struct line_end end = { .now = now,
@@ -289,7 +294,7 @@ void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *boo
         for (const struct sd_line_book *b = e->code->books; b; b = b->next) {
             struct sd_line_cell *cell = known_cell(b, e->line);
 
-            if (b == book && e->line && cell)
+            if (b->turn == turn && e->line && cell)
                 end_in_book(cell, b, e, &end);
         }
 }
@@ -299,7 +304,9 @@ void sd_line_stack_drop(struct sd_line_stack *s)
     struct sd_line_open *to = s->entries;
 
     for (struct sd_line_open *e = s->entries + 1; e <= s->top; e++) {
-        if (!e->code->books) {
+        struct sd_line_book *first = sd_line_book_on(e->code->books);
+
+        if (!first) {
             sd_line_peak_leave(e->peak);
             continue;
         }
@@ -309,7 +316,7 @@ void sd_line_stack_drop(struct sd_line_stack *s)
             *to = *e;
             e->peak = peak;
         }
-        to->cell = to->line ? cell_of(s, to->code->books, to->line) : NULL;
+        to->cell = to->line ? cell_of(s, first, to->line) : NULL;
     }
     s->top = to;
 }

@@ -31,28 +31,44 @@ struct sd_line_book;
 struct sd_line_peak;
 struct sd_thread_cpu;
 
+/* When a session counts.  Its books share one, so that it begins and rests at once,
+ * however many functions it has. */
+struct sd_line_turn {
+    bool is_on;
+    uint64_t since; /* ticks: what was before is not the session's */
+};
+
 struct sd_line_code {           /* a code object that some session has chosen */
-    struct sd_line_book *books; /* of the sessions that are active; borrowed */
+    struct sd_line_book *books; /* of the sessions that count or rest; borrowed */
     bool is_plain;              /* one book, which wants ticks alone */
 };
 
 /* Where one session counts the lines of one code object. */
 struct sd_line_book {
-    uint32_t first, n;           /* lines that there is room for */
-    struct sd_line_cell **cells; /* by line - first; NULL: it has not run; owned */
-    struct sd_line_book *next;   /* another session's, of the same code object */
-    unsigned wants;              /* enum sd_line_root_flags */
-    uint32_t entry_line;         /* of the def: has the memory that a start found */
-    uint64_t since;              /* ticks: what was before is not the session's */
-    uint64_t n_lost;             /* hits of lines that could not get a cell */
+    uint32_t first, n;               /* lines that there is room for */
+    struct sd_line_cell **cells;     /* by line - first; NULL: it has not run; owned */
+    struct sd_line_book *next;       /* another session's, of the same code object */
+    unsigned wants;                  /* enum sd_line_root_flags */
+    uint32_t entry_line;             /* of the def: has the memory that a start found */
+    const struct sd_line_turn *turn; /* its session's */
+    uint64_t n_lost;                 /* hits of lines that could not get a cell */
     /* The cell of a line that has none yet; NULL: it cannot be. */
     struct sd_line_cell *(*make)(struct sd_line_book *b, uint32_t line);
 };
 
-struct sd_line_open {
+/* hot: the first of these whose session counts now; NULL: none.  Loops over books begin
+ * and go on with it. */
+static inline struct sd_line_book *sd_line_book_on(struct sd_line_book *b)
+{
+    while (b && !b->turn->is_on)
+        b = b->next;
+    return b;
+}
+
+struct sd_line_open { /* some book of its code object is on */
     uintptr_t frame;
     struct sd_line_code *code;
-    struct sd_line_cell *cell; /* of `line`, in the only book */
+    struct sd_line_cell *cell; /* of `line`, in the first book that is on */
     uint32_t line;             /* 0: before the first */
     bool goes_on;              /* the hit began before a suspension */
     uint64_t start;            /* ticks: of this line, or of its resume */
@@ -135,10 +151,10 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
     e->start = sd_line_now(s);
 }
 
-/* A session ends: what is open in this stack and counted in the book ends here.  Then,
- * once the book hangs on its code object no more, entries of code objects without any
- * book are dropped. */
-void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_book *book,
+/* A session ends or rests: what is open in this stack and counted in its books ends
+ * here.  Then, once its turn is off, entries of code objects that nobody counts are
+ * dropped. */
+void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now);
 void sd_line_stack_drop(struct sd_line_stack *s);
 /* After fork: cells of a capture are the parent's, and whatever is open counts

@@ -10,6 +10,7 @@ enum { FIRST = 10, N = 8 };
 
 struct made { /* a code object with lines 10 to 17, in one book */
     struct sd_line_book book;
+    struct sd_line_turn turn;
     struct sd_line_code code;
     struct sd_line_cell cells[N];
     struct sd_line_cell *places[N];
@@ -31,6 +32,8 @@ static void make(struct made *m)
     m->book.n = N;
     m->book.cells = m->places;
     m->book.make = make_cell;
+    m->book.turn = &m->turn;
+    m->turn.is_on = true;
     m->code.books = &m->book;
     m->code.is_plain = true;
 }
@@ -137,9 +140,9 @@ TEST(what_is_open_when_a_session_ends_has_its_time_and_is_dropped)
     line(&s, 64, &m, 11);
     sd_line_stack_enter(&s, 128, &other.code, 0);
     line(&s, 128, &other, 12);
-    sd_line_stack_close(&s, &m.book, sd_line_now(&s) + 1);
+    sd_line_stack_close(&s, &m.turn, sd_line_now(&s) + 1);
     CHECK(m.cells[1].ticks > 0 && other.cells[2].ticks == 0);
-    m.code.books = NULL;
+    m.turn.is_on = false;
     sd_line_stack_drop(&s);
     CHECK(s.top == s.entries + 1 && s.top->frame == 128 && s.top->line == 12);
     sd_line_stack_leave(&s, 128, false, sd_line_now(&s));
@@ -159,7 +162,7 @@ TEST(what_is_open_when_a_session_ends_has_no_reading_of_memory)
     CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
     sd_line_stack_enter(&s, 64, &m.code, 0);
     line(&s, 64, &m, 11);
-    sd_line_stack_close(&s, &m.book, sd_line_now(&s) + 1);
+    sd_line_stack_close(&s, &m.turn, sd_line_now(&s) + 1);
     CHECK(m.cells[1].ticks > 0 && m.cells[1].n_read == 0);
     CHECK(m.cells[1].after_bytes == 0 && m.cells[1].peak_bytes == 0);
     sd_line_stack_release(&s);
@@ -219,5 +222,32 @@ TEST(two_sessions_count_the_same_line_each_for_itself)
     CHECK(m.cells[1].hits == 1 && second.cells[1].hits == 1);
     CHECK(m.cells[2].hits == 1 && second.cells[2].hits == 1);
     CHECK(m.cells[1].ticks == second.cells[1].ticks);
+    sd_line_stack_release(&s);
+}
+
+TEST(of_two_sessions_the_one_that_rests_counts_nothing)
+{
+    struct sd_line_stack s;
+    struct made m, second;
+
+    make(&m);
+    make(&second);
+    m.book.next = &second.book;
+    m.code.is_plain = false;
+    m.turn.is_on = false;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    line(&s, 64, &m, 12);
+    m.turn = (struct sd_line_turn){ .is_on = true, .since = sd_line_now(&s) };
+    line(&s, 64, &m, 13);
+    sd_line_stack_close(&s, &second.turn, sd_line_now(&s) + 1);
+    second.turn.is_on = false;
+    sd_line_stack_drop(&s);
+    CHECK(s.top == s.entries + 1 && s.top->cell == &m.cells[3]);
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[1].hits == 0 && m.cells[2].hits == 0 && m.cells[3].hits == 1);
+    CHECK(second.cells[1].hits == 1 && second.cells[2].hits == 1);
+    CHECK(second.cells[3].hits == 1 && second.cells[3].ticks > 0);
     sd_line_stack_release(&s);
 }
