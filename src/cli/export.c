@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/graph.h"
+#include "cli/line_tables.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "formats/format.h"
@@ -34,6 +35,7 @@ static const struct sd_format *format_called(const char *word)
 /* Not among the formats, because more than stacks and events makes them. */
 static bool is_flame(const char *word) { return strcmp(word, "flamegraph") == 0; }
 static bool is_pstats(const char *word) { return strcmp(word, "pstats") == 0; }
+static bool is_lprof(const char *word) { return strcmp(word, "lprof") == 0; }
 
 int sd_export_check_format(const char *word)
 {
@@ -41,12 +43,12 @@ int sd_export_check_format(const char *word)
     struct sd_buf known = { 0 };
     int rc;
 
-    if (format_called(word) || is_flame(word) || is_pstats(word) ||
+    if (format_called(word) || is_flame(word) || is_pstats(word) || is_lprof(word) ||
         sd_graph_form_named(word, &graph))
         return 0;
     for (size_t i = 0; sd_formats[i]; i++)
         sd_buf_printf(&known, "%s, ", sd_formats[i]->name);
-    sd_buf_text(&known, "pstats, dot, callgrind, flamegraph, graph");
+    sd_buf_text(&known, "pstats, lprof, dot, callgrind, flamegraph, graph");
     rc = sd_fail(SD_EUSAGE, "there is no format \"%s\"; there are %s", word,
                  sd_buf_string(&known));
     sd_buf_release(&known);
@@ -183,7 +185,7 @@ int sd_export_flame(const struct sd_profile *p, const struct sd_flame_wish *wish
 
 /* What is to be written, decided before anything is read. */
 struct wish {
-    bool is_flame, is_pstats, is_graph;
+    bool is_flame, is_pstats, is_lprof, is_graph;
     enum sd_graph_form graph;
     const struct sd_format *format; /* or NULL: by `output` */
     bool is_by_suffix;              /* that is all that is known of the format */
@@ -204,10 +206,13 @@ static int read_wish(const char *capture, const char *to, const char *word,
     out->is_flame = word && is_flame(word);
     out->is_pstats =
         word ? is_pstats(word) : out->output && out->output->what == SD_OUTPUT_PSTATS;
+    out->is_lprof =
+        word ? is_lprof(word) : out->output && out->output->what == SD_OUTPUT_LPROF;
     out->is_graph = word ? sd_graph_form_named(word, &out->graph)
                          : out->output && out->output->what == SD_OUTPUT_GRAPH &&
                                sd_graph_form_of(to, &out->graph);
-    if (out->format || out->is_flame || out->is_pstats || out->is_graph)
+    if (out->format || out->is_flame || out->is_pstats || out->is_lprof ||
+        out->is_graph)
         return 0;
     if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
         return sd_fail(SD_EUSAGE,
@@ -288,6 +293,8 @@ static int write_as(const struct sd_profile *p, const char *capture,
 
     if (wish->is_pstats)
         return sd_traced_put_pstats(p, &calls, out);
+    if (wish->is_lprof)
+        return sd_line_tables_put_lprof(p, out);
     if (wish->is_graph)
         return write_graph(p, wish, out);
     if (wish->format)

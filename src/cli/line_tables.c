@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/lined.h"
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -226,5 +227,27 @@ int sd_line_file_convert(char *file, const char *to, const char *format,
     if (rc == 0)
         rc = sd_export_close(&out, put_kind(&s, kind, &out.out));
     sd_line_stats_release(&s);
+    return rc;
+}
+
+/* --- Out of a capture */
+
+int sd_line_tables_put_lprof(const struct sd_profile *p, struct sd_out *out)
+{
+    struct sd_lined lined = { 0 };
+    struct sd_line_stats s;
+    int rc;
+
+    if (p->lines.n == 0)
+        return sd_fail(SD_EABSENT, "no line was counted in it; sonde lines records "
+                                   "them");
+    sd_line_stats_init(&s);
+    rc = sd_lined_of(p, &lined);
+    if (rc == 0)
+        rc = sd_lined_stats(&lined, &s);
+    if (rc == 0)
+        rc = sd_line_stats_write_lprof(&s, out);
+    sd_line_stats_release(&s);
+    sd_lined_release(&lined);
     return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/out.h"
+#include "profile/profile.h"
 #include "report/line_text.h"
 
 enum sd_line_form { SD_LINE_TEXT, SD_LINE_CSV, SD_LINE_JSON };
@@ -23,4 +24,6 @@ int sd_line_files_load(char *const *files, size_t n, struct sd_line_stats *into)
  * it, or NULL to go by the suffix.  SD_EUSAGE for what needs more. */
 int sd_line_file_convert(char *file, const char *to, const char *format,
                          enum sd_create_flags create);
+/* The lines of a capture, as such a file.  SD_EABSENT when none was counted. */
+int sd_line_tables_put_lprof(const struct sd_profile *p, struct sd_out *out);
 #endif

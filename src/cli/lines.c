@@ -209,7 +209,8 @@ const struct sd_verb sd_verb_lines = {
         "sonde lines --memory script.py\n"
         "sonde lines --memory --combined script.py    # with the times beside\n"
         "sonde lines --only 'src/*.py' --hottest train.py    # one list\n"
-        "sonde lines -u 1e-3 --sort script.py    # milliseconds\n",
+        "sonde lines -u 1e-3 --sort script.py    # milliseconds\n"
+        "sonde lines -o script.lprof script.py    # for line_profiler\n",
     .options = options,
     .takes_program = true,
     .collector = &sd_about_lines,

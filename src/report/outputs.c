@@ -49,6 +49,7 @@ bool sd_picture_of(const char *path, enum sd_picture *kind)
     case SD_OUTPUT_CAPTURE:
     case SD_OUTPUT_FORMAT:
     case SD_OUTPUT_PSTATS:
+    case SD_OUTPUT_LPROF:
     case SD_OUTPUT_GRAPH:
     case SD_OUTPUT_TABLE:
         break;

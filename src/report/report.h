@@ -29,6 +29,7 @@ enum sd_output_what {
     SD_OUTPUT_CAPTURE,
     SD_OUTPUT_FORMAT, /* formats/ knows it */
     SD_OUTPUT_PSTATS, /* of traced calls */
+    SD_OUTPUT_LPROF,  /* of lines */
     SD_OUTPUT_GRAPH,  /* of functions and callers */
     SD_OUTPUT_TABLE,
     SD_OUTPUT_PICTURE_SVG,

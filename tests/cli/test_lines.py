@@ -90,6 +90,22 @@ def test_hottest_is_for_counted_lines(folder):
     contains(err, "--hottest is for lines that were counted, and none were here")
 
 
+def test_a_file_of_line_profiler_has_the_same_numbers(folder):
+    equal(lines(folder, SCRIPT).status, 0, "status")
+    equal(sonde("convert", "program.sonde", "made.lprof", cwd=folder).status, 0, "status of convert")
+    whole = lambda name: [f["lines"] for f in json.loads(sonde("report", name, "--json", cwd=folder).out)["functions"]]  # noqa: E731
+    taken = json.loads(sonde("report", "program.sonde", "--lines", "--json", cwd=folder).out)
+    ran = [(row["line"], row["hits"], row["time_ns"]) for f in taken["functions"] for row in f["lines"]]
+    equal([(row["line"], row["hits"], row["time_ns"]) for f in whole("made.lprof") for row in f], ran, "lines")
+    status, out, err = lines(folder, SCRIPT, "-o", os.path.join(folder, "direct.lprof"))
+    equal(status, 0, err)
+    equal([(row["line"], row["hits"]) for f in whole("direct.lprof") for row in f], [row[:2] for row in ran], "lines of -o")
+    equal(sonde("run", "-q", "--python", PYTHON, "-o", "plain.sonde", "-c", "pass", cwd=folder).status, 0, "status of run")
+    status, out, err = sonde("convert", "plain.sonde", "plain.lprof", cwd=folder)
+    equal((status, os.path.exists(os.path.join(folder, "plain.lprof"))), (1, False), "status without lines, and the file")
+    contains(err, "no line was counted in it; sonde lines records them")
+
+
 def test_what_has_no_source_has_numbers(folder):
     status, out, err = lines(folder, "exec('@profile\\ndef f():\\n    return 1\\n')\nf()\n")
     equal(status, 0, err)
