@@ -114,10 +114,19 @@ def source_of(filename):
     return "".join(linecache.getlines(filename)) or None
 
 
+def widths_of(config):
+    """Of the columns; with False line_profiler's own, else as the configuration has them that is given or found."""
+    if config is False:
+        return 0, 0, 0, 0, 0
+    from .compat.line_profiler.toml_config import widths
+
+    return widths(config)
+
+
 def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, details=True, summarize=False, sort=False, rich=False, *,
               config=None):
     """Prints the times of functions' lines, as line_profiler does."""
-    text = _sonde.line_text(stats, unit, output_unit, stripzeros, details, summarize, sort, source_of)
+    text = _sonde.line_text(stats, unit, output_unit, stripzeros, details, summarize, sort, source_of, widths_of(config))
     stream = sys.stdout if stream is None else stream
     try:
         stream.write(text)
@@ -130,7 +139,7 @@ def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None
               config=None):
     """Prints the times of one function's lines, as line_profiler does."""
     text = _sonde.line_text({(filename, start_lineno, func_name): list(timings)}, unit, output_unit, stripzeros, True, False, False,
-                            source_of)
+                            source_of, widths_of(config))
     (sys.stdout if stream is None else stream).write(text.partition("\n\n")[2])
 
 
@@ -616,6 +625,6 @@ def profile(func):
 
         _own = LineProfiler()
         _own.enable()
-        atexit.register(_own.print_stats, output_unit=1e-6)
+        atexit.register(_own.print_stats, output_unit=1e-6, config=False)
     _own.add_callable(func)
     return func

@@ -236,8 +236,10 @@ PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
     struct sd_line_stats s;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OOOppppO", &timings, &unit, &output_unit, &strips,
-                          &details, &summarizes, &sorts, &source))
+    if (!PyArg_ParseTuple(args, "OOOppppO(iiiii)", &timings, &unit, &output_unit,
+                          &strips, &details, &summarizes, &sorts, &source,
+                          &wish.widths[0], &wish.widths[1], &wish.widths[2],
+                          &wish.widths[3], &wish.widths[4]))
         return NULL;
     wish.unit = output_unit == Py_None ? 0 : PyFloat_AsDouble(output_unit);
     if (PyErr_Occurred())

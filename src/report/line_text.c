@@ -15,10 +15,11 @@ enum { CELL_MAX = 352 };      /* the largest double has 309 digits before the po
 enum { LINES_MAX = 1 << 20 }; /* of a function whose source is not there */
 
 enum column { COLUMN_LINE, COLUMN_HITS, COLUMN_TIME, COLUMN_PER_HIT, COLUMN_PERCENT };
-enum { N_COLUMNS = COLUMN_PERCENT + 1 };
+enum { N_COLUMNS = SD_LINE_TEXT_COLUMNS };
+enum { WIDTH_MAX = 200 };
 
 /* line_profiler's, of its configuration as it comes. */
-static const int widths_least[N_COLUMNS] = { 6, 9, 12, 8, 8 };
+static const int widths_usual[N_COLUMNS] = { 6, 9, 12, 8, 8 };
 static const char *const headings[N_COLUMNS] = { "Line #", "Hits", "Time", "Per Hit",
                                                  "% Time" };
 
@@ -29,7 +30,8 @@ struct printing {
     const struct sd_line_function *f;
     double total; /* of the function, in units */
     double scale; /* from the stats' unit to the shown one */
-    int widths[N_COLUMNS];
+    int least[N_COLUMNS];
+    int widths[N_COLUMNS]; /* of this function */
 };
 
 /* --- Cells */
@@ -42,12 +44,11 @@ static int print_real(char cell[CELL_MAX], double v, int width)
     return n > width ? snprintf(cell, CELL_MAX, "%5.3g", v) : n;
 }
 
-static int print_hits(char cell[CELL_MAX], int64_t hits)
+static int print_hits(char cell[CELL_MAX], int64_t hits, int width)
 {
     int n = snprintf(cell, CELL_MAX, "%lld", (long long)hits);
 
-    return n > widths_least[COLUMN_HITS] ? snprintf(cell, CELL_MAX, "%g", (double)hits)
-                                         : n;
+    return n > width ? snprintf(cell, CELL_MAX, "%g", (double)hits) : n;
 }
 
 static int print_cell(const struct printing *p, char cell[CELL_MAX], enum column c,
@@ -57,13 +58,13 @@ static int print_cell(const struct printing *p, char cell[CELL_MAX], enum column
     case COLUMN_LINE:
         return snprintf(cell, CELL_MAX, "%lld", (long long)e->line);
     case COLUMN_HITS:
-        return print_hits(cell, e->hits);
+        return print_hits(cell, e->hits, p->least[c]);
     case COLUMN_TIME:
-        return print_real(cell, e->time * p->scale, widths_least[c]);
+        return print_real(cell, e->time * p->scale, p->least[c]);
     case COLUMN_PER_HIT:
         return print_real(cell,
                           e->hits != 0 ? e->time * p->scale / (double)e->hits : 0.0,
-                          widths_least[c]);
+                          p->least[c]);
     case COLUMN_PERCENT:
         break;
     }
@@ -77,7 +78,7 @@ static void measure(struct printing *p)
 {
     char cell[CELL_MAX];
 
-    memcpy(p->widths, widths_least, sizeof p->widths);
+    memcpy(p->widths, p->least, sizeof p->widths);
     for (size_t i = 0; i < p->f->n; i++)
         for (enum column c = COLUMN_HITS; c <= COLUMN_PER_HIT; c++) {
             int n = print_cell(p, cell, c, &p->f->entries[i]);
@@ -290,12 +291,22 @@ static void put_summary(const struct printing *p, const size_t *order)
     }
 }
 
+static void choose_widths(struct printing *p)
+{
+    for (int c = 0; c < N_COLUMNS; c++) {
+        int wished = p->wish->widths[c] < WIDTH_MAX ? p->wish->widths[c] : WIDTH_MAX;
+
+        p->least[c] = wished > widths_usual[c] ? wished : widths_usual[c];
+    }
+}
+
 static int put_all(struct printing *p, const size_t *order)
 {
     double unit = p->wish->unit > 0 ? p->wish->unit : p->s->unit;
     int rc = 0;
 
     p->scale = p->s->unit / unit;
+    choose_widths(p);
     sd_out_printf(p->out, "Timer unit: %g s\n\n", unit);
     for (size_t i = 0; i < p->s->n && rc == 0 && !p->wish->has_no_details; i++) {
         p->f = &p->s->functions[order[i]];

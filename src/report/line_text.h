@@ -11,13 +11,17 @@
 #include "profile/line_stats.h"
 #include "report/code_text.h"
 
+enum { SD_LINE_TEXT_COLUMNS = 5 }; /* line, hits, time, time of a hit, share */
+
 struct sd_line_text_wish {
     double unit;      /* seconds of one unit shown; 0: the stats' own */
     bool skips_zeros; /* leaves out functions that never ran */
     bool has_no_details;
-    bool has_summary; /* one line for each function, at the end */
-    bool is_sorted;   /* by time, the least first */
-    bool is_reversed; /* the other way round */
+    bool has_summary;                 /* one line for each function, at the end */
+    bool is_sorted;                   /* by time, the least first */
+    bool is_reversed;                 /* the other way round */
+    int widths[SD_LINE_TEXT_COLUMNS]; /* at least; less than line_profiler's are those
+                                         of line_profiler */
     /* The source of a file: 1 when there is one, which `into` then holds; 0; or
      * negative.  NULL: the file of that name is read. */
     int (*source)(void *context, const char *file, struct sd_code_text *into);

@@ -3,6 +3,7 @@
 """sonde.LineProfiler, sonde.compat.line_profiler and kernprof: the names of line_profiler, and its answers."""
 import asyncio
 import functools
+import importlib.util
 import io
 import os
 import sys
@@ -110,6 +111,41 @@ def test_recursion_and_threads_are_counted(folder):
     for t in threads:
         t.join()
     equal(hits(lp, work)[3], 400, "hits of four threads")
+
+
+def test_it_rests_between_calls_and_counts_by_threads(folder):
+    lp, other = LineProfiler(), LineProfiler(work)
+    wrapped = lp(work)
+    for _ in range(50):
+        wrapped(3)
+        for _ in range(40):  # heard for nobody until those who rest are stopped for good
+            work(30)
+    equal((hits(lp, work)[3], lp.is_active, lp.enable_count), (150, False, 0), "hits, and what is on")
+    with other:
+        work(5)
+        wrapped(5)
+        work(5)
+    equal((hits(lp, work)[3], hits(other, work)[3]), (155, 15), "hits of two, of which one rests")
+    inside, goes_on, done = threading.Event(), threading.Event(), []
+
+    def hold():
+        with lp:
+            inside.set()
+            goes_on.wait(60)
+            done.append(lp.enable_count)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(60)
+    equal((lp.enable_count, lp.is_active), (0, True), "while another thread has it on")
+    with lp:
+        equal(lp.enable_count, 1, "of this thread")
+    work(7)
+    equal(hits(lp, work)[3], 162, "hits while another thread has it on")
+    goes_on.set()
+    thread.join()
+    work(7)
+    equal((hits(lp, work)[3], done, lp.is_active), (162, [1], False), "hits afterwards")
 
 
 def test_generators_and_coroutines(folder):
@@ -262,6 +298,54 @@ def test_kernprof(folder):
     done = kernprof(folder, "-l", "-q", "-c", "print(1 + 1)")
     equal((done.status, done.out), (0, "2\n"), "of a command")
     equal(kernprof(folder, "-l", "none.py").err, "Could not find script 'none.py'\n", "what is said of none")
+
+
+def test_a_configuration_of_kernprof(folder):
+    write(folder, "script.py", SCRIPT)
+    write(folder, "line_profiler.toml", "[tool.line_profiler.kernprof]\nline-by-line = true\nverbose = 1\noutfile = 'named'\n"
+                                        "[tool.line_profiler.show.column_widths]\nline = 9\n")
+    done = kernprof(folder, "script.py")
+    if sys.version_info < (3, 11) and importlib.util.find_spec("tomli") is None:
+        equal(done.status, 1, "status where nothing reads TOML, so that there is no `profile`")
+        return
+    equal((done.status, done.err), (0, ""), "end")
+    contains(done.out, "Wrote profile results to 'named'\n")
+    contains(done.out, "\n        3                                           @profile\n")
+    done = kernprof(folder, "--no-config", "--line-by-line", "script.py")
+    contains(done.out, "Wrote profile results to 'script.py.lprof'\nInspect results with:\n")
+    done = kernprof(folder, "--no-line-by-line", "--builtin=yes", "script.py")
+    contains(done.out, " function calls in ")
+    write(folder, "bad.toml", "[tool.line_profiler]\nshow = 1\n")
+    contains(kernprof(folder, "--config", "bad.toml", "script.py").err, "expected a table with these keys")
+
+
+MAGICS = """
+from IPython.testing.globalipapp import get_ipython
+ip = get_ipython()
+ip.run_line_magic("load_ext", "sonde.compat.line_profiler")
+ip.run_cell("def func():\\n    return 2 ** 20")
+prof = ip.run_line_magic("lprun", "-r -u 1e-3 -D x.lprof -f func func()")
+print([(key[2], [line[:2] for line in lines]) for key, lines in prof.get_stats().timings.items()])
+prof = ip.run_cell_magic("lprun_all", "-r -s", "def g():\\n    return 1\\nx = g()\\n")
+print(sorted(key[2] for key in prof.get_stats().timings), ip.user_ns["x"])
+ip.run_line_magic("load_ext", "sonde.compat.memory_profiler")
+result = ip.run_line_magic("memit", "-o -i 0.001 a = bytearray(b'x') * (80 << 20)")
+print(max(result.mem_usage) - result.baseline > 60, str(result).startswith("peak memory: "))
+import textwrap
+ip.run_line_magic("mprun", "-T mem.txt -f textwrap.dedent textwrap.dedent('  a')")
+"""
+
+
+def test_magics_of_ipython(folder):
+    helpers.need(importlib.util.find_spec("IPython"), "there is no IPython")
+    done = run([PYTHON, write(folder, "magics.py", MAGICS)], cwd=folder, env=helpers.clean_env(HOME=folder, IPYTHONDIR=folder))
+    equal(done.status, 0, "status: " + done.err)
+    contains(done.out, "Timer unit: 0.001 s\n")
+    contains(done.out, "[('func', [(2, 1)])]\n")
+    contains(done.out, "['<module>', 'g'] 1\n")
+    contains(done.out, "True True\n")
+    contains(done.out, "Line #    Mem usage    Increment  Occurrences   Line Contents\n")
+    equal([os.path.exists(os.path.join(folder, name)) for name in ("x.lprof", "mem.txt")], [True, True], "files")
 
 
 def test_a_profile_that_stays_in_the_program(folder):

@@ -4,6 +4,7 @@
     python -m sonde.compat.kernprof -l -v script.py
 """
 import builtins
+import functools
 import os
 import sys
 import threading
@@ -12,6 +13,8 @@ from .._line_profiler import Decorating, LineProfiler
 from .cProfile import Profile
 from .line_profiler import __version__
 from .line_profiler import profile as global_profiler
+from .line_profiler.cli_utils import WORDS, add_argument, positive_float
+from .line_profiler.toml_config import ConfigSource
 
 
 class ContextualProfile(Decorating, Profile):
@@ -96,22 +99,16 @@ def find_module_script(name, *, static=True, exit_on_error=True):
 # ---- the command line
 
 
-def positive_float(text):
-    value = float(text)
-    if value <= 0:
-        from argparse import ArgumentError
-
-        raise ArgumentError(None, "must be above 0")
-    return value
+SWITCHES = ("line-by-line", "builtin", "preimports", "prof-imports", "rich", "skip-zero", "summarize")
 
 
 def make_parser():
     from argparse import ArgumentParser
 
     parser = ArgumentParser(prog="kernprof", description="Run and profile a python script.")
-    add = parser.add_argument
+    add = functools.partial(add_argument, parser)
     add("-V", "--version", action="version", version=__version__)
-    add("--config", help="Accepted; Sonde has no such file")
+    add("--config", help="Load configuration from the provided TOML file (--no-config: from none)")
     add("--no-config", action="store_const", dest="config", const=False)
     add("-l", "--line-by-line", action="store_true", help="Use the line-by-line profiler instead of cProfile. Implies `--builtin`.")
     add("-b", "--builtin", action="store_true",
@@ -121,23 +118,20 @@ def make_parser():
     add("-p", "--prof-mod", action="append",
         help="List of modules, functions and/or classes to profile specified by their name or path. Adding the current script/module "
              "profiles the entirety of it. Only works with line profiling (`-l`/`--line-by-line`).")
-    add("--preimports", action="store_true", default=True, help="Eagerly import all profiling targets specified via `-p`.")
-    add("--no-preimports", action="store_false", dest="preimports")
+    add("--preimports", action="store_true", help="Eagerly import all profiling targets specified via `-p`.")
     add("--prof-imports", action="store_true", help="If the script/module profiled is in `--prof-mod`, autoprofile all its imports.")
-    add("--no-prof-imports", action="store_false", dest="prof_imports")
     add("-o", "--outfile", help="Save stats to OUTFILE. (Default: '<script_or_module_name>.lprof' in line-profiling mode "
                                 "(`-l`/`--line-by-line`); '<script_or_module_name>.prof' otherwise)")
-    add("-v", "--verbose", "--view", action="count", default=0,
+    add("-v", "--verbose", "--view", action="count",
         help="Increase verbosity level. At level 1, view the profiling results in addition to saving them.")
     add("-q", "--quiet", action="count", default=0,
         help='Decrease verbosity level. At level -1, disable helpful messages (e.g. "Wrote profile results to <...>"); at level -2, '
              "silence the stdout; at level -3, silence the stderr.")
     add("-r", "--rich", action="store_true", help="Accepted: the text is the same")
-    add("-u", "--unit", type=positive_float, default=1e-6,
-        help="Output unit (in seconds) in which the timing info is displayed. (Default: 1e-06 s)")
+    add("-u", "--unit", type=positive_float, help="Output unit (in seconds) in which the timing info is displayed. (Default: 1e-06 s)")
     add("-z", "--skip-zero", action="store_true", help="Hide functions which have not been called.")
     add("--summarize", action="store_true", help="Print a summary of total function time.")
-    add("-i", "--output-interval", type=int, const=1, nargs="?", default=0,
+    add("-i", "--output-interval", type=int, const=1, nargs="?",
         help="Enables outputting of cumulative profiling results to OUTFILE every OUTPUT_INTERVAL seconds.")
     return parser
 
@@ -154,6 +148,20 @@ def split_words(words):
     return words[:at], words[at], words[at + 1], words[at + 2:]
 
 
+def spelled_out(words):
+    """A switch that is followed by a word which is neither yes nor no is not followed by its own: the script's name may come next."""
+    names = {"--" + name for name in SWITCHES} | {"--no-" + name for name in SWITCHES}
+    return [word + "=yes" if word in names and after.lower() not in WORDS else word for word, after in zip(words, words[1:] + ["-"])]
+
+
+def configure(options):
+    """What was not said is as the configuration has it."""
+    options.config = ConfigSource.from_config(options.config)
+    for name, value in options.config.conf_dict["kernprof"].items():
+        if getattr(options, name.replace("-", "_")) is None:
+            setattr(options, name.replace("-", "_"), value)
+
+
 def read_options(words):
     own, flag, what, rest = split_words(list(words))
     parser = make_parser()
@@ -161,7 +169,7 @@ def read_options(words):
         parser.add_argument("script", metavar='{path/to/script | -m path.to.module | -c "literal code"}',
                             help="The python script file, module, or literal code to run")
     parser.add_argument("args", nargs="...", help="Optional script arguments")
-    options = parser.parse_args(own)
+    options = parser.parse_args(spelled_out(own))
     options.args = options.args + rest
     options.module = what if flag == "-m" else None
     options.code = what if flag == "-c" else None
@@ -169,6 +177,7 @@ def read_options(words):
         options.code = sys.stdin.read()
     if options.module:
         options.script = options.module
+    configure(options)
     options.verbose -= options.quiet
     return options
 
@@ -414,7 +423,7 @@ def finish(prof, options, stdout):
             prof.print_stats()
         else:
             prof.print_stats(stream=stdout, output_unit=options.unit, stripzeros=options.skip_zero, summarize=options.summarize,
-                             rich=options.rich)
+                             rich=options.rich, config=options.config)
     else:
         how = "pstats" if isinstance(prof, ContextualProfile) else "line_profiler -rmt"
         tell(options, "Inspect results with:\n{0} -m {1} {2}".format(os.path.basename(sys.executable), how, options.outfile))

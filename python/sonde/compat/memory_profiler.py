@@ -432,6 +432,13 @@ class LogFile:
             handler.flush()
 
 
+def load_ipython_extension(ip):
+    """%load_ext memory_profiler: %mprun and %memit."""
+    from ._magics import MemoryProfilerMagics
+
+    ip.register_magics(MemoryProfilerMagics)
+
+
 # ---- the command
 
 

@@ -17,14 +17,37 @@ class GlobalProfiler:
     """A decorator that is switched from outside."""
 
     def __init__(self, config=None):
-        self.setup_config = {"environ_flags": ["LINE_PROFILE"], "cli_flags": ["--line-profile", "--line_profile"]}
-        self.output_prefix = "profile_output"
-        self.write_config = {"lprof": True, "text": True, "timestamped_text": True, "stdout": True}
-        self.show_config = {"sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True}
         self._config = config
+        self._configured = None
         self._profile = None
         self._owner_pid = None
         self.enabled = None
+
+    def _of_config(name):
+        """A table of the configuration, which is looked for when it is first asked: importing this must not read files."""
+
+        def get(self):
+            if self._configured is None:
+                self._configured = self._read_config()
+            return self._configured[name]
+
+        def put(self, value):
+            get(self)
+            self._configured[name] = value
+
+        return property(get, put)
+
+    setup_config, write_config, show_config = _of_config("setup"), _of_config("write"), _of_config("show")
+    output_prefix = _of_config("output_prefix")
+    del _of_config
+
+    def _read_config(self):
+        from .toml_config import ConfigSource
+
+        found = ConfigSource.from_config(self._config).copy().conf_dict
+        del found["show"]["column_widths"]
+        found["output_prefix"] = found["write"].pop("output_prefix")
+        return found
 
     def _kernprof_overwrite(self, profile):
         """kernprof gives its own profiler, and takes it back with None."""
@@ -62,7 +85,7 @@ class GlobalProfiler:
         if self._owner_pid is not None and os.getpid() != self._owner_pid:
             return  # a forked child has no results of its own to tell
         if self.write_config["stdout"]:
-            self._profile.print_stats(**self.show_config)
+            self._profile.print_stats(config=self._config, **self.show_config)
         if self.write_config["text"]:
             self._write_text(self.output_prefix + ".txt")
         if self.write_config["timestamped_text"]:
@@ -78,7 +101,7 @@ class GlobalProfiler:
 
     def _write_text(self, path):
         with open(path, "w", encoding="utf-8") as f:
-            self._profile.print_stats(stream=f, **dict(self.show_config, rich=False, details=True))
+            self._profile.print_stats(stream=f, config=self._config, **dict(self.show_config, rich=False, details=True))
         print("Wrote profile results to {0}".format(path))
 
 
