@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_MODEL_H
+#define SD_ANALYSE_MODEL_H
+/* model: what a model costs, layer by layer, type by type, operator by operator.
+ *
+ * A row is a leaf layer that was called, or any layer that itself has tensors,
+ * operators that cost or operators without a rule; so the shares of the rows add up to
+ * 100 %.  Rows stand in the order of first calls, those that were never called at the
+ * end.  A layer that was called more than once is one row.  How MACs, FLOPs and MAdds
+ * are counted is the mode's: ours, or that of another tool, for comparison (modes.def).
+ */
+#include <stdint.h>
+
+#include "analyse/op_cost.h"
+#include "profile/model.h"
+
+enum sd_count_mode {
+#define MODE(name, word, definition) SD_COUNT_##name,
+#include "analyse/modes.def"
+#undef MODE
+    SD_COUNT_MODES
+};
+
+const char *sd_count_mode_name(enum sd_count_mode mode);       /* "macs", "fvcore" */
+const char *sd_count_mode_definition(enum sd_count_mode mode); /* a sentence or two */
+/* 0, or SD_EUSAGE with a sentence that names those there are. */
+int sd_count_mode_named(const char *name, enum sd_count_mode *mode);
+
+/* The numbers of a layer, of a type, of all. */
+struct sd_model_sum {
+    int64_t params, trainable; /* elements; tied ones once */
+    int64_t buffers;           /* elements */
+    int64_t param_bytes, buffer_bytes;
+    int64_t macs, flops, madds;        /* all calls, backward ones too */
+    int64_t backward_macs;             /* of these, in the backward */
+    int64_t mem_read, mem_write;       /* elements, as metinor counts: of a leaf its
+                                          inputs and parameters, its outputs */
+    int64_t read_bytes, written_bytes; /* by its operators */
+    int64_t activations;               /* elements that products wrote (fvcore) */
+    int64_t time_ns, backward_ns;      /* SD_MODEL_NONE: not measured */
+    int64_t activation_bytes;          /* SD_MODEL_NONE: not known */
+    uint64_t n_ops, n_unknown;         /* calls of operators */
+    uint64_t n_calls;                  /* calls of the layers */
+    uint32_t n_layers;
+};
+
+struct sd_model_row {
+    uint32_t layer; /* a place in model->layers */
+    struct sd_model_sum sum;
+};
+
+struct sd_model_named {     /* of a type of layers, or an operator */
+    uint32_t name;          /* in model->strings */
+    enum sd_op_known known; /* of an operator: UNKNOWN when any call was */
+    struct sd_model_sum sum;
+};
+
+struct sd_model_costs {
+    const struct sd_model *model; /* borrowed */
+    enum sd_count_mode mode;
+    struct sd_model_row *rows; /* owned, as those below */
+    size_t n_rows;
+    struct sd_model_sum *own;    /* of each place in model->layers: its own */
+    struct sd_model_sum *within; /* the same with all layers in it: for trees */
+    struct sd_model_named *types;
+    size_t n_types;
+    struct sd_model_named *operators; /* in the order of first calls */
+    size_t n_operators;
+    struct sd_model_sum total;
+    double coverage; /* calls of operators that have a rule, of all; 1 when there were
+                        none */
+};
+
+/* 0 or SD_ENOMEM; released equals fresh memory. */
+int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
+                   struct sd_model_costs *costs);
+void sd_model_costs_release(struct sd_model_costs *costs);
+
+/* --- Metrics: the columns that can be sorted by, plotted and shared out. */
+
+enum sd_model_metric {
+#define METRIC(name, word, unit, title, field) SD_BY_##name,
+#include "analyse/model_metrics.def"
+#undef METRIC
+    SD_BY_END
+};
+
+enum sd_model_unit { SD_MODEL_COUNT, SD_MODEL_ELEMENTS, SD_MODEL_BYTES, SD_MODEL_NS };
+
+const char *sd_model_metric_word(enum sd_model_metric k);  /* "macs", "mem_read" */
+const char *sd_model_metric_title(enum sd_model_metric k); /* "MACs" */
+enum sd_model_unit sd_model_metric_unit(enum sd_model_metric k);
+int sd_model_metric_named(const char *word, enum sd_model_metric *k); /* any case */
+int64_t sd_model_metric_of(const struct sd_model_sum *s, enum sd_model_metric k);
+
+/* Places in costs->rows, largest first (equal ones stay in their order); smallest first
+ * with `ascending`.  `order` has room for n_rows. */
+void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
+                    int ascending, uint32_t *order);
+
+/* --- Does training fit? */
+
+enum sd_optimizer {
+#define OPTIMIZER(name, word, n_states, state_bytes) SD_OPTIMIZER_##name,
+#include "analyse/optimizers.def"
+#undef OPTIMIZER
+    SD_OPTIMIZERS
+};
+int sd_optimizer_named(const char *word, enum sd_optimizer *o); /* 0 or SD_EUSAGE */
+const char *sd_optimizer_word(enum sd_optimizer o);
+
+struct sd_model_fit {
+    int64_t parameter_bytes, buffer_bytes;
+    int64_t gradient_bytes;   /* of trainable parameters */
+    int64_t optimizer_bytes;  /* its states */
+    int64_t activation_bytes; /* scaled from the profiled batch */
+    int64_t total_bytes;
+    int64_t
+        largest_batch; /* that fits into `available`; 0: not even one; -1: unbounded */
+    bool activations_measured; /* else summed up from what operators wrote */
+};
+
+/* For `batch` samples; the profiled ones are the first axis of the model's input.
+ * available_bytes 0: not asked. */
+void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimizer,
+                  int64_t batch, int64_t available_bytes, struct sd_model_fit *fit);
+#endif

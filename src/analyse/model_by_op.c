@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* model_by_op: tools that put a price on operators: fvcore, ptflops' newer half. */
+#include "analyse/model_modes.h"
+
+#include <string.h>
+
+enum normed { NOT_NORMED, BATCH, OTHER };
+
+/* Which norm it is, and where its weight stands among the inputs. */
+static const struct {
+    const char *name;
+    enum normed kind;
+    size_t weight;
+    bool trains; /* whatever its attributes say */
+} norms[] = {
+    { "aten::_batch_norm_no_update", BATCH, 1, false },
+    { "aten::_batch_norm_with_update", BATCH, 1, true },
+    { "aten::_native_batch_norm_legit", BATCH, 1, false },
+    { "aten::_native_batch_norm_legit_no_training", BATCH, 1, false },
+    { "aten::batch_norm", BATCH, 1, false },
+    { "aten::cudnn_batch_norm", BATCH, 1, false },
+    { "aten::miopen_batch_norm", BATCH, 1, false },
+    { "aten::native_batch_norm", BATCH, 1, false },
+    { "aten::layer_norm", OTHER, 1, false },
+    { "aten::native_layer_norm", OTHER, 1, false },
+    { "aten::group_norm", OTHER, 1, false },
+    { "aten::native_group_norm", OTHER, 1, false },
+    { "aten::instance_norm", OTHER, 1, false },
+    { "onnx::BatchNormalization", BATCH, 1, false },
+    { "onnx::LayerNormalization", OTHER, 1, false },
+    { "onnx::GroupNormalization", OTHER, 1, false },
+    { "onnx::InstanceNormalization", OTHER, 1, false },
+};
+
+static bool has_in(const struct sd_model_op *op, size_t i)
+{
+    return i < op->n_in && op->in[i].kind != SD_OPERAND_NONE;
+}
+
+static int64_t in_elements(const struct sd_model_op *op)
+{
+    return op->n_in > 0 ? sd_operand_elements(&op->in[0]) : 0;
+}
+
+static int64_t out_elements(const struct sd_model_op *op)
+{
+    return op->n_out > 0 ? sd_operand_elements(&op->out[0]) : 0;
+}
+
+/* For each element: a batch norm that only applies what it has learnt is one
+ * multiply-add with what was worked out before. */
+static int64_t norm(const struct sd_model *m, const struct sd_model_op *op,
+                    const char *name)
+{
+    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++) {
+        bool trains;
+
+        if (strcmp(norms[i].name, name) != 0)
+            continue;
+        trains = norms[i].trains || sd_op_number(m, op, "training", 0, 0) != 0;
+        if (norms[i].kind == BATCH && !trains)
+            return sd_times(in_elements(op), has_in(op, norms[i].weight) ? 2 : 1);
+        return sd_times(in_elements(op), has_in(op, norms[i].weight) ? 5 : 4);
+    }
+    return 0;
+}
+
+/* torch turns adaptive average pooling down to one element into this mean. */
+static bool is_global_pool(const struct sd_model *m, const struct sd_model_op *op,
+                           const char *name)
+{
+    const struct sd_attr *dim = sd_attr_find(m, op->attrs, op->n_attrs, "dim");
+
+    return !strcmp(name, "aten::mean") && dim && dim->kind == SD_ATTR_INTS &&
+           dim->n == 2 && dim->numbers[0] == -1 && dim->numbers[1] == -2 &&
+           sd_op_number(m, op, "keepdim", 0, 0);
+}
+
+int64_t sd_mode_fvcore(const struct sd_model *m, const struct sd_model_op *op,
+                       const struct sd_cost *cost)
+{
+    const char *name = sd_model_text(m, op->name);
+
+    if (op->is_backward || cost->known == SD_OP_COUNTED)
+        return cost->macs;
+    if (!strcmp(name, "aten::_adaptive_avg_pool2d") || is_global_pool(m, op, name) ||
+        !strcmp(name, "onnx::GlobalAveragePool"))
+        return in_elements(op);
+    if (!strcmp(name, "aten::upsample_nearest2d"))
+        return out_elements(op);
+    if (!strcmp(name, "aten::upsample_bilinear2d") ||
+        !strcmp(name, "aten::grid_sampler_2d"))
+        return sd_times(4, out_elements(op));
+    return norm(m, op, name);
+}
+
+/* Where a product's bias stands among its inputs. */
+static const struct {
+    const char *name;
+    size_t bias;
+} biased[] = {
+    { "aten::addmm", 0 },       { "aten::_addmm_activation", 0 }, { "aten::addmv", 0 },
+    { "aten::convolution", 2 }, { "aten::_convolution", 2 },      { "aten::linear", 2 },
+    { "onnx::Conv", 2 },        { "onnx::ConvTranspose", 2 },     { "onnx::Gemm", 2 },
+};
+
+int64_t sd_mode_ptflops(const struct sd_model *m, const struct sd_model_op *op,
+                        const struct sd_cost *cost)
+{
+    const char *name = sd_model_text(m, op->name);
+
+    if (op->is_backward)
+        return cost->macs;
+    for (size_t i = 0; i < sizeof biased / sizeof biased[0]; i++)
+        if (!strcmp(biased[i].name, name) && has_in(op, biased[i].bias))
+            return sd_plus(cost->macs, out_elements(op));
+    return cost->macs;
+}
+
+/* The functions that ptflops replaces while it looks: activations and pooling, whether
+ * a module calls them or not. */
+int64_t sd_mode_ptflops_functions(const struct sd_model *m,
+                                  const struct sd_model_op *op,
+                                  const struct sd_cost *cost)
+{
+    static const char *const activations[] = { "aten::relu",       "aten::relu_",
+                                               "aten::elu",        "aten::elu_",
+                                               "aten::leaky_relu", "aten::leaky_relu_",
+                                               "aten::gelu" };
+    static const char *const pools[] = { "aten::max_pool2d_with_indices",
+                                         "aten::max_pool3d_with_indices",
+                                         "aten::avg_pool2d",
+                                         "aten::avg_pool3d",
+                                         "aten::_adaptive_avg_pool2d",
+                                         "aten::_adaptive_avg_pool3d",
+                                         "aten::adaptive_max_pool2d",
+                                         "aten::adaptive_max_pool3d" };
+    const char *name = sd_model_text(m, op->name);
+
+    (void)cost;
+    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++)
+        if (!strcmp(activations[i], name))
+            return out_elements(op);
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++)
+        if (!strcmp(pools[i], name))
+            return in_elements(op);
+    return is_global_pool(m, op, name) ? in_elements(op) : 0;
+}

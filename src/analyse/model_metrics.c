@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* model_metrics: the columns of a table of layers, by name and in order. */
+#include "analyse/model.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+static const struct {
+    const char *word, *title;
+    enum sd_model_unit unit;
+    size_t at; /* of the field */
+} metrics[] = {
+#define METRIC(name, word, unit, title, field)                                         \
+    { word, title, SD_MODEL_##unit, offsetof(struct sd_model_sum, field) },
+#include "analyse/model_metrics.def"
+#undef METRIC
+};
+
+const char *sd_model_metric_word(enum sd_model_metric k) { return metrics[k].word; }
+const char *sd_model_metric_title(enum sd_model_metric k) { return metrics[k].title; }
+enum sd_model_unit sd_model_metric_unit(enum sd_model_metric k)
+{
+    return metrics[k].unit;
+}
+
+int sd_model_metric_named(const char *word, enum sd_model_metric *k)
+{
+    for (size_t i = 0; i < SD_BY_END; i++)
+        if (!strcasecmp(metrics[i].word, word)) {
+            *k = (enum sd_model_metric)i;
+            return 0;
+        }
+    return sd_fail(SD_EUSAGE,
+                   "layers have no metric named '%s': use params, macs, flops, madds, "
+                   "mem_read, mem_write or runtime",
+                   word);
+}
+
+int64_t sd_model_metric_of(const struct sd_model_sum *s, enum sd_model_metric k)
+{
+    int64_t v;
+
+    memcpy(&v, (const char *)s + metrics[k].at, sizeof v);
+    return v;
+}
+
+/* --- Order: equal rows stay as they were. */
+
+struct sorting {
+    const struct sd_model_costs *costs;
+    enum sd_model_metric by;
+    int ascending;
+};
+
+static bool comes_later(const struct sorting *s, uint32_t a, uint32_t b)
+{
+    int64_t x = sd_model_metric_of(&s->costs->rows[a].sum, s->by);
+    int64_t y = sd_model_metric_of(&s->costs->rows[b].sum, s->by);
+
+    return s->ascending ? x > y : x < y;
+}
+
+/* By insertion with halving: rows of a model are hundreds, and there is no second array
+ * to fail for. */
+void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
+                    int ascending, uint32_t *order)
+{
+    struct sorting s = { costs, k, ascending };
+
+    for (uint32_t i = 0; i < costs->n_rows; i++) {
+        size_t low = 0, high = i;
+
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+
+            if (comes_later(&s, order[middle], i))
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        memmove(order + low + 1, order + low, (i - low) * sizeof *order);
+        order[low] = i;
+    }
+}

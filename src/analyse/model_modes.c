@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "analyse/model_modes.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct {
+    const char *word, *definition;
+} modes[] = {
+#define MODE(name, word, definition) { word, definition },
+#include "analyse/modes.def"
+#undef MODE
+};
+
+const char *sd_count_mode_name(enum sd_count_mode mode) { return modes[mode].word; }
+
+const char *sd_count_mode_definition(enum sd_count_mode mode)
+{
+    return modes[mode].definition;
+}
+
+int sd_count_mode_named(const char *name, enum sd_count_mode *mode)
+{
+    for (size_t i = 0; i < SD_COUNT_MODES; i++)
+        if (!strcmp(modes[i].word, name)) {
+            *mode = (enum sd_count_mode)i;
+            return 0;
+        }
+    return sd_fail(
+        SD_EUSAGE,
+        "there is no way to count named '%s': use macs, metinor, fvcore, thop, "
+        "ptflops, ptflops-hooks or torchinfo",
+        name);
+}
+
+const struct sd_mode *sd_mode_of(enum sd_count_mode mode)
+{
+    static const struct sd_mode all[SD_COUNT_MODES] = {
+        [SD_COUNT_METINOR] = { .layer = sd_mode_metinor, .once = true },
+        [SD_COUNT_FVCORE] = { .op = sd_mode_fvcore },
+        [SD_COUNT_THOP] = { .layer = sd_mode_thop },
+        [SD_COUNT_PTFLOPS] = { .op = sd_mode_ptflops },
+        [SD_COUNT_PTFLOPS_HOOKS] = { .op = sd_mode_ptflops_functions,
+                                     .layer = sd_mode_ptflops_hooks },
+        [SD_COUNT_TORCHINFO] = { .layer = sd_mode_torchinfo },
+    };
+
+    return &all[mode];
+}
+
+/* --- Questions */
+
+bool sd_layer_is(const struct sd_model *m, uint32_t layer, const char *type)
+{
+    return !strcmp(sd_model_text(m, m->layers[layer].type), type);
+}
+
+bool sd_layer_is_any(const struct sd_model *m, uint32_t layer, const char *const *types)
+{
+    for (; *types; types++)
+        if (sd_layer_is(m, layer, *types))
+            return true;
+    return false;
+}
+
+bool sd_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *stem)
+{
+    const char *type = sd_model_text(m, m->layers[layer].type);
+    size_t n = strlen(stem);
+
+    return !strncmp(type, stem, n) && type[n] >= '1' && type[n] <= '3' &&
+           !strcmp(type + n + 1, "d");
+}
+
+int64_t sd_layer_params(const struct sd_model *m, uint32_t layer)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].layer == layer && m->tensors[i].flags & SD_TENSOR_PARAMETER)
+            all = sd_plus(all, sd_dims_elements(m->tensors[i].dims));
+    return all;
+}
+
+/* The last part of a tensor's name is what its layer calls it. */
+const struct sd_model_tensor *sd_layer_tensor(const struct sd_model *m, uint32_t layer,
+                                              const char *name)
+{
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const char *whole = sd_model_text(m, m->tensors[i].name), *dot;
+
+        if (m->tensors[i].layer != layer)
+            continue;
+        dot = strrchr(whole, '.');
+        if (!strcmp(dot ? dot + 1 : whole, name))
+            return &m->tensors[i];
+    }
+    return NULL;
+}
+
+bool sd_layer_has(const struct sd_model *m, uint32_t layer, const char *name)
+{
+    return sd_layer_tensor(m, layer, name) != NULL;
+}
+
+const struct sd_operand *sd_call_in(const struct sd_layer_call *c)
+{
+    return c->n_in > 0 ? &c->in[0] : NULL;
+}
+
+const struct sd_operand *sd_call_out(const struct sd_layer_call *c)
+{
+    return c->n_out > 0 ? &c->out[0] : NULL;
+}
+
+int64_t sd_call_in_elements(const struct sd_layer_call *c)
+{
+    return c->n_in > 0 ? sd_operand_elements(&c->in[0]) : 0;
+}
+
+int64_t sd_call_out_elements(const struct sd_layer_call *c)
+{
+    return c->n_out > 0 ? sd_operand_elements(&c->out[0]) : 0;
+}
