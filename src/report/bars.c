@@ -3,6 +3,7 @@
  * so that their names can be read whatever their number. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -66,6 +67,24 @@ static void value_text(char out[SD_TEXT_MAX], enum sd_cell_kind kind, double v)
         snprintf(out, SD_TEXT_MAX, "%.1f %%", v);
     else
         sd_text_scaled(out, v);
+}
+
+/* The same of a round number: "500K", not "500.00K". */
+static void tick_text(char out[SD_TEXT_MAX], enum sd_cell_kind kind, double v)
+{
+    char *point, *end;
+
+    value_text(out, kind, v);
+    point = strchr(out, '.');
+    if (!point)
+        return;
+    end = point + 1 + strspn(point + 1, "0123456789");
+    for (char *at = end; at > point; at--)
+        if (at[-1] != '0' && at[-1] != '.') {
+            memmove(at, end, strlen(end) + 1);
+            return;
+        }
+    memmove(point, end, strlen(end) + 1);
 }
 
 static double most_of(const struct sd_view_bars *b, size_t n)
@@ -141,7 +160,7 @@ static void draw_axis(struct sheet *s)
     for (int i = 0; sd_axis_tick(&axis, i, &at) && at <= s->most; i++) {
         double x = s->from + (s->most > 0 ? at / s->most : 0) * (s->to - s->from);
 
-        value_text(text, s->of->kind, at);
+        tick_text(text, s->of->kind, at);
         sd_canvas_line(s->canvas, x, s->top - 4, x, low, 1, grid);
         sd_canvas_text(s->canvas, x, s->top - 9, text, &f);
     }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_ANALYSE_MODEL_VIEW_H
+#define SD_ANALYSE_MODEL_VIEW_H
+/* model_view: what a model costs, as tables, bars and a map of its layers.
+ *
+ * A layer has one row, under the name that its program gave it; the model itself is
+ * shown by its type.  Numbers are those of analyse/model.h and stand in the unit of
+ * their metric: counts, elements, bytes, nanoseconds. */
+#include "analyse/model.h"
+#include "analyse/view.h"
+
+struct sd_model_tables_wish {
+    const char *tables; /* "layers,types,operators,tensors,unsupported"; NULL: what a
+                           person asks for first */
+    const char *type;   /* only layers of this type, or NULL */
+    const char *sort;   /* column, as sd_view_table_sort takes it; NULL: as they ran */
+    size_t limit;       /* rows of each table; 0: all */
+    bool is_tree;       /* layers inside the layers that hold them */
+    uint32_t depth;     /* of the tree; 0: any */
+    bool has_impact;    /* by `metric`, largest first, with what they add up to */
+    enum sd_model_metric metric; /* what shares are of */
+    double peak_flops;           /* of this machine, a second; 0: not known */
+};
+
+/* Adds the tables to a view.  SD_EUSAGE with a sentence when there is no such table,
+ * column, or type. */
+int sd_model_tables(const struct sd_model_costs *c,
+                    const struct sd_model_tables_wish *w, struct sd_view *v);
+
+/* "ResNet18", or what else is known of it: the file's name, "model". */
+const char *sd_model_title(const struct sd_model *m);
+/* Files of weights do not say what is trained. */
+bool sd_model_knows_training(const struct sd_model *m);
+/* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */
+const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n);
+
+/* --- Pictures */
+
+enum sd_model_bars_kind {
+    SD_MODEL_BARS_TOP,    /* the `limit` layers with most of the metric */
+    SD_MODEL_BARS_IMPACT, /* their shares of it, all layers that have any */
+    SD_MODEL_BARS_LAYERS, /* the metric of layers in the order they ran */
+    SD_MODEL_BARS_MEMORY, /* what each reads and writes, in that order */
+    SD_MODEL_BARS_TYPES,  /* the metric of types of layers */
+};
+struct sd_model_bars_wish {
+    enum sd_model_bars_kind kind;
+    enum sd_model_metric metric;
+    const char *type; /* only layers of this type, or NULL */
+    size_t limit;     /* 0: all */
+};
+/* All in the arena. */
+int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wish *w,
+                  struct sd_arena *a, struct sd_view_bars *out);
+
+/* Layers and what goes from one to another, coloured by a metric.  With a depth, layers
+ * that lie deeper are part of those that hold them. */
+int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
+                 uint32_t depth, struct sd_arena *a, struct sd_view_map *out);
+#endif
