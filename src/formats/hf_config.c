@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/hf_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json_in.h"
+#include "base/mem.h"
+#include "formats/model_files.h"
+#include "formats/weights.h"
+
+enum { /* no model has more; a text may claim any number */
+       LAYERS_MAX = 10000,
+       EXPERTS_MAX = 1000,
+       TENSORS_MAX = 1000000,
+};
+#define NUMBER_MAX ((int64_t)1 << 40)
+
+/* --- What a configuration says */
+
+enum axis {
+    NO_AXIS,
+    VOCAB,
+    HIDDEN,
+    INNER,
+    POSITIONS,
+    TYPES,
+    HEADS,
+    KEY_HEADS,
+    HEAD, /* of one head */
+    LAYERS,
+    DECODER_LAYERS,
+    EXPERTS,
+    LABELS,
+    IMAGE,
+    PATCH_SIDE,
+    CHANNELS,
+    POOLED,
+    BUCKETS,
+    /* What follows from them. */
+    THRICE,
+    QUERY,
+    KEY,
+    QUERY_KEYS,
+    TWICE_INNER,
+    POSITIONS_AND_2,
+    PATCHES_AND_1,
+    PATCH,
+    AXES
+};
+
+/* Names of the same number in different families; the last one said counts. */
+static const struct {
+    const char *key;
+    enum axis axis;
+} keys[] = {
+    { "vocab_size", VOCAB },
+    { "hidden_size", HIDDEN },
+    { "n_embd", HIDDEN },
+    { "d_model", HIDDEN },
+    { "dim", HIDDEN },
+    { "intermediate_size", INNER },
+    { "n_inner", INNER },
+    { "hidden_dim", INNER },
+    { "ffn_dim", INNER },
+    { "d_ff", INNER },
+    { "max_position_embeddings", POSITIONS },
+    { "n_positions", POSITIONS },
+    { "type_vocab_size", TYPES },
+    { "num_attention_heads", HEADS },
+    { "n_head", HEADS },
+    { "n_heads", HEADS },
+    { "num_heads", HEADS },
+    { "num_key_value_heads", KEY_HEADS },
+    { "head_dim", HEAD },
+    { "d_kv", HEAD },
+    { "num_hidden_layers", LAYERS },
+    { "n_layer", LAYERS },
+    { "n_layers", LAYERS },
+    { "num_layers", LAYERS },
+    { "num_decoder_layers", DECODER_LAYERS },
+    { "num_local_experts", EXPERTS },
+    { "num_labels", LABELS },
+    { "image_size", IMAGE },
+    { "patch_size", PATCH_SIDE },
+    { "num_channels", CHANNELS },
+    { "pooler_output_size", POOLED },
+    { "relative_attention_num_buckets", BUCKETS },
+};
+
+enum head { NO_HEAD, LANGUAGE, MASKED, CLASSES, OTHER_HEAD };
+enum yes { NOT_SAID, YES, NO };
+
+struct config {
+    char family[64], architecture[96];
+    int64_t number[AXES]; /* -1: not said */
+    enum yes is_tied, has_bias, has_mlp_bias, has_qkv_bias;
+    bool is_gated; /* t5's "gated-gelu" */
+    uint8_t dtype;
+    enum head head;
+    bool is_tied_by_default;
+    const char *prefix;
+};
+
+enum when {
+    ALWAYS,
+    IF_BASE,
+    IF_POOLED,
+    IF_MASKED,
+    IF_LANGUAGE,
+    IF_UNTIED,
+    IF_CLASSES,
+    IF_BIAS,
+    IF_QKV_BIAS,
+    IF_VIT_BIAS,
+    IF_NOT_BARE,
+    IF_MLP_BIAS,
+    IF_HEAD_NORMS,
+    IF_FOUR_NORMS,
+    IF_DENSE,
+    IF_MIXED,
+    IF_PLAIN_FF,
+    IF_GATED_FF,
+};
+enum often { ONCE, EACH, DECODER, EXPERT };
+
+struct part {
+    enum often often;
+    enum when when;
+    const char *name;
+    enum axis axes[2];
+};
+
+#define TENSORS(list) static const struct part list[] = {
+#define PART(often, when, name, first, second)                                         \
+    { often, when, name, { (enum axis)(first), (enum axis)(second) } },
+#define END                                                                            \
+    {                                                                                  \
+        0                                                                              \
+    }                                                                                  \
+    }                                                                                  \
+    ;
+#define FAMILY(name, parts, is_tied, prefix)
+#include "formats/hf_families.def"
+#undef TENSORS
+#undef PART
+#undef END
+#undef FAMILY
+
+static const struct family {
+    const char *name;
+    const struct part *parts;
+    bool is_tied;
+    const char *prefix;
+} families[] = {
+#define TENSORS(list)
+#define PART(often, when, name, first, second)
+#define END
+#define FAMILY(name, parts, is_tied, prefix) { name, parts, is_tied, prefix },
+#include "formats/hf_families.def"
+#undef TENSORS
+#undef PART
+#undef END
+#undef FAMILY
+};
+
+/* --- Reading */
+
+static void copy_text(const struct sd_json_in *j, char *to, size_t size)
+{
+    size_t n = j->n < size - 1 ? j->n : size - 1;
+
+    memcpy(to, j->text, n);
+    to[n] = 0;
+}
+
+static enum yes yes_of(enum sd_json_kind kind)
+{
+    return kind == SD_JSON_TRUE ? YES : kind == SD_JSON_FALSE ? NO : NOT_SAID;
+}
+
+/* How many classes are named: {"0": "cat", "1": "dog"}. */
+static void count_labels(struct sd_json_in *j, struct config *c)
+{
+    int64_t n = 0;
+
+    if (sd_json_in_next(j) != SD_JSON_OBJECT)
+        return;
+    while (sd_json_in_next(j) == SD_JSON_KEY) {
+        n++;
+        sd_json_in_next(j);
+        sd_json_in_skip(j);
+    }
+    c->number[LABELS] = n;
+}
+
+static void read_architectures(struct sd_json_in *j, struct config *c)
+{
+    if (sd_json_in_next(j) != SD_JSON_ARRAY)
+        return;
+    while (sd_json_in_next(j) == SD_JSON_TEXT)
+        if (!c->architecture[0])
+            copy_text(j, c->architecture, sizeof c->architecture);
+    while (j->kind != SD_JSON_CLOSE && j->kind != SD_JSON_BAD)
+        sd_json_in_next(j);
+}
+
+static int read_number(struct sd_json_in *j, struct config *c, enum axis axis)
+{
+    enum sd_json_kind kind = sd_json_in_next(j);
+
+    sd_json_in_skip(j);
+    if (kind == SD_JSON_WHOLE && j->whole >= 0 && j->whole <= NUMBER_MAX)
+        c->number[axis] = j->whole;
+    else if (kind == SD_JSON_WHOLE)
+        return sd_fail(SD_EFORMAT, "the configuration has a number that is none: %lld",
+                       (long long)j->whole);
+    return 0;
+}
+
+static int read_key(struct sd_json_in *j, struct config *c)
+{
+    enum yes *yes = sd_json_in_is(j, "tie_word_embeddings") ? &c->is_tied
+                    : sd_json_in_is(j, "attention_bias")    ? &c->has_bias
+                    : sd_json_in_is(j, "mlp_bias")          ? &c->has_mlp_bias
+                    : sd_json_in_is(j, "qkv_bias")          ? &c->has_qkv_bias
+                                                            : NULL;
+    char *text = sd_json_in_is(j, "model_type") ? c->family : NULL, word[64] = "";
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (sd_json_in_is(j, keys[i].key))
+            return read_number(j, c, keys[i].axis);
+    if (sd_json_in_is(j, "architectures")) {
+        read_architectures(j, c);
+    } else if (sd_json_in_is(j, "id2label")) {
+        count_labels(j, c);
+    } else if (yes) {
+        *yes = yes_of(sd_json_in_next(j));
+        sd_json_in_skip(j);
+    } else {
+        bool is_dtype = sd_json_in_is(j, "torch_dtype") || sd_json_in_is(j, "dtype");
+        bool is_act = sd_json_in_is(j, "feed_forward_proj");
+
+        if (sd_json_in_next(j) == SD_JSON_TEXT) {
+            copy_text(j, text ? text : word, sizeof word);
+            if (is_dtype)
+                c->dtype = (uint8_t)sd_dtype_named(word, strlen(word));
+            if (is_act)
+                c->is_gated = strncmp(word, "gated", 5) == 0;
+        }
+        sd_json_in_skip(j);
+    }
+    return 0;
+}
+
+static int read_config(const void *p, size_t n, struct config *c)
+{
+    struct sd_json_in j;
+    int rc = 0;
+
+    sd_json_in_init(&j, p, n);
+    if (sd_json_in_next(&j) != SD_JSON_OBJECT)
+        rc = sd_json_in_wrong(&j, "the configuration");
+    while (rc == 0 && sd_json_in_next(&j) == SD_JSON_KEY)
+        rc = read_key(&j, c);
+    if (rc == 0 && sd_json_in_next(&j) != SD_JSON_STOP)
+        rc = sd_json_in_wrong(&j, "the configuration");
+    sd_json_in_release(&j);
+    return rc;
+}
+
+/* --- What follows from it */
+
+static enum head head_of(const char *architecture)
+{
+    static const struct {
+        const char *suffix;
+        enum head head;
+    } heads[] = {
+        { "ForCausalLM", LANGUAGE },
+        { "LMHeadModel", LANGUAGE },
+        { "ForConditionalGeneration", LANGUAGE },
+        { "ForMaskedLM", MASKED },
+        { "ForSequenceClassification", CLASSES },
+        { "ForImageClassification", CLASSES },
+        { "Model", NO_HEAD },
+        { "", NO_HEAD },
+    };
+    size_t n = strlen(architecture), k;
+
+    if (n == 0)
+        return NO_HEAD;
+    for (size_t i = 0; i + 1 < sizeof heads / sizeof *heads; i++) {
+        k = strlen(heads[i].suffix);
+        if (n >= k && strcmp(architecture + n - k, heads[i].suffix) == 0)
+            return heads[i].head;
+    }
+    return OTHER_HEAD;
+}
+
+static void fallback(struct config *c, enum axis axis, int64_t value)
+{
+    if (c->number[axis] < 0)
+        c->number[axis] = value;
+}
+
+static bool is_family(const struct config *c, const char *family)
+{
+    return strcmp(c->family, family) == 0;
+}
+
+/* As transformers' classes have it for what old files leave out. */
+static void derive(struct config *c)
+{
+    int64_t *v = c->number;
+
+    fallback(c, TYPES, is_family(c, "bert") ? 2 : 1);
+    fallback(c, KEY_HEADS, is_family(c, "mixtral") || is_family(c, "mistral") ? 8 : -1);
+    fallback(c, KEY_HEADS, v[HEADS]);
+    fallback(c, HEAD, v[HIDDEN] >= 0 && v[HEADS] > 0 ? v[HIDDEN] / v[HEADS] : -1);
+    fallback(c, INNER, v[HIDDEN] >= 0 ? 4 * v[HIDDEN] : -1);
+    fallback(c, DECODER_LAYERS, v[LAYERS]);
+    fallback(c, LABELS, 2);
+    fallback(c, CHANNELS, 3);
+    fallback(c, POOLED, v[HIDDEN]);
+    fallback(c, BUCKETS, 32);
+    fallback(c, EXPERTS, 8);
+    v[THRICE] = v[HIDDEN] < 0 ? -1 : 3 * v[HIDDEN];
+    v[QUERY] = v[HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[HEADS], v[HEAD]);
+    v[KEY] = v[KEY_HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[KEY_HEADS], v[HEAD]);
+    v[QUERY_KEYS] =
+        v[QUERY] < 0 || v[KEY] < 0 ? -1 : sd_plus(v[QUERY], sd_times(2, v[KEY]));
+    v[TWICE_INNER] = v[INNER] < 0 ? -1 : 2 * v[INNER];
+    v[POSITIONS_AND_2] = v[POSITIONS] < 0 ? -1 : v[POSITIONS] + 2;
+    v[PATCHES_AND_1] = -1;
+    v[PATCH] = -1;
+    if (v[PATCH_SIDE] > 0) {
+        int64_t side = v[IMAGE] / v[PATCH_SIDE];
+
+        v[PATCH] = sd_times(v[CHANNELS], sd_times(v[PATCH_SIDE], v[PATCH_SIDE]));
+        v[PATCHES_AND_1] = v[IMAGE] < 0 ? -1 : sd_plus(sd_times(side, side), 1);
+    }
+}
+
+static bool applies(const struct config *c, enum when when)
+{
+    bool is_tied = c->is_tied == NOT_SAID ? c->is_tied_by_default : c->is_tied == YES;
+    bool is_mixed = is_family(c, "mixtral");
+
+    switch (when) {
+    case ALWAYS:
+        return true;
+    case IF_BASE:
+        return c->head == NO_HEAD;
+    case IF_POOLED: /* bert's classes look at the pooled state */
+        return c->head == NO_HEAD || c->head == CLASSES;
+    case IF_MASKED:
+        return c->head == MASKED;
+    case IF_LANGUAGE:
+        return c->head == LANGUAGE;
+    case IF_UNTIED:
+        return c->head == LANGUAGE && !is_tied;
+    case IF_CLASSES:
+        return c->head == CLASSES;
+    case IF_BIAS:
+        return c->has_bias == YES;
+    case IF_QKV_BIAS: /* qwen2 has it always, and never says so */
+        return c->has_bias == YES || is_family(c, "qwen2");
+    case IF_VIT_BIAS:
+        return c->has_qkv_bias != NO;
+    case IF_NOT_BARE:
+        return c->has_bias != NO;
+    case IF_MLP_BIAS:
+        return c->has_mlp_bias == YES && is_family(c, "llama");
+    case IF_HEAD_NORMS:
+        return is_family(c, "qwen3");
+    case IF_FOUR_NORMS:
+        return is_family(c, "gemma2");
+    case IF_DENSE:
+        return !is_mixed;
+    case IF_MIXED:
+        return is_mixed;
+    case IF_PLAIN_FF:
+        return !c->is_gated;
+    case IF_GATED_FF:
+        return c->is_gated;
+    }
+    return false;
+}
+
+/* --- The tensors */
+
+struct making {
+    const struct config *c;
+    struct sd_weights to;
+    size_t n;
+};
+
+/* Numbers in place of '%' and '#'; the body of a model with a head has a prefix. */
+static void write_name(const struct making *k, const struct part *p, int64_t layer,
+                       int64_t expert, char out[256])
+{
+    bool is_body = p->when == ALWAYS || p->when == IF_BASE || p->when == IF_POOLED ||
+                   p->when >= IF_BIAS;
+    size_t n = 0;
+
+    if (is_body && k->c->head != NO_HEAD)
+        n = (size_t)snprintf(out, 256, "%s", k->c->prefix);
+    for (const char *at = p->name; *at && n < 200; at++) {
+        if (*at == '%' || *at == '#')
+            n += (size_t)snprintf(out + n, 256 - n, "%lld",
+                                  (long long)(*at == '%' ? layer : expert));
+        else
+            out[n++] = *at;
+    }
+    out[n] = 0;
+}
+
+static int make_tensor(struct making *k, const struct part *p, int64_t layer,
+                       int64_t expert)
+{
+    int64_t dims[2] = { 0 };
+    uint32_t n_dims = p->axes[1] == NO_AXIS ? 1 : 2, name;
+    char text[256];
+    int rc;
+
+    for (uint32_t i = 0; i < n_dims; i++)
+        dims[i] = k->c->number[p->axes[i]];
+    if (k->n++ == TENSORS_MAX)
+        return sd_fail(SD_EFORMAT, "the configuration has more layers than any model");
+    write_name(k, p, layer, expert, text);
+    rc = sd_model_word(k->to.into, text, &name);
+    if (rc == 0)
+        rc = sd_weights_add(&k->to, name, k->c->dtype, (struct sd_dims){ dims, n_dims },
+                            -1);
+    return rc;
+}
+
+static int make_part(struct making *k, const struct part *p)
+{
+    const int64_t *v = k->c->number;
+    int64_t layers = p->often == ONCE      ? 1
+                     : p->often == DECODER ? v[DECODER_LAYERS]
+                                           : v[LAYERS];
+    int64_t experts = p->often == EXPERT ? v[EXPERTS] : 1;
+    int rc = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (v[p->axes[i]] < 0 && p->axes[i] != NO_AXIS)
+            return sd_fail(SD_EFORMAT,
+                           "the configuration of this %s does not say all its sizes: "
+                           "%s needs more",
+                           k->c->family, p->name);
+    if (layers < 0 || layers > LAYERS_MAX || experts > EXPERTS_MAX)
+        return sd_fail(SD_EFORMAT,
+                       "the configuration of this %s has no number of layers, or one "
+                       "that no model has",
+                       k->c->family);
+    for (int64_t i = 0; i < layers && rc == 0; i++)
+        for (int64_t e = 0; e < experts && rc == 0; e++)
+            rc = make_tensor(k, p, i, e);
+    return rc;
+}
+
+static int unknown_family(const struct config *c)
+{
+    struct sd_buf known = { 0 };
+    int rc;
+
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        sd_buf_printf(&known, "%s%s", i ? ", " : "", families[i].name);
+    rc = known.bad ? sd_no_memory()
+         : c->family[0]
+             ? sd_fail(SD_EABSENT,
+                       "the family %s of this configuration is not known; these are: "
+                       "%s.  With the weights beside it any model can be read",
+                       c->family, sd_buf_string(&known))
+             : sd_fail(SD_EFORMAT, "this is no configuration of a model: it has no "
+                                   "model_type");
+    sd_buf_release(&known);
+    return rc;
+}
+
+static int tell(const struct config *c, struct sd_model *m)
+{
+    char source[128];
+    int rc;
+
+    snprintf(source, sizeof source, "config.json, %s",
+             c->architecture[0] ? c->architecture : c->family);
+    rc = sd_model_fact(m, "source", source);
+    if (rc == 0 && c->head == OTHER_HEAD)
+        rc = sd_model_note(m, "the head of %s is not known: the body alone is counted",
+                           c->architecture);
+    return rc;
+}
+
+int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)
+{
+    struct config c = { .dtype = SD_DTYPE_F32 };
+    struct making k = { .c = &c, .to.into = m };
+    const struct family *family = NULL;
+    int rc;
+
+    for (int i = 0; i < AXES; i++)
+        c.number[i] = -1;
+    rc = read_config(p, n, &c);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (is_family(&c, families[i].name))
+            family = &families[i];
+    if (!family)
+        return unknown_family(&c);
+    c.head = head_of(c.architecture);
+    c.is_tied_by_default = family->is_tied;
+    c.prefix = family->prefix;
+    if (c.dtype == SD_DTYPE_UNKNOWN)
+        c.dtype = SD_DTYPE_F32;
+    derive(&c);
+    for (const struct part *part = family->parts; part->name && rc == 0; part++)
+        if (applies(&c, part->when))
+            rc = make_part(&k, part);
+    sd_weights_release(&k.to);
+    return rc == 0 ? tell(&c, m) : rc;
+}
+
+int sd_hf_config_file(const char *path, const struct sd_model_wish *wish,
+                      struct sd_model *m)
+{
+    struct sd_map map = { 0 };
+    int rc = sd_map_file(&map, path);
+
+    (void)wish;
+    if (rc < 0)
+        return rc;
+    rc = sd_hf_config_read(map.p, map.n, m);
+    sd_map_release(&map);
+    return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/hf_config.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+
+static int64_t count(const struct sd_model *m)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < m->n_tensors; i++)
+        sum += sd_dims_elements(m->tensors[i].dims);
+    return sum;
+}
+
+/* The numbers are those of the models as transformers makes them. */
+static void check_count(const char *config, int64_t params)
+{
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_hf_config_read(config, strlen(config), &m) == 0);
+    CHECK(count(&m) == params);
+    sd_model_release(&m);
+}
+
+#define BERT                                                                           \
+    "\"model_type\":\"bert\",\"hidden_size\":768,\"num_hidden_layers\":12,"            \
+    "\"num_attention_heads\":12,\"intermediate_size\":3072,"                           \
+    "\"max_position_embeddings\":512,\"type_vocab_size\":2,\"vocab_size\":30522"
+
+#define LLAMA                                                                          \
+    "\"model_type\":\"llama\",\"hidden_size\":4096,\"num_hidden_layers\":32,"          \
+    "\"num_attention_heads\":32,\"intermediate_size\":11008,\"vocab_size\":32000"
+
+TEST(hf_config_gives_the_parameters_of_families)
+{
+    check_count("{" BERT "}", 109482240);
+    check_count("{\"architectures\":[\"BertForMaskedLM\"]," BERT "}", 109514298);
+    check_count("{\"architectures\":[\"BertForSequenceClassification\"],"
+                "\"id2label\":{\"0\":\"a\",\"1\":\"b\"}," BERT "}",
+                109483778);
+    check_count("{\"architectures\":[\"LlamaForCausalLM\"]," LLAMA "}", 6738415616);
+    check_count("{\"architectures\":[\"LlamaForCausalLM\"],"
+                "\"tie_word_embeddings\":true," LLAMA "}",
+                6607343616);
+    check_count("{\"model_type\":\"gpt2\",\"n_embd\":768,\"n_layer\":12,\"n_head\":12,"
+                "\"n_inner\":null,\"n_positions\":1024,\"vocab_size\":50257,"
+                "\"architectures\":[\"GPT2LMHeadModel\"]}",
+                124439808);
+    check_count("{\"model_type\":\"vit\",\"hidden_size\":768,\"num_hidden_layers\":12,"
+                "\"num_attention_heads\":12,\"intermediate_size\":3072,"
+                "\"image_size\":224,\"patch_size\":16,\"num_channels\":3,"
+                "\"architectures\":[\"ViTForImageClassification\"],"
+                "\"num_labels\":1000}",
+                86567656);
+}
+
+static void check_refused(const char *config, int code, const char *why)
+{
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_hf_config_read(config, strlen(config), &m) == code);
+    CHECK(strstr(sd_fail_text(), why));
+    sd_model_release(&m);
+}
+
+TEST(hf_config_says_what_it_does_not_know)
+{
+    check_refused("{\"model_type\":\"newest\"}", SD_EABSENT, "family newest");
+    check_refused("{}", SD_EFORMAT, "no model_type");
+    check_refused("[]", SD_EFORMAT, "no JSON");
+    check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT, "does not say all");
+    check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT, "a number that is none");
+    check_refused("{" LLAMA ",\"num_hidden_layers\":1000000}", SD_EFORMAT,
+                  "that no model has");
+}
+
+TEST(hf_config_with_another_head_counts_the_body)
+{
+    const char config[] = "{\"architectures\":[\"LlamaForDancing\"]," LLAMA "}";
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_hf_config_read(config, sizeof config - 1, &m) == 0);
+    CHECK(count(&m) == 6607343616 && m.n_notes == 1);
+    CHECK(sd_model_find_layer(&m, "model.layers.31.mlp.up_proj", 27) != UINT32_MAX);
+    sd_model_release(&m);
+}
+
+TEST(hf_config_without_memory_says_so)
+{
+    const char config[] = "{\"model_type\":\"gpt2\",\"n_embd\":4,\"n_layer\":1,"
+                          "\"n_head\":1,\"n_positions\":4,\"vocab_size\":9}";
+
+    EACH_FAILURE(nth)
+    {
+        struct sd_model m;
+        int rc = sd_model_init(&m);
+
+        if (rc == 0)
+            rc = sd_hf_config_read(config, sizeof config - 1, &m);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_model_release(&m);
+    }
+}

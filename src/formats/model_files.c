@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/model_files.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/gguf.h"
+#include "formats/onnx.h"
+#include "formats/safetensors.h"
+
+typedef int (*reader)(const char *path, const struct sd_model_wish *wish,
+                      struct sd_model *m);
+
+static const struct {
+    const char *suffix;
+    reader read;
+} files[] = {
+#define MODEL_FILE(suffix, name, meaning, read) { suffix, read },
+#include "formats/model_files.def"
+#undef MODEL_FILE
+};
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), m = strlen(suffix);
+
+    return n >= m && strcmp(path + n - m, suffix) == 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static reader reader_by_suffix(const char *path)
+{
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (ends_with(path, files[i].suffix))
+            return files[i].read;
+    return NULL;
+}
+
+/* A file that is named otherwise may still be one: llama.cpp's caches have no suffix.
+ */
+static reader reader_by_content(const char *path)
+{
+    struct sd_map map;
+    reader read = NULL;
+
+    if (sd_map_file(&map, path) < 0)
+        return NULL;
+    if (sd_gguf_is(map.p, map.n))
+        read = sd_gguf_file;
+    else if (sd_safetensors_is(map.p, map.n))
+        read = sd_safetensors_file;
+    else if (sd_onnx_is(map.p, map.n))
+        read = sd_onnx_file;
+    sd_map_release(&map);
+    return read;
+}
+
+bool sd_model_file_is(const char *path)
+{
+    return reader_by_suffix(path) || is_folder(path) || reader_by_content(path);
+}
+
+static reader reader_of(const char *path)
+{
+    if (is_folder(path))
+        return sd_model_folder;
+    if (reader_by_suffix(path))
+        return reader_by_suffix(path);
+    return reader_by_content(path);
+}
+
+/* A layer in which no layer is is a leaf, whatever a file calls it. */
+static void mark_leaves(struct sd_model *m)
+{
+    for (size_t i = 1; i < m->n_layers; i++)
+        m->layers[i].flags |= SD_LAYER_LEAF;
+    for (size_t i = 1; i < m->n_layers; i++)
+        m->layers[m->layers[i].parent].flags &= (uint16_t)~SD_LAYER_LEAF;
+}
+
+int sd_model_file_read(const char *path, const struct sd_model_wish *wish,
+                       struct sd_model *m)
+{
+    static const struct sd_model_wish none;
+    reader read = reader_of(path);
+    int rc;
+
+    if (!read)
+        return sd_fail(SD_EFORMAT,
+                       "%s is no model that can be read: .onnx, .safetensors, .gguf, a "
+                       "config.json, an .index.json or a folder of these can",
+                       path);
+    rc = sd_model_init(m);
+    if (rc < 0)
+        return rc;
+    rc = read(path, wish ? wish : &none, m);
+    if (rc == 0)
+        rc = sd_model_fact(m, "path", path);
+    if (rc == 0)
+        mark_leaves(m);
+    if (rc < 0)
+        sd_model_release(m);
+    return rc;
+}

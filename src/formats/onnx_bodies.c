@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "formats/onnx_parts.h"
+
+enum {
+    FUNCTION_NAME = 1,
+    FUNCTION_INPUT = 4,
+    FUNCTION_OUTPUT = 5,
+    FUNCTION_NODE = 7,
+    FUNCTION_DOMAIN = 10,
+    FUNCTION_OVERLOAD = 13
+};
+
+/* --- Bodies: If, Loop, Scan */
+
+static int enter(const struct sd_onnx_scope *from, struct sd_onnx_scope *scope)
+{
+    scope->depth = from->depth + 1;
+    if (scope->depth > SD_ONNX_DEPTH_MAX)
+        return sd_onnx_damaged("functions or bodies stand too deep in each other");
+    return 0;
+}
+
+/* The ith input, or output, of a graph by its field number. */
+static bool name_at(struct sd_cursor graph, uint32_t field, uint32_t i,
+                    struct sd_onnx_text *name)
+{
+    struct sd_pb_field f, part;
+
+    while (sd_pb_next(&graph, &f)) {
+        if (f.number != field || i-- > 0)
+            continue;
+        while (sd_pb_next(&f.inside, &part))
+            if (part.number == 1) {
+                *name = sd_onnx_text(part.inside);
+                return true;
+            }
+        return false;
+    }
+    return false;
+}
+
+static int run_body(struct sd_onnx *x, struct sd_cursor graph,
+                    struct sd_onnx_scope *scope)
+{
+    int rc = sd_onnx_weights(x, graph, scope);
+
+    if (rc == 0)
+        rc = sd_onnx_infos(x, graph, scope);
+    return rc == 0 ? sd_onnx_run(x, graph, GRAPH_NODE, scope) : rc;
+}
+
+static void take_over(struct sd_onnx_value *to, const struct sd_onnx_value *from)
+{
+    struct sd_onnx_text name = to->name;
+
+    if (!from)
+        return;
+    *to = *from;
+    to->name = name;
+    to->is_weight = false;
+    to->next_weight = NULL;
+}
+
+int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
+{
+    const struct sd_onnx_elements *known = sd_onnx_wholes(s, 0);
+    bool is_else = known && known->n == 1 && known->whole[0] == 0;
+    struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
+    struct sd_onnx_text name;
+    struct sd_onnx_attr a;
+    int rc;
+
+    for (uint32_t i = 0; i < s->n_out; i++)
+        s->out[i]->needs = NULL;
+    if (!sd_onnx_attr_find(s->node, is_else ? "else_branch" : "then_branch", &a) ||
+        !a.has_graph)
+        return sd_onnx_damaged("an If has no branches");
+    rc = enter(outer, &scope);
+    if (rc == 0)
+        rc = run_body(s->x, a.graph, &scope);
+    for (uint32_t i = 0; i < s->n_out && rc == 0; i++)
+        if (name_at(a.graph, GRAPH_OUTPUT, i, &name))
+            take_over(s->out[i], sd_onnx_look_up(s->x, &scope, name));
+    sd_onnx_leave(&scope);
+    s->x->has_bodies |= !known;
+    return rc;
+}
+
+/* `v` without, or with, a first axis. */
+static int reshaped(struct sd_onnx *x, struct sd_onnx_value *v, int drop, int64_t add)
+{
+    int64_t dims[SD_MODEL_DIMS_MAX + 1];
+    uint32_t n = 0;
+
+    v->elements = NULL;
+    if (!v->has_dims || (drop && v->n_dims == 0) || v->n_dims >= SD_MODEL_DIMS_MAX)
+        return 0;
+    if (add >= 0)
+        dims[n++] = add;
+    for (uint32_t i = drop ? 1 : 0; i < v->n_dims; i++)
+        dims[n++] = v->dims[i];
+    return sd_onnx_set_dims(x, v, dims, n);
+}
+
+/* What goes round: inputs of the body by place.  Elements change from round to round.
+ */
+static int give_body(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
+                     struct sd_cursor graph, uint32_t place,
+                     const struct sd_onnx_value *v, bool is_scanned)
+{
+    struct sd_onnx_text name;
+    struct sd_onnx_value *copy;
+    int rc;
+
+    if (!name_at(graph, GRAPH_INPUT, place, &name))
+        return 0;
+    rc = sd_onnx_make(s->x, name, &copy);
+    if (rc < 0)
+        return rc;
+    take_over(copy, v);
+    copy->elements = NULL;
+    if (is_scanned)
+        rc = reshaped(s->x, copy, 1, -1);
+    return rc == 0 ? sd_onnx_bind(s->x, scope, name, copy) : rc;
+}
+
+int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer,
+                       bool is_loop)
+{
+    struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
+    int64_t scanned = is_loop ? 0 : sd_onnx_int(s->node, "num_scan_inputs", 0);
+    const struct sd_onnx_elements *times = is_loop ? sd_onnx_wholes(s, 0) : NULL;
+    int64_t n_states = is_loop ? (int64_t)s->n_in - 2 : (int64_t)s->n_in - scanned;
+    int64_t length = times && times->n == 1 ? times->whole[0] : -1;
+    struct sd_onnx_value number = { .has_dims = true, .dtype = SD_DTYPE_I64 };
+    struct sd_onnx_text name;
+    struct sd_onnx_attr a;
+    int rc;
+
+    for (uint32_t i = 0; i < s->n_out; i++)
+        s->out[i]->needs = NULL;
+    if (!sd_onnx_attr_find(s->node, "body", &a) || !a.has_graph || n_states < 0)
+        return sd_onnx_damaged("a Loop or Scan has no body");
+    rc = enter(outer, &scope);
+    for (uint32_t i = 0; i < s->n_in && rc == 0; i++) {
+        bool is_scanned = i >= n_states && !is_loop;
+
+        if (is_scanned && s->in[i] && s->in[i]->has_dims && s->in[i]->n_dims)
+            length = s->in[i]->dims[0];
+        rc = give_body(s, &scope, a.graph, i, is_loop && i < 2 ? &number : s->in[i],
+                       is_scanned);
+    }
+    if (rc == 0)
+        rc = run_body(s->x, a.graph, &scope);
+    for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
+        if (!name_at(a.graph, GRAPH_OUTPUT, is_loop ? i + 1 : i, &name))
+            continue;
+        take_over(s->out[i], sd_onnx_look_up(s->x, &scope, name));
+        if (i < n_states)
+            s->out[i]->elements = NULL;
+        else if (length >= 0 && length <= SD_ONNX_AXIS_MAX)
+            rc = reshaped(s->x, s->out[i], 0, length);
+        else
+            s->out[i]->has_dims = false;
+    }
+    sd_onnx_leave(&scope);
+    s->x->has_bodies = true;
+    return rc;
+}
+
+/* --- Functions of the model's own */
+
+static int function_key(const struct sd_onnx_node *node, struct sd_buf *key)
+{
+    sd_buf_clear(key);
+    sd_buf_add(key, node->domain.p, node->domain.n);
+    sd_buf_u8(key, 0);
+    sd_buf_add(key, node->op.p, node->op.n);
+    sd_buf_u8(key, 0);
+    sd_buf_add(key, node->overload.p, node->overload.n);
+    return key->bad ? sd_no_memory() : 0;
+}
+
+int sd_onnx_find_function(struct sd_onnx *x, const struct sd_onnx_node *node,
+                          const struct sd_cursor **function)
+{
+    struct sd_buf key = { 0 };
+    uint32_t id;
+    int rc = 0;
+
+    *function = NULL;
+    if (x->callees.n == 0)
+        return 0;
+    rc = function_key(node, &key);
+    if (rc == 0) {
+        id = sd_intern_find(&x->callees, key.p, key.n);
+        if (id != UINT32_MAX)
+            *function = &x->functions[id];
+    }
+    sd_buf_release(&key);
+    return rc;
+}
+
+int sd_onnx_keep_function(struct sd_onnx *x, struct sd_cursor function)
+{
+    struct sd_onnx_node as_node = { 0 };
+    struct sd_cursor c = function, *grown;
+    struct sd_buf key = { 0 };
+    struct sd_pb_field f;
+    size_t n_before = x->callees.n;
+    uint32_t id;
+    int rc;
+
+    while (sd_pb_next(&c, &f)) {
+        if (f.number == FUNCTION_NAME)
+            as_node.op = sd_onnx_text(f.inside);
+        else if (f.number == FUNCTION_DOMAIN)
+            as_node.domain = sd_onnx_text(f.inside);
+        else if (f.number == FUNCTION_OVERLOAD)
+            as_node.overload = sd_onnx_text(f.inside);
+    }
+    if (c.bad)
+        return sd_onnx_damaged("a function is cut");
+    grown = sd_grow_array(x->functions, &x->cap_functions, n_before + 1, sizeof *grown);
+    if (!grown)
+        return sd_no_memory();
+    x->functions = grown;
+    rc = function_key(&as_node, &key);
+    if (rc == 0)
+        rc = sd_intern(&x->callees, key.p, key.n, &id);
+    if (rc == 0 && x->callees.n > n_before)
+        grown[id] = function;
+    sd_buf_release(&key);
+    return rc;
+}
+
+int sd_onnx_run_function(const struct sd_onnx_step *s,
+                         const struct sd_onnx_scope *outer, struct sd_cursor function)
+{
+    struct sd_onnx_call call = { s->node, function };
+    struct sd_onnx_scope scope = { .call = &call };
+    struct sd_cursor c = function;
+    struct sd_pb_field f;
+    uint32_t in = 0, out = 0;
+    int rc = enter(outer, &scope);
+
+    while (rc == 0 && sd_pb_next(&c, &f))
+        if (f.number == FUNCTION_INPUT && in < s->n_in && s->in[in++])
+            rc = sd_onnx_bind(s->x, &scope, sd_onnx_text(f.inside), s->in[in - 1]);
+    if (rc == 0)
+        rc = sd_onnx_run(s->x, function, FUNCTION_NODE, &scope);
+    for (c = function; rc == 0 && out < s->n_out && sd_pb_next(&c, &f);)
+        if (f.number == FUNCTION_OUTPUT) {
+            take_over(s->out[out],
+                      sd_onnx_look_up(s->x, &scope, sd_onnx_text(f.inside)));
+            out++;
+        }
+    sd_onnx_leave(&scope);
+    return rc;
+}

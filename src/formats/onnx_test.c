@@ -1,0 +1,724 @@
+/* SPDX-License-Identifier: MIT */
+#include "formats/onnx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "formats/protobuf.h"
+
+/* --- Files made by hand: the fields of onnx.proto by their numbers */
+
+struct file {
+    struct sd_buf graph, functions, whole;
+};
+
+static void put_text(struct sd_buf *b, uint32_t field, const char *s)
+{
+    sd_pb_bytes(b, field, s, strlen(s));
+}
+
+/* Each of the words "a b c", "-" being one that is left out. */
+static void put_words(struct sd_buf *b, uint32_t field, const char *words)
+{
+    while (*words) {
+        size_t n = strcspn(words, " ");
+
+        sd_pb_bytes(b, field, words, n == 1 && *words == '-' ? 0 : n);
+        words += n + (words[n] == ' ');
+    }
+}
+
+static void put_ints(struct sd_buf *b, uint32_t field, const char *numbers)
+{
+    struct sd_buf packed = { 0 };
+
+    for (char *at; *numbers; numbers = at + (*at == ','))
+        sd_pb_varint(&packed, (uint64_t)strtoll(numbers, &at, 10));
+    sd_pb_message(b, field, &packed);
+    sd_buf_release(&packed);
+}
+
+/* "strides=2,2;group=1!;equation='ab,bc'": lists, numbers and texts. */
+static void put_attrs(struct sd_buf *node, const char *attrs)
+{
+    struct sd_buf a = { 0 };
+
+    while (*attrs) {
+        const char *eq = strchr(attrs, '='), *value = eq + 1;
+        size_t n = strcspn(value, ";");
+        char text[64] = "";
+
+        memcpy(text, value, n);
+        sd_pb_bytes(&a, 1, attrs, (size_t)(eq - attrs));
+        if (text[0] == '\'') {
+            sd_pb_bytes(&a, 4, text + 1, n - 2);
+            sd_pb_number(&a, 20, 3);
+        } else if (text[n - 1] == '!') {
+            sd_pb_number(&a, 3, (uint64_t)strtoll(text, NULL, 10));
+            sd_pb_number(&a, 20, 2);
+        } else {
+            put_ints(&a, 8, text);
+            sd_pb_number(&a, 20, 7);
+        }
+        sd_pb_message(node, 5, &a);
+        attrs = value + n + (value[n] == ';');
+    }
+    sd_buf_release(&a);
+}
+
+static void make_node(struct sd_buf *node, const char *op, const char *in,
+                      const char *out, const char *attrs)
+{
+    put_words(node, 1, in);
+    put_words(node, 2, out);
+    put_text(node, 4, op);
+    put_attrs(node, attrs);
+}
+
+static void add_node(struct file *f, const char *op, const char *in, const char *out,
+                     const char *attrs)
+{
+    struct sd_buf node = { 0 };
+
+    make_node(&node, op, in, out, attrs);
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+}
+
+/* "x=1,3,-8": an axis of a negative number is symbolic. */
+static void put_value(struct sd_buf *to, uint32_t field, const char *name,
+                      const char *dims)
+{
+    struct sd_buf axis = { 0 }, shape = { 0 }, tensor = { 0 }, type = { 0 },
+                  value = { 0 };
+
+    for (char *at; *dims; dims = at + (*at == ',')) {
+        long long v = strtoll(dims, &at, 10);
+
+        if (v < 0)
+            put_text(&axis, 2, v == -1 ? "batch" : "length");
+        else
+            sd_pb_number(&axis, 1, (uint64_t)v);
+        sd_pb_message(&shape, 1, &axis);
+    }
+    sd_pb_number(&tensor, 1, 1);
+    sd_pb_message(&tensor, 2, &shape);
+    sd_pb_message(&type, 1, &tensor);
+    put_text(&value, 1, name);
+    sd_pb_message(&value, 2, &type);
+    sd_pb_message(to, field, &value);
+    sd_buf_release(&axis);
+    sd_buf_release(&shape);
+    sd_buf_release(&tensor);
+    sd_buf_release(&type);
+    sd_buf_release(&value);
+}
+
+static void add_input(struct file *f, const char *name, const char *dims)
+{
+    put_value(&f->graph, 11, name, dims);
+}
+
+/* A weight of floats, whose data are in another file. */
+static void add_weight(struct file *f, const char *name, const char *dims)
+{
+    struct sd_buf t = { 0 };
+
+    if (*dims)
+        put_ints(&t, 1, dims);
+    sd_pb_number(&t, 2, 1);
+    put_text(&t, 8, name);
+    sd_pb_number(&t, 14, 1);
+    sd_pb_message(&f->graph, 5, &t);
+    sd_buf_release(&t);
+}
+
+/* A list of whole numbers, as a field of them. */
+static void add_list(struct file *f, const char *name, const char *numbers)
+{
+    struct sd_buf t = { 0 };
+    uint64_t n = 1;
+
+    for (const char *p = numbers; *p; p++)
+        n += *p == ',';
+    sd_pb_number(&t, 1, n);
+    sd_pb_number(&t, 2, 7);
+    put_ints(&t, 7, numbers);
+    put_text(&t, 8, name);
+    sd_pb_message(&f->graph, 5, &t);
+    sd_buf_release(&t);
+}
+
+static void finish_file(struct file *f)
+{
+    struct sd_buf opset = { 0 };
+
+    sd_pb_number(&f->whole, 1, 10);
+    put_text(&f->whole, 2, "by hand");
+    sd_pb_message(&f->whole, 7, &f->graph);
+    sd_pb_number(&opset, 2, 20);
+    sd_pb_message(&f->whole, 8, &opset);
+    sd_buf_add(&f->whole, f->functions.p, f->functions.n);
+    CHECK(!f->whole.bad);
+    sd_buf_release(&opset);
+}
+
+static void drop_file(struct file *f)
+{
+    sd_buf_release(&f->graph);
+    sd_buf_release(&f->functions);
+    sd_buf_release(&f->whole);
+}
+
+static const struct sd_model_wish no_wish;
+
+static void read_it(struct file *f, struct sd_model *m)
+{
+    finish_file(f);
+    CHECK(sd_onnx_is(f->whole.p, f->whole.n));
+    CHECK(sd_model_init(m) == 0);
+    CHECK(sd_onnx_read(f->whole.p, f->whole.n, &no_wish, m) == 0);
+}
+
+static void check_dims(const struct sd_operand *o, const char *dims)
+{
+    struct sd_buf text = { 0 };
+
+    for (uint32_t i = 0; i < o->dims.n; i++)
+        sd_buf_printf(&text, "%s%lld", i ? "," : "", (long long)o->dims.d[i]);
+    CHECK(o->kind == SD_OPERAND_TENSOR);
+    CHECK(strcmp(sd_buf_string(&text), dims) == 0);
+    sd_buf_release(&text);
+}
+
+/* The shape that one operator gives for an x of this shape. */
+static void check_shape(const char *op, const char *x, const char *attrs,
+                        const char *dims)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", x);
+    add_node(&f, op, "x", "y", attrs);
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1 && m.n_notes == 0);
+    check_dims(&m.ops[0].out[0], dims);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* The same with a second input: a weight, or a list of numbers. */
+static void check_shape_2(const char *op, const char *x, const char *weight,
+                          const char *list, const char *attrs, const char *dims)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", x);
+    if (weight)
+        add_weight(&f, "w", weight);
+    else
+        add_list(&f, "w", list);
+    add_node(&f, op, "x w", "y", attrs);
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1 && m.n_notes == 0);
+    check_dims(&m.ops[0].out[0], dims);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* --- Shapes */
+
+TEST(onnx_windows_give_their_shapes)
+{
+    check_shape_2("Conv", "1,3,224,224", "64,3,7,7", NULL, "strides=2,2;pads=3,3,3,3",
+                  "1,64,112,112");
+    check_shape_2("Conv", "2,8,10", "4,8,3", NULL, "dilations=2", "2,4,6");
+    check_shape_2("Conv", "1,3,9,9", "5,3,2,2", NULL,
+                  "auto_pad='SAME_UPPER';strides=2,2", "1,5,5,5");
+    check_shape_2("Conv", "1,3,9,9", "5,3,2,2", NULL, "auto_pad='VALID';strides=2,2",
+                  "1,5,4,4");
+    check_shape_2("ConvTranspose", "1,16,32,32", "16,8,4,4", NULL,
+                  "strides=2,2;pads=1,1,1,1", "1,8,64,64");
+    check_shape_2("ConvTranspose", "1,4,5", "4,3,3", NULL,
+                  "group=2!;strides=2;output_padding=1", "1,6,12");
+    check_shape("MaxPool", "1,64,112,112", "kernel_shape=3,3;strides=2,2;pads=1,1,1,1",
+                "1,64,56,56");
+    check_shape("MaxPool", "1,1,5", "kernel_shape=2;strides=2;ceil_mode=1!", "1,1,3");
+    check_shape("AveragePool", "1,1,4",
+                "kernel_shape=1;strides=3;pads=0,2;ceil_mode=1!", "1,1,2");
+    check_shape("GlobalAveragePool", "1,512,7,7", "", "1,512,1,1");
+}
+
+TEST(onnx_products_give_their_shapes)
+{
+    check_shape_2("MatMul", "2,5,8", "8,3", NULL, "", "2,5,3");
+    check_shape_2("MatMul", "2,1,5,8", "4,8,3", NULL, "", "2,4,5,3");
+    check_shape_2("MatMul", "8", "8,3", NULL, "", "3");
+    check_shape_2("MatMul", "5,8", "8", NULL, "", "5");
+    check_shape_2("Gemm", "8,2", "3,8", NULL, "transA=1!;transB=1!", "2,3");
+    check_shape_2("Einsum", "2,3,4", "4,5", NULL, "equation='bij,jk->bik'", "2,3,5");
+    check_shape_2("Einsum", "2,3,4", "4,5", NULL, "equation='...j, jk'", "2,3,5");
+}
+
+TEST(onnx_moves_give_their_shapes)
+{
+    check_shape_2("Reshape", "2,3,4", NULL, "0,-1", "", "2,12");
+    check_shape_2("Reshape", "2,3,4", NULL, "4,6", "", "4,6");
+    check_shape("Flatten", "2,3,4", "", "2,12");
+    check_shape("Flatten", "2,3,4", "axis=-1!", "6,4");
+    check_shape_2("Squeeze", "1,3,1", NULL, "-1", "", "1,3");
+    check_shape("Squeeze", "1,3,1", "", "3");
+    check_shape_2("Unsqueeze", "3", NULL, "0,-1", "", "1,3,1");
+    check_shape("Unsqueeze", "3", "axes=0", "1,3");
+    check_shape("Transpose", "2,3,4", "perm=1,2,0", "3,4,2");
+    check_shape("Transpose", "2,3,4", "", "4,3,2");
+    check_shape_2("Concat", "2,3", "2,5", NULL, "axis=-1!", "2,8");
+    check_shape_2("Gather", "5,3", "2,2", NULL, "axis=0!", "2,2,3");
+    check_shape("Slice", "9,4", "starts=2;ends=-1;axes=0", "6,4");
+    check_shape_2("Expand", "3,1", NULL, "2,1,6", "", "2,3,6");
+    check_shape_2("Tile", "3,1", NULL, "2,5", "", "6,5");
+    check_shape_2("Pad", "3,1", NULL, "1,0,0,5", "", "4,6");
+    check_shape("DepthToSpace", "1,8,2,3", "blocksize=2!", "1,2,4,6");
+    check_shape("SpaceToDepth", "1,2,4,6", "blocksize=2!", "1,8,2,3");
+    check_shape("ReduceMean", "2,3,4", "axes=-1,1;keepdims=0!", "2");
+    check_shape("ReduceMean", "2,3", "keepdims=1!", "1,1");
+    check_shape("ArgMax", "2,3", "axis=1!", "2,1");
+    check_shape_2("TopK", "2,30", NULL, "5", "", "2,5");
+    check_shape_2("Split", "2,6", NULL, "6", "axis=1!", "2,6");
+    check_shape_2("Add", "2,1,3", "4,1", NULL, "", "2,4,3");
+    check_shape_2("Resize", "1,1,4,4", NULL, "1,1,8,6", "", "1,1,8,6");
+}
+
+TEST(onnx_recurrent_nets_give_their_shapes)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "10,4,64");
+    add_weight(&f, "w", "2,512,64");
+    add_weight(&f, "r", "2,512,128");
+    add_node(&f, "LSTM", "x w r", "y h c",
+             "hidden_size=128!;direction='bidirectional'");
+    read_it(&f, &m);
+    check_dims(&m.ops[0].out[0], "10,2,4,128");
+    check_dims(&m.ops[0].out[2], "2,4,128");
+    CHECK(sd_op_number(&m, &m.ops[0], "hidden_size", 0, -1) == 128);
+    CHECK(m.ops[0].in[1].is_weight && !m.ops[0].in[0].is_weight);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* As exporters write x.view(x.shape[0], -1, 8).  What only makes a shape is no operator
+ * of the model. */
+TEST(onnx_shapes_that_are_computed_are_followed)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "-1,6,16");
+    add_list(&f, "zero", "0");
+    add_list(&f, "axis", "0");
+    add_list(&f, "rest", "-1");
+    add_list(&f, "two", "2");
+    add_node(&f, "Shape", "x", "shape", "");
+    add_node(&f, "Gather", "shape zero", "batch", "");
+    add_node(&f, "Gather", "shape two", "width", "");
+    add_node(&f, "Div", "width two", "half", "");
+    add_node(&f, "Cast", "half", "same", "to=7!");
+    add_node(&f, "Concat", "batch rest same", "to", "axis=0!");
+    add_node(&f, "Reshape", "x to", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1);
+    check_dims(&m.ops[0].out[0], "1,12,8");
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "batch of x"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_elements_of_small_tensors_are_computed)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "1,60");
+    add_list(&f, "a", "7,8");
+    add_list(&f, "b", "2");
+    add_list(&f, "from", "-1");
+    add_list(&f, "to", "-9223372036854775808");
+    add_list(&f, "step", "-1");
+    add_list(&f, "zero", "0");
+    add_node(&f, "Sub", "a b", "s", "");                        /* 5 6 */
+    add_node(&f, "Slice", "s from to zero step", "turned", ""); /* 6 5 */
+    add_node(&f, "Mod", "a turned", "m", "");                   /* 1 3 */
+    add_node(&f, "Max", "m b", "max", "");                      /* 2 3 */
+    add_node(&f, "ReduceProd", "max", "all", "keepdims=1!");    /* 6 */
+    add_node(&f, "Equal", "all b", "is", "");                   /* 0 */
+    add_node(&f, "Where", "is b all", "chosen", "");            /* 6 */
+    add_node(&f, "Neg", "b", "n", "");                          /* -2 */
+    add_node(&f, "Abs", "n", "p", "");                          /* 2 */
+    add_node(&f, "Concat", "chosen p b from", "shape", "axis=0!");
+    add_node(&f, "Reshape", "x shape", "y", ""); /* 6 2 2 -1 */
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1);
+    check_dims(&m.ops[0].out[0], "6,2,2,2");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* --- Inputs */
+
+TEST(onnx_takes_the_shapes_that_the_user_gives)
+{
+    struct file f = { 0 };
+    int64_t dims[] = { 4, 7 }, wrong[] = { 4 };
+    struct sd_model_input in = { "x", dims, 2, 0 };
+    struct sd_model_wish wish = { &in, 1 };
+    struct sd_model m;
+
+    add_input(&f, "x", "-1,-2");
+    add_input(&f, "z", "-1,1");
+    add_node(&f, "Add", "x z", "y", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == 0);
+    check_dims(&m.ops[0].out[0], "4,7");
+    check_dims(&m.ops[0].in[1], "4,1"); /* the same batch */
+    CHECK(m.n_notes == 0);
+    sd_model_release(&m);
+
+    in = (struct sd_model_input){ "q", dims, 2, 0 };
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "no input named q; its first is x=1,1:float32"));
+    sd_model_release(&m);
+
+    in = (struct sd_model_input){ NULL, wrong, 1, 0 };
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "has 2 axes, but 1 were given"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_names_what_it_does_not_know)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "4,4");
+    add_weight(&f, "absent", "2");
+    add_node(&f, "Reshape", "x absent", "a", "");
+    add_node(&f, "Fancy", "x", "b", "");
+    add_node(&f, "NonZero", "x", "c", "");
+    add_node(&f, "Relu", "c", "d", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 4 && m.n_notes == 3);
+    CHECK(strstr(sd_model_text(&m, m.notes[0]), "needs the constant absent"));
+    CHECK(strstr(sd_model_text(&m, m.notes[1]), "no rule for the operator Fancy"));
+    CHECK(strstr(sd_model_text(&m, m.notes[2]), "c (NonZero)"));
+    CHECK(m.ops[3].in[0].kind == SD_OPERAND_NONE);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_takes_the_word_of_the_file_where_no_rule_helps)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "4,4");
+    add_node(&f, "Fancy", "x", "b", "");
+    put_value(&f.graph, 13, "b", "4,9");
+    add_node(&f, "Relu", "b", "c", "");
+    read_it(&f, &m);
+    CHECK(m.n_notes == 0);
+    check_dims(&m.ops[1].out[0], "4,9");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* --- Layers and weights */
+
+static void add_named(struct file *f, const char *name, const char *in, const char *out)
+{
+    struct sd_buf node = { 0 };
+
+    make_node(&node, "Gemm", in, out, "");
+    put_text(&node, 3, name);
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+}
+
+static void add_scoped(struct file *f, const char *in, const char *out)
+{
+    static const char *const props[][2] = {
+        { "pkg.torch.onnx.name_scopes", "['', 'top', 'top.0', 'linear_3']" },
+        { "pkg.torch.onnx.class_hierarchy",
+          "['m.Net', 'torch.nn.Sequential', 'torch.nn.Linear', 'aten.linear']" },
+    };
+    struct sd_buf node = { 0 }, prop = { 0 };
+
+    make_node(&node, "Gemm", in, out, "");
+    for (int i = 0; i < 2; i++) {
+        put_text(&prop, 1, props[i][0]);
+        put_text(&prop, 2, props[i][1]);
+        sd_pb_message(&node, 9, &prop);
+    }
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&prop);
+    sd_buf_release(&node);
+}
+
+static const struct sd_model_layer *layer(const struct sd_model *m, const char *name)
+{
+    uint32_t at = sd_model_find_layer(m, name, strlen(name));
+
+    CHECK(at != UINT32_MAX);
+    return &m->layers[at];
+}
+
+TEST(onnx_layers_are_the_modules_that_exporters_tell)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "2,8");
+    add_weight(&f, "w", "8,8");
+    add_named(&f, "/body/body.0/fc/Gemm", "x w", "a");
+    add_scoped(&f, "a w", "b");
+    add_named(&f, "last", "b w", "c");
+    read_it(&f, &m);
+    CHECK(strcmp(sd_model_text(&m, layer(&m, "body.0.fc")->type), "Gemm") == 0);
+    CHECK(&m.layers[layer(&m, "body.0.fc")->parent] == layer(&m, "body.0"));
+    CHECK(&m.layers[layer(&m, "body.0")->parent] == layer(&m, "body"));
+    CHECK(strcmp(sd_model_text(&m, layer(&m, "top.0")->type), "Linear") == 0);
+    CHECK(strcmp(sd_model_text(&m, m.layers[0].type), "Net") == 0);
+    CHECK(strcmp(sd_model_text(&m, layer(&m, "last")->type), "Gemm") == 0);
+    CHECK(m.n_tensors == 1);
+    CHECK(&m.layers[m.tensors[0].layer] == layer(&m, "body.0.fc"));
+    CHECK(layer(&m, "top.0")->n_calls == 1);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_parameters_are_what_is_trained)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_weight(&f, "w", "8,8");
+    add_weight(&f, "number", "");
+    add_list(&f, "shape", "1,2");
+    read_it(&f, &m);
+    CHECK(m.n_tensors == 3);
+    CHECK(m.tensors[0].flags == SD_TENSOR_PARAMETER);
+    CHECK(m.tensors[1].flags == SD_TENSOR_BUFFER);
+    CHECK(m.tensors[2].flags == SD_TENSOR_BUFFER);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* --- Functions and bodies */
+
+/* A function "twice" of two nodes, each of which may be another call. */
+static void add_function(struct file *f, const char *name, const char *op)
+{
+    struct sd_buf function = { 0 }, node = { 0 };
+
+    put_text(&function, 1, name);
+    put_text(&function, 10, "mine");
+    put_words(&function, 4, "in");
+    put_words(&function, 5, "out");
+    make_node(&node, op, "in", "between", "");
+    put_text(&node, 7, strcmp(op, "Relu") == 0 ? "" : "mine");
+    sd_pb_message(&function, 7, &node);
+    make_node(&node, op, "between", "out", "");
+    put_text(&node, 7, strcmp(op, "Relu") == 0 ? "" : "mine");
+    sd_pb_message(&function, 7, &node);
+    sd_pb_message(&f->functions, 25, &function);
+    sd_buf_release(&function);
+    sd_buf_release(&node);
+}
+
+static void add_call(struct file *f, const char *name)
+{
+    struct sd_buf node = { 0 };
+
+    make_node(&node, name, "x", "y", "");
+    put_text(&node, 7, "mine");
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+}
+
+TEST(onnx_functions_are_what_is_in_them)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    add_function(&f, "one", "Relu");
+    add_function(&f, "two", "one");
+    add_call(&f, "two");
+    add_node(&f, "Neg", "y", "z", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 2 && m.ops[0].n_calls == 4); /* equal calls are one record */
+    check_dims(&m.ops[1].out[0], "3");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_functions_without_end_are_refused)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    add_function(&f, "again", "again");
+    add_call(&f, "again");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "too deep"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* An If or a Loop with a body that ends in `out`. */
+static void add_body(struct file *f, const char *op, const char *attr, const char *in,
+                     const char *outputs)
+{
+    struct sd_buf node = { 0 }, graph = { 0 }, a = { 0 }, inner = { 0 };
+
+    make_node(&inner, "Relu", "x", "r", "");
+    sd_pb_message(&graph, 1, &inner);
+    put_value(&graph, 11, "i", "");
+    put_value(&graph, 11, "c", "");
+    if (strcmp(op, "Loop") == 0)
+        put_value(&graph, 12, "c", "");
+    put_value(&graph, 12, "r", "");
+    make_node(&node, op, in, outputs, "");
+    put_text(&a, 1, attr);
+    sd_pb_message(&a, 6, &graph);
+    sd_pb_number(&a, 20, 5);
+    sd_pb_message(&node, 5, &a);
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+    sd_buf_release(&graph);
+    sd_buf_release(&a);
+    sd_buf_release(&inner);
+}
+
+TEST(onnx_bodies_are_counted_once_and_it_is_said)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    add_input(&f, "cond", "");
+    add_list(&f, "five", "5");
+    add_body(&f, "If", "then_branch", "cond", "y");
+    add_body(&f, "Loop", "body", "five -", "all");
+    add_node(&f, "Neg", "all", "z", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 3 || (m.n_ops == 2 && m.ops[0].n_calls == 2));
+    check_dims(&m.ops[m.n_ops - 1].out[0], "5,3");
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "counted once"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* --- Strangers */
+
+static void make_small(struct file *f)
+{
+    add_input(f, "x", "-1,6,16");
+    add_weight(f, "w", "16,4");
+    add_list(f, "to", "0,-1");
+    add_node(f, "MatMul", "x w", "a", "");
+    add_node(f, "Shape", "a", "s", "");
+    add_node(f, "Reshape", "a to", "y", "");
+    add_function(f, "one", "Relu");
+    add_call(f, "one");
+    finish_file(f);
+}
+
+TEST(onnx_cut_anywhere_ends_in_a_sentence)
+{
+    struct file f = { 0 };
+
+    make_small(&f);
+    for (size_t n = 0; n < f.whole.n; n++) {
+        struct sd_model m;
+        int rc;
+
+        CHECK(sd_model_init(&m) == 0);
+        rc = sd_onnx_read(f.whole.p, n, &no_wish, &m);
+        /* Only what stands behind the graph can be missed without a trace. */
+        CHECK(rc == SD_EFORMAT || (rc == 0 && n > f.whole.n / 2));
+        sd_model_release(&m);
+    }
+    drop_file(&f);
+}
+
+TEST(onnx_with_any_byte_changed_ends)
+{
+    struct file f = { 0 };
+
+    make_small(&f);
+    for (size_t i = 0; i < f.whole.n; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            struct sd_model m;
+            int rc;
+
+            f.whole.p[i] ^= (uint8_t)(1 << bit);
+            CHECK(sd_model_init(&m) == 0);
+            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+            CHECK(rc == 0 || rc == SD_EFORMAT);
+            sd_model_release(&m);
+            f.whole.p[i] ^= (uint8_t)(1 << bit);
+        }
+    drop_file(&f);
+}
+
+TEST(onnx_tensors_that_lie_are_refused)
+{
+    struct file f = { 0 };
+    struct sd_buf t = { 0 };
+    struct sd_model m;
+
+    sd_pb_number(&t, 1, 4);
+    sd_pb_number(&t, 2, 1);
+    put_text(&t, 8, "w");
+    put_text(&t, 9, "1234");
+    sd_pb_message(&f.graph, 5, &t);
+    sd_buf_release(&t);
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "\"w\" has 4 bytes"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_without_memory_says_so)
+{
+    struct file f = { 0 };
+
+    make_small(&f);
+    EACH_FAILURE(nth)
+    {
+        struct sd_model m;
+        int rc = sd_model_init(&m);
+
+        if (rc == 0)
+            rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+        CHECK(rc == 0 || rc == SD_ENOMEM);
+        sd_model_release(&m);
+    }
+    drop_file(&f);
+}

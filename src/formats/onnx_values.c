@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "formats/onnx_parts.h"
+
+/* --- Names */
+
+int sd_onnx_name(struct sd_onnx *x, struct sd_onnx_text name, uint32_t *id)
+{
+    return sd_intern(&x->names, name.n ? name.p : "", name.n, id);
+}
+
+struct sd_onnx_value *sd_onnx_look_up(const struct sd_onnx *x,
+                                      const struct sd_onnx_scope *scope,
+                                      struct sd_onnx_text name)
+{
+    uint32_t id = name.n ? sd_intern_find(&x->names, name.p, name.n) : UINT32_MAX;
+    uint64_t found;
+
+    for (; id != UINT32_MAX && scope; scope = scope->up)
+        if (sd_table_get(&scope->values, id, &found))
+            return (struct sd_onnx_value *)(uintptr_t)found;
+    return NULL;
+}
+
+int sd_onnx_bind(struct sd_onnx *x, struct sd_onnx_scope *scope,
+                 struct sd_onnx_text name, const struct sd_onnx_value *v)
+{
+    uint32_t id;
+    int rc = sd_onnx_name(x, name, &id);
+
+    return rc == 0 ? sd_table_put(&scope->values, id, (uintptr_t)v) : rc;
+}
+
+int sd_onnx_make(struct sd_onnx *x, struct sd_onnx_text name,
+                 struct sd_onnx_value **out)
+{
+    if (x->values_left == 0)
+        return sd_onnx_damaged("it has more values than any model");
+    x->values_left--;
+    *out = sd_arena_alloc(&x->arena, sizeof **out);
+    if (!*out)
+        return sd_no_memory();
+    (*out)->name = name;
+    return 0;
+}
+
+int sd_onnx_set_dims(struct sd_onnx *x, struct sd_onnx_value *v, const int64_t *dims,
+                     uint32_t n)
+{
+    int64_t *copy = sd_arena_alloc(&x->arena, (n + 1) * sizeof *copy);
+
+    if (!copy)
+        return sd_no_memory();
+    if (n)
+        memcpy(copy, dims, n * sizeof *copy);
+    v->dims = copy;
+    v->n_dims = n;
+    v->has_dims = true;
+    return 0;
+}
+
+void sd_onnx_leave(struct sd_onnx_scope *scope)
+{
+    sd_table_release(&scope->values);
+    sd_table_release(&scope->infos);
+}
+
+/* --- Weights */
+
+static int add_weight(struct sd_onnx *x, struct sd_onnx_scope *scope,
+                      struct sd_cursor c)
+{
+    struct sd_onnx_tensor t;
+    struct sd_onnx_value *v = NULL;
+    int rc = sd_onnx_tensor_read(c, &t);
+
+    if (rc == 0)
+        rc = sd_onnx_make(x, t.name, &v);
+    if (rc == 0)
+        rc = sd_onnx_set_dims(x, v, t.dims, t.n_dims);
+    if (rc == 0)
+        rc = sd_onnx_tensor_elements(x, &t, &v->elements);
+    if (rc == 0)
+        rc = sd_onnx_bind(x, scope, t.name, v);
+    if (rc < 0)
+        return rc;
+    v->dtype = t.dtype;
+    v->is_weight = true;
+    v->is_external = t.is_external;
+    *x->last_weight = v;
+    x->last_weight = &v->next_weight;
+    return 0;
+}
+
+int sd_onnx_weights(struct sd_onnx *x, struct sd_cursor graph,
+                    struct sd_onnx_scope *scope)
+{
+    struct sd_pb_field f, inner;
+    int rc = 0;
+
+    while (rc == 0 && sd_pb_next(&graph, &f)) {
+        if (f.number == GRAPH_INITIALIZER)
+            rc = add_weight(x, scope, f.inside);
+        else if (f.number == GRAPH_SPARSE) /* its values, as a tensor */
+            while (rc == 0 && sd_pb_next(&f.inside, &inner))
+                if (inner.number == 1)
+                    rc = add_weight(x, scope, inner.inside);
+    }
+    if (rc == 0 && graph.bad)
+        rc = sd_onnx_damaged("its graph is cut");
+    return rc;
+}
+
+int sd_onnx_infos(struct sd_onnx *x, struct sd_cursor graph,
+                  struct sd_onnx_scope *scope)
+{
+    struct sd_pb_field f, part;
+    int rc = 0;
+
+    while (rc == 0 && sd_pb_next(&graph, &f)) {
+        struct sd_cursor c = f.inside, *kept;
+        uint32_t id;
+
+        if (f.number != GRAPH_INFO && f.number != GRAPH_OUTPUT)
+            continue;
+        if (!sd_pb_next(&c, &part) || part.number != 1)
+            continue;
+        kept = sd_arena_copy(&x->arena, &f.inside, sizeof f.inside);
+        rc = kept ? sd_onnx_name(x, sd_onnx_text(part.inside), &id) : sd_no_memory();
+        if (rc == 0)
+            rc = sd_table_put(&scope->infos, id, (uintptr_t)kept);
+    }
+    return rc;
+}
