@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""What `sonde model pkg.mod:factory` runs in the program's own Python: makes the model, counts it, writes it down.
+
+    python -m sonde._model_main FD TARGET [--input WORDS]... [--backward] [--runtime] [--memory] [--train]
+
+FD takes the counted model as bytes.  What the program's own modules print goes to stderr: stdout is for tables.
+"""
+import importlib
+import importlib.util
+import os
+import sys
+
+
+class Refused(Exception):
+    """What is said to the user, and the status that it ends with."""
+
+    def __init__(self, sentence, status=1):
+        super().__init__(sentence)
+        self.status = status
+
+
+def _why(error):
+    """The first line of what an exception says, with its type."""
+    words = str(error).strip().splitlines()
+    return "{0}: {1}".format(type(error).__name__, words[0]) if words else type(error).__name__
+
+
+def _module(name):
+    """The module of that name, or of that file."""
+    try:
+        if name.endswith(".py"):
+            if not os.path.exists(name):
+                raise Refused("there is no file {0}".format(name))
+            sys.path.insert(0, os.path.dirname(os.path.abspath(name)))
+            spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(name))[0], name)
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+            return module
+        return importlib.import_module(name)
+    except Refused:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise Refused("no module named {0} here; run it in the folder that holds it, or set PYTHONPATH".format(error.name)) from None
+        raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
+    except Exception as error:
+        raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
+
+
+def _found(target):
+    """(model, inputs or None) of "pkg.mod:factory"."""
+    name, _, attribute = target.rpartition(":")
+    thing = _module(name)
+    for part in attribute.split("."):
+        if not hasattr(thing, part):
+            raise Refused("{0} has no {1}".format(name, attribute))
+        thing = getattr(thing, part)
+    import torch
+
+    if isinstance(thing, type) or not isinstance(thing, torch.nn.Module) and callable(thing):
+        try:
+            thing = thing()
+        except Exception as error:
+            raise Refused("{0}() failed: {1}".format(attribute, _why(error))) from None
+    if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], torch.nn.Module):
+        return thing
+    if not isinstance(thing, torch.nn.Module):
+        raise Refused("{0} is no model but a {1}: name a torch.nn.Module, its class, or a function that gives one".format(target, type(thing).__name__))
+    return thing, None
+
+
+def _input(words, model):
+    """(name or None, tensor) of "[NAME=]1,3,224,224[:DTYPE]"."""
+    import torch
+
+    name, _, rest = words.rpartition("=")
+    dims, _, kind = rest.partition(":")
+    first = next((p for p in model.parameters() if p.is_floating_point()), None)
+    dtype = getattr(torch, kind, None) if kind else first.dtype if first is not None else torch.float32
+    if not isinstance(dtype, torch.dtype):
+        raise Refused("{0} is no dtype of torch; say float32, int64, bool, ...".format(kind), 2)
+    try:
+        shape = [int(d) for d in dims.split(",")] if dims else []
+    except ValueError:
+        raise Refused("--input {0}: a shape is numbers with commas between them, as 1,3,224,224".format(words), 2) from None
+    device = first.device if first is not None else "cpu"
+    if dtype.is_floating_point or dtype.is_complex:
+        return name or None, torch.randn(shape, device=device).to(dtype) if device != torch.device("meta") else torch.empty(shape, dtype=dtype, device=device)
+    return name or None, torch.zeros(shape, dtype=dtype, device=device)
+
+
+def _inputs(words, model, given):
+    """(args, kwargs)"""
+    if not words and given is None:
+        raise Refused("say what the model is called with, as --input 1,3,224,224, or let the function give (model, inputs)", 2)
+    if not words:
+        if isinstance(given, dict):
+            return (), given
+        return tuple(given) if isinstance(given, (tuple, list)) else (given,), {}
+    both = [_input(w, model) for w in words]
+    return tuple(t for name, t in both if name is None), {name: t for name, t in both if name is not None}
+
+
+def _counted(options):
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise Refused("{0} has no torch ({1}); choose an interpreter that has it with --python".format(sys.executable, error)) from None
+    from . import _model
+    from .model import REPEATS, WARM_UP, _has_data
+
+    model, given = _found(options.target)
+    model.train(options.train)
+    args, kwargs = _inputs(options.input, model, given)
+    try:
+        counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
+        if options.runtime and _has_data(model, args + tuple(kwargs.values())):
+            _model.measure(model, args, kwargs, counted, backward=options.backward, warmup=WARM_UP, repeats=REPEATS)
+    except _model.ModelError as error:
+        raise Refused(str(error)) from None
+    return counted
+
+
+def main():
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("fd", type=int)
+    parser.add_argument("target")
+    parser.add_argument("--input", action="append", default=[])
+    for flag in ("--backward", "--runtime", "--memory", "--train"):
+        parser.add_argument(flag, action="store_true")
+    try:
+        counted = _counted(parser.parse_args())
+        data = counted.bytes()
+    except Refused as error:
+        sys.stderr.write("sonde: {0}\n".format(error))
+        return error.status
+    with os.fdopen(parser.parse_args().fd, "wb") as f:
+        f.write(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""torch.utils.flop_counter's FlopCounterMode, with Sonde underneath: from sonde.compat.flop_counter import FlopCounterMode.
+
+    with FlopCounterMode(display=False) as counter:
+        model(x).sum().backward()
+    counter.get_total_flops()
+
+FLOPs are two for each multiply-add, as there; attention and recurrent layers on the CPU, of which torch's own counts
+nothing, are counted.
+"""
+from .. import model as _m
+
+__all__ = ["FlopCounterMode"]
+
+
+class FlopCounterMode:
+    def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
+        self.depth, self.display = depth, display
+        self._rules = {**_m._rules, **{_name(op): _rule(fn) for op, fn in (custom_mapping or {}).items()}}
+        self._mods = mods
+        self._counting = None
+
+    def __enter__(self):
+        from .. import _model
+
+        self._counting = _model.Counting(rules=self._rules)
+        self._counting.__enter__()
+        return self
+
+    def __exit__(self, *why):
+        ended = self._counting.__exit__(*why)
+        if self.display and why[0] is None:
+            print(self.get_table(self.depth))
+        return ended
+
+    def _layers(self):
+        return self._counting.model.layers("macs")
+
+    def get_total_flops(self):
+        return self._counting.model.totals("macs")["flops"] if self._counting else 0
+
+    def get_flop_counts(self):
+        """{module: {operator: FLOPs}}; "Global" is all of it."""
+        counted = self._counting.model
+        whole = {row["name"]: row["flops"] for row in counted.operators("macs") if row["flops"]}
+        found = {"Global": whole}
+        for row in self._layers()[1:]:
+            if row["within"]["flops"]:
+                found[row["name"]] = {"total": row["within"]["flops"]}
+        return found
+
+    def get_table(self, depth=None):
+        depth = self.depth if depth is None else depth
+        total = self.get_total_flops() or 1
+        rows = [("Module", "FLOP", "% Total")]
+        for i, row in enumerate(self._layers()):
+            level = row["name"].count(".") + 1 if i else 0
+            if level <= depth and (row["within"]["flops"] or i == 0):
+                rows.append((" " * level + (row["name"] or "Global"), "{0:,}".format(row["within"]["flops"]), "{0:.2%}".format(row["within"]["flops"] / total)))
+        widths = [max(len(r[k]) for r in rows) for k in range(3)]
+        lines = ["  ".join([r[0].ljust(widths[0]), r[1].rjust(widths[1]), r[2].rjust(widths[2])]) for r in rows]
+        return "\n".join([lines[0], "  ".join("-" * w for w in widths)] + lines[1:])
+
+
+def _name(op):
+    """"aten::mm" of torch.ops.aten.mm, or of one of its overloads."""
+    words = op if isinstance(op, str) else getattr(op, "_qualified_op_name", None) or getattr(op, "name", lambda: str(op))()
+    return words.replace(".", "::", 1).split(".")[0] if "::" not in words else words.split(".")[0]
+
+
+def _rule(fn):
+    """What torch's formulas take, shapes one by one and out_shape, from our two lists; FLOPs to MACs."""
+    def macs(inputs, outputs):
+        return fn(*inputs, out_shape=outputs[0] if len(outputs) == 1 else tuple(outputs)) // 2
+
+    return macs

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""torchinfo.summary(), with Sonde underneath: from sonde.compat.torchinfo import summary.
+
+Mult-adds are torchinfo's: parameters of a layer times the positions they are used at, so the bias counts.  Functional
+operators, attention and recurrent layers, of which it counts little or nothing, are counted.
+"""
+import math
+
+from .. import model as _m
+
+__all__ = ["ModelStatistics", "summary"]
+
+HEADINGS = {"input_size": "Input Shape", "output_size": "Output Shape", "num_params": "Param #", "params_percent": "Param %", "mult_adds": "Mult-Adds",
+            "trainable": "Trainable", "kernel_size": "Kernel Shape"}
+
+
+class ModelStatistics:
+    """What summary() gives: str() of it is the table."""
+
+    def __init__(self, report, depth, col_names, col_width):
+        counted, totals = report._profile.model, report.totals
+        self.report = report
+        self.depth, self.col_names, self.col_width = depth, col_names, col_width
+        self.layers = counted.layers("torchinfo")
+        self.total_params, self.trainable_params = totals["params"], totals["trainable"]
+        self.total_mult_adds = totals["madds"]
+        self.total_param_bytes = totals["param_bytes"]
+        # Of layers with parameters; twice, for forward and backward.
+        self.total_output_bytes = 2 * sum(_bytes(row["outputs"]) * row["n_calls"] for row in counted.rows("torchinfo") if row["params"] and row["leaf"])
+        self.total_input = _bytes(self.layers[0].get("inputs") or [])
+
+    def _cells(self, row):
+        total = self.total_params or 1
+        within = row["within"]
+        words = {"input_size": _shapes(row.get("inputs")), "output_size": _shapes(row.get("outputs")),
+                 "num_params": "{0:,}".format(within["params"]) if within["params"] else "--", "params_percent": "{0:.2%}".format(within["params"] / total),
+                 "mult_adds": "{0:,}".format(within["madds"]) if within["madds"] else "--", "kernel_size": "--",
+                 "trainable": "--" if not within["params"] else "True" if within["trainable"] == within["params"] else "Partial" if within["trainable"] else "False"}
+        return [words[c] for c in self.col_names]
+
+    def _rows(self):
+        """(words of the first column, cells): as deep as asked for, in the order they ran."""
+        below, counters = {}, {}
+        for i, row in enumerate(self.layers[1:], 1):
+            below.setdefault(row["parent"], []).append(i)
+        yield self.layers[0]["type"], self._cells(self.layers[0])
+        stack = [(i, 1) for i in reversed(sorted(below.get(0, []), key=self._order))]
+        while stack:
+            i, depth = stack.pop()
+            counters[depth] = counters.get(depth, 0) + 1
+            yield "{0}├─{1}: {2}-{3}".format("│    " * (depth - 1), self.layers[i]["type"], depth, counters[depth]), self._cells(self.layers[i])
+            if depth < self.depth:
+                stack += [(k, depth + 1) for k in reversed(sorted(below.get(i, []), key=self._order))]
+
+    def _order(self, i):
+        return self.layers[i]["order"] or math.inf, i
+
+    def __str__(self):
+        rows = list(self._rows())
+        first = max([len(words) for words, _ in rows] + [24]) + 2
+        line = "=" * (first + self.col_width * len(self.col_names))
+        head = "Layer (type:depth-idx)".ljust(first) + "".join(HEADINGS[c].ljust(self.col_width) for c in self.col_names)
+        body = ["".join([words.ljust(first)] + [c.ljust(self.col_width) for c in cells]).rstrip() for words, cells in rows]
+        mb = [x / 1e6 for x in (self.total_input, self.total_output_bytes, self.total_param_bytes)]
+        tail = ["Total params: {0:,}".format(self.total_params), "Trainable params: {0:,}".format(self.trainable_params),
+                "Non-trainable params: {0:,}".format(self.total_params - self.trainable_params), "Total mult-adds ({0}): {1:.2f}".format(*_scale(self.total_mult_adds))]
+        sizes = ["Input size (MB): {0:.2f}".format(mb[0]), "Forward/backward pass size (MB): {0:.2f}".format(mb[1]), "Params size (MB): {0:.2f}".format(mb[2]),
+                 "Estimated Total Size (MB): {0:.2f}".format(sum(mb))]
+        return "\n".join([line, head.rstrip(), line] + body + [line] + tail + [line] + sizes + [line])
+
+    __repr__ = __str__
+
+
+def _scale(n):
+    for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if n >= limit:
+            return letter, n / limit
+    return "Units", n
+
+
+def _bytes(tensors):
+    import torch
+
+    return sum(getattr(torch, dtype).itemsize * math.prod(shape) for shape, dtype in tensors)
+
+
+def _shapes(tensors):
+    return str(list(tensors[0][0])) if tensors else "--"
+
+
+def _sized(input_size, dtypes, device, model):
+    """Tensors of the sizes given: one size, or a list of them."""
+    import torch
+
+    sizes = [input_size] if all(isinstance(d, int) for d in input_size) else list(input_size)
+    kinds = list(dtypes) if dtypes else [None] * len(sizes)
+    first = next((p for p in model.parameters() if p.is_floating_point()), None)
+    place = device or (first.device if first is not None else "cpu")
+    made = []
+    for size, kind in zip(sizes, kinds):
+        kind = kind or (first.dtype if first is not None else torch.float32)
+        made.append(torch.zeros(tuple(size), dtype=kind, device=place))
+    return tuple(made)
+
+
+def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forward_pass=None, col_names=("output_size", "num_params"), col_width=25, depth=3,
+            device=None, dtypes=None, mode=None, row_settings=None, verbose=1, **kwargs):
+    """Prints the layers (verbose=0: not) and gives a ModelStatistics."""
+    if input_size is None and input_data is None:
+        raise ValueError("summary() wants input_size or input_data: what the model is called with")
+    if input_size is not None and batch_dim is not None:
+        sizes = [input_size] if all(isinstance(d, int) for d in input_size) else input_size
+        input_size = [tuple(s[:batch_dim]) + (1,) + tuple(s[batch_dim:]) for s in sizes]
+    inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model)
+    if isinstance(inputs, tuple) and kwargs:
+        raise NotImplementedError("keyword arguments beside positional ones: give input_data a dict of all of them")
+    report = _m.ProfilerReport(_m.Profiler(model, inputs=inputs, count="torchinfo", runtime=False).profile())
+    found = ModelStatistics(report, depth, tuple(col_names), col_width)
+    if verbose:
+        print(found)
+    return found

@@ -1,0 +1,620 @@
+# SPDX-License-Identifier: MIT
+"""sonde.model: parameters, MACs, FLOPs, memory and run time of a model, layer by layer.
+
+    from sonde.model import profile_macs, profile_metrics, Profiler, ProfilerReport, ReportAnalyzer, MetricType
+
+    profile_macs(model, input_shape=(3, 224, 224))                  # 1814073344
+    profile_params(model, readable=True)                            # '11.69M'
+    report = profile_metrics(model, input_shape=(3, 224, 224))
+    report.pretty_details                                           # with pandas; report.rows() always
+    report.unsupported, report.coverage                             # what no rule counts
+    ReportAnalyzer(report).find_top_n_layers(MetricType.FLOPS, n=5)
+
+The names, arguments and columns are metinor's.  A model is given its input as `input_shape` (one sample: an axis for the
+batch, of 1, is put before it), or as `inputs`: a tensor, a tuple of positional or a dict of keyword arguments.  Counting
+runs the model on tensors without data where that is possible; nothing is left on it, after an exception neither.
+
+MACs and MAdds count one for each multiply-add of every matrix or vector product, FLOPs two.  `count=` names another tool,
+whose definition is then followed: COUNTS has them all.  Nothing of torch is imported before a model is profiled.
+"""
+import enum
+import math
+
+__all__ = [
+    "COUNTS", "MetricType", "ModelError", "Picture", "ProfiledNode", "Profiler", "ProfilerMetric", "ProfilerReport", "ReportAnalyzer",
+    "profile_flops", "profile_macs", "profile_madds", "profile_memory", "profile_metrics", "profile_params", "profile_runtime", "rule",
+]
+
+SHAPE = (3, 224, 224)  # of an image, as metinor has it
+WARM_UP, REPEATS = 1, 5  # runs before the clock is looked at, and with it
+
+
+class ProfilerMetric(enum.Enum):
+    """A column of the frames.  The first twelve are metinor's; memory is in elements, run time in seconds."""
+
+    NAME = "name"
+    TYPE = "type"
+    INPUTS = "inputs"
+    OUTPUTS = "outputs"
+    PARAMS = "params"
+    PARAMS_TRAINABLE = "params_trainable"
+    FLOPS = "flops"
+    MADDS = "madds"
+    MEM_READ = "mem_read"
+    MEM_WRITE = "mem_write"
+    RUNTIME = "runtime"
+    RMS = "rms"
+    MACS = "macs"
+    CALLS = "calls"
+    RUNTIME_BACKWARD = "backward_time"
+    ACTIVATION_BYTES = "activation_bytes"
+    FLOPS_PER_SECOND = "rate"
+
+
+MetricType = ProfilerMetric
+_WORDS = (MetricType.NAME, MetricType.TYPE, MetricType.INPUTS, MetricType.OUTPUTS)
+# Under what name each stands in the columns that the extension makes.
+_FROM = {MetricType.PARAMS_TRAINABLE: "trainable", MetricType.RUNTIME: "time_ns", MetricType.RUNTIME_BACKWARD: "backward_ns", MetricType.CALLS: "n_calls"}
+
+
+def __getattr__(name):
+    if name == "ModelError":
+        from ._model import ModelError
+
+        return ModelError
+    if name == "COUNTS":
+        from ._sonde import count_modes
+
+        return count_modes()
+    raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
+
+
+# ---- Rules for one's own operators
+
+_rules = {}
+
+
+def rule(operator, macs=None):
+    """Says how many MACs one call of an operator has: rule("mine::op", fn), or as a decorator; fn None takes it away.
+
+    fn gets the shapes of the tensors that went in, and of those that came out, as two lists of tuples, and gives an
+    integer; 0 says that there is no product in it.
+    """
+    if macs is None:
+        def keep(fn):
+            return rule(operator, fn)
+
+        _rules.pop(operator, None)
+        return keep
+    if not callable(macs) or "::" not in operator:
+        raise TypeError("rule() wants the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
+    _rules[operator] = macs
+    return macs
+
+
+# ---- Numbers for people
+
+
+def _readable(value):
+    """'11.69M', '200.7K', '512': as metinor writes numbers."""
+    if value is None or value != value:
+        return "-"
+    unit = 0
+    value = float(value)
+    while abs(value) >= (1000 if unit == 0 else 999.995) and unit < 6:
+        value /= 1000
+        unit += 1
+    return "{0:.2f}".format(value).rstrip("0").rstrip(".") + " KMGTPE"[unit].strip()
+
+
+def _readable_time(seconds):
+    return float("{0:.2g}".format(seconds)) if seconds == seconds else seconds
+
+
+def _seconds(ns):
+    return math.nan if ns is None else ns / 1e9
+
+
+# ---- What is asked of the model itself
+
+
+def _parameters(model):
+    """Its parameters, each storage once: two names of one tensor are one."""
+    from . import _model
+
+    module, seen = _model.module_of(model), {}
+    for p in module.parameters():
+        if type(p).__name__ == "UninitializedParameter":
+            raise _model.ModelError("{0} has lazy parameters, whose number is not known before its first forward: run it once".format(type(module).__name__))
+        storage = None if p.is_meta or p.is_sparse else (p.untyped_storage().data_ptr(), p.storage_offset(), tuple(p.shape), p.stride())
+        seen.setdefault(storage if storage and storage[0] else id(p), p)
+    return list(seen.values())
+
+
+def _has_data(model, inputs):
+    """Can it be run?  Not where its tensors, or those given, have only shapes."""
+    from . import _model
+    from torch import Tensor
+
+    given = [inputs] if isinstance(inputs, Tensor) else list(inputs.values()) if isinstance(inputs, dict) else list(inputs or ())
+    tensors = [t for t in given if isinstance(t, Tensor)] + list(_model.module_of(model).parameters()) + list(_model.module_of(model).buffers())
+    return not any(t.is_meta for t in tensors)
+
+
+def _root_mean_squares(model):
+    """{layer: root of the mean square of its own parameters}; "" is the whole model's."""
+    from . import _model
+    import torch
+
+    found, squares, n = {}, 0.0, 0
+    with torch.no_grad():
+        for name, module in _model.module_of(model).named_modules():
+            own = [p for p in module.parameters(recurse=False) if p.is_floating_point() and not p.is_meta and p.numel()]
+            if own:
+                here = sum(float(torch.linalg.vector_norm(p.detach(), dtype=torch.float32)) ** 2 for p in own)
+                size = sum(p.numel() for p in own)
+                squares, n = squares + here, n + size
+                if name:
+                    found[name] = math.sqrt(here / size)
+    found[""] = math.sqrt(squares / n) if n else math.nan
+    return found
+
+
+# ---- Counting
+
+
+def _collect(model, input_shape, inputs, backward, **how):
+    from . import _model
+
+    args, kwargs = _model.inputs_of(model, None if inputs is not None else input_shape, inputs)
+    return _model.collect(model, args, kwargs, backward=backward, rules=dict(_rules), **how)
+
+
+def _check_count(count):
+    from ._sonde import count_modes
+
+    if count not in count_modes():
+        raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
+
+
+def _total(what, model, input_shape, readable, inputs, count, backward):
+    _check_count(count)
+    value = _collect(model, input_shape, inputs, backward).totals(count)[what]
+    return _readable(value) if readable else value
+
+
+def profile_macs(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
+    """Multiply-adds of all matrix and vector products of one forward (and backward)."""
+    return _total("macs", model, input_shape, readable, inputs, count, backward)
+
+
+def profile_flops(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
+    """Floating-point operations: two for each MAC, or what another tool calls so."""
+    return _total("flops", model, input_shape, readable, inputs, count, backward)
+
+
+def profile_madds(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
+    """Multiply-adds: one for each MAC, or what another tool calls so."""
+    return _total("madds", model, input_shape, readable, inputs, count, backward)
+
+
+def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
+    """Elements read (inputs and parameters of layers) and written (their outputs)."""
+    _check_count(count)
+    totals = _collect(model, input_shape, inputs, backward).totals(count)
+    both = totals["mem_read"], totals["mem_write"]
+    return tuple(_readable(v) for v in both) if readable else both
+
+
+def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
+    """Elements of the parameters, tied ones once.  The model is not run."""
+    n = sum(p.numel() for p in _parameters(model))
+    return _readable(n) if readable else n
+
+
+def profile_runtime(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, warmup=WARM_UP, repeats=REPEATS):
+    """Seconds of one forward (and backward): the median of several, after some that are not timed."""
+    from . import _model
+
+    args, kwargs = _model.inputs_of(model, None if inputs is not None else input_shape, inputs, real=True)
+    found = _model.measure(model, args, kwargs, None, backward=backward, warmup=warmup, repeats=repeats)
+    seconds = (found["forward_ns"] + (found.get("backward_ns") or 0)) / 1e9
+    return _readable_time(seconds) if readable else seconds
+
+
+def profile_metrics(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, runtime=True):
+    """All of it, as a ProfilerReport."""
+    return ProfilerReport(Profiler(model, input_shape, inputs=inputs, count=count, backward=backward, runtime=runtime).profile())
+
+
+class ProfiledNode:
+    """One layer and its figures: node.name, node[MetricType.FLOPS]."""
+
+    __slots__ = ("_profile", "_at")
+
+    def __init__(self, profile, at):
+        self._profile, self._at = profile, at
+
+    def __getitem__(self, metric):
+        return self._profile.columns()[_metric(metric)][self._at]
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except ValueError:
+            raise AttributeError("a node has no {0!r}".format(name)) from None
+
+    def __repr__(self):
+        return "<{0} {1}>".format(self[MetricType.TYPE], self[MetricType.NAME])
+
+
+class ProfiledNodes(list):
+    """The layers of a profiled model, in the order they ran, and what is known of the whole."""
+
+    def __init__(self, profile):
+        super().__init__(ProfiledNode(profile, i) for i in range(len(profile.columns()[MetricType.NAME])))
+        self.profile = profile
+
+
+class _Profile:
+    """A counted model, and what only Python can know of it."""
+
+    def __init__(self, model, count, has_batch_axis, rms):
+        self.model, self.count, self.has_batch_axis, self.rms = model, count, has_batch_axis, rms
+        self._columns = None
+
+    def _shapes(self, tensors):
+        shapes = [tuple(shape) if self.has_batch_axis else tuple(shape)[1:] for shape, _ in tensors]
+        return shapes[0] if len(shapes) == 1 else tuple(shapes)
+
+    def columns(self):
+        """{metric: list}, by rows."""
+        if self._columns is None:
+            from_c = self.model.columns(self.count)
+            made = {m: from_c.get(_FROM.get(m, m.value)) for m in MetricType}
+            made[MetricType.INPUTS] = [self._shapes(x) for x in from_c["inputs"]]
+            made[MetricType.OUTPUTS] = [self._shapes(x) for x in from_c["outputs"]]
+            made[MetricType.RUNTIME] = [_seconds(x) for x in from_c["time_ns"]]
+            made[MetricType.RUNTIME_BACKWARD] = [_seconds(x) for x in from_c["backward_ns"]]
+            made[MetricType.RMS] = [self.rms.get(name, math.nan) for name in from_c["name"]]
+            made[MetricType.FLOPS_PER_SECOND] = [_rate(*row) for row in zip(from_c["flops"], from_c["backward_macs"], from_c["time_ns"], from_c["backward_ns"])]
+            self._columns = made
+        return self._columns
+
+    def summary(self):
+        """{metric: value} of the whole."""
+        totals, facts = self.model.totals(self.count), self.model.facts
+        root = self.model.layers(self.count)[0]
+        ns, back = (int(facts[key]) if key in facts else totals[key2] for key, key2 in (("forward_ns", "time_ns"), ("backward_ns", "backward_ns")))
+        row = {m: totals.get(_FROM.get(m, m.value)) for m in MetricType}
+        row.update({
+            MetricType.NAME: root["type"] or "model", MetricType.TYPE: root["type"], MetricType.INPUTS: self._shapes(root.get("inputs") or []),
+            MetricType.OUTPUTS: self._shapes(root.get("outputs") or []), MetricType.RUNTIME: _seconds(ns), MetricType.RUNTIME_BACKWARD: _seconds(back),
+            MetricType.RMS: self.rms.get("", math.nan), MetricType.FLOPS_PER_SECOND: _rate(totals["flops"], totals["backward_macs"], ns, back),
+        })
+        return row
+
+
+def _rate(flops, backward_macs, ns, backward_ns):
+    """FLOPs a second, of what was timed."""
+    if not ns:
+        return math.nan
+    return flops / (ns + backward_ns) * 1e9 if backward_ns else (flops - 2 * (backward_macs or 0)) / ns * 1e9
+
+
+class Profiler:
+    """Counts a model, and times its layers unless runtime=False: Profiler(model, input_shape).profile()."""
+
+    def __init__(self, model, input_shape=SHAPE, *, inputs=None, count="macs", backward=False, runtime=True, memory=False, warmup=WARM_UP,
+                 repeats=REPEATS):
+        self.model, self.input_shape, self.inputs, self.count, self.backward = model, input_shape, inputs, count, backward
+        self.runtime, self.memory, self.warmup, self.repeats = runtime, memory, warmup, repeats
+
+    def _measure(self, counted):
+        """Times every layer; where the model has no data to be run with, there are no times."""
+        from . import _model
+
+        if not _has_data(self.model, self.inputs):
+            return
+        args, kwargs = _model.inputs_of(self.model, None if self.inputs is not None else self.input_shape, self.inputs, real=True)
+        _model.measure(self.model, args, kwargs, counted, backward=self.backward, warmup=self.warmup, repeats=self.repeats)
+
+    def profile(self):
+        """The nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
+        _check_count(self.count)
+        counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
+        if self.runtime:
+            self._measure(counted)
+        return ProfiledNodes(_Profile(counted, self.count, self.inputs is not None, _root_mean_squares(self.model)))
+
+
+# ---- Reports
+
+
+def _pandas():
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("the frames of a report need pandas (pip install pandas); report.rows() gives the same without it") from None
+    return pandas
+
+
+def _metric(metric):
+    """The member that a name or a member means."""
+    if isinstance(metric, MetricType):
+        return metric
+    for member in MetricType:
+        if str(metric).lower() in (member.name.lower(), member.value):
+            return member
+    raise ValueError("{0!r} is no metric; there are {1}".format(metric, ", ".join(m.name for m in MetricType)))
+
+
+def _amount(metric):
+    metric = _metric(metric)
+    if metric in _WORDS:
+        raise ValueError("{0} is no amount; choose among {1}".format(metric.name, ", ".join(m.name for m in MetricType if m not in _WORDS)))
+    return metric
+
+
+def _pretty(metric, value):
+    if metric in _WORDS:
+        return value
+    if metric in (MetricType.RUNTIME, MetricType.RUNTIME_BACKWARD, MetricType.RMS):
+        return _readable_time(value) if isinstance(value, float) else value
+    return _readable(value)
+
+
+class ProfilerReport:
+    """What was found of a model, from Profiler(...).profile().
+
+    summary, details and their pretty_ forms are frames of pandas; rows() and totals need nothing.  unsupported:
+    {operator: calls} of those that no rule counts; coverage: the share of calls that have one, 1 when all have.
+    """
+
+    def __init__(self, nodes):
+        nodes = list(nodes) if not isinstance(nodes, ProfiledNodes) else nodes
+        if not all(isinstance(node, ProfiledNode) for node in nodes):
+            raise TypeError("ProfilerReport() wants what Profiler(model, ...).profile() gives")
+        if not nodes and not isinstance(nodes, ProfiledNodes):
+            raise ValueError("there are no nodes to report")
+        self._nodes = nodes
+        self._profile = nodes.profile if isinstance(nodes, ProfiledNodes) else nodes[0]._profile
+        self._frames = {}
+
+    # -- of the whole
+
+    @property
+    def unsupported(self):
+        return self._profile.model.unsupported
+
+    @property
+    def coverage(self):
+        return self._profile.model.coverage
+
+    @property
+    def totals(self):
+        """{"params": …, "macs": …, …} of the whole model."""
+        return self._profile.model.totals(self._profile.count)
+
+    @property
+    def notes(self):
+        """Sentences about what was done and could not be done."""
+        return self._profile.model.notes
+
+    @property
+    def facts(self):
+        return self._profile.model.facts
+
+    @property
+    def definition(self):
+        """What the counts mean."""
+        from ._sonde import count_modes
+
+        return count_modes()[self._profile.count]
+
+    def types(self):
+        """A dict of sums for each type of layer."""
+        return self._profile.model.types(self._profile.count)
+
+    def operators(self):
+        """A dict of sums for each operator; "known" says how it is counted."""
+        return self._profile.model.operators(self._profile.count)
+
+    def tensors(self):
+        """A dict for each parameter and buffer."""
+        return self._profile.model.tensors()
+
+    def fit(self, optimizer="adam", batch=0, available=0):
+        """Bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
+        that are available, the largest batch that fits."""
+        return self._profile.model.fit(optimizer, batch, available)
+
+    # -- of layers
+
+    def rows(self):
+        """A dict for each layer: {"NAME": "conv1", …}."""
+        columns = self._profile.columns()
+        return [{m.name: columns[m][node._at] for m in MetricType} for node in self._nodes]
+
+    def _frame(self, name, make):
+        if name not in self._frames:
+            self._frames[name] = make()
+        return self._frames[name].copy()
+
+    def _make_details(self):
+        columns, at = self._profile.columns(), [node._at for node in self._nodes]
+        frame = _pandas().DataFrame({m: [columns[m][i] for i in at] for m in MetricType}, columns=list(MetricType))
+        frame.index = range(1, len(frame) + 1) if isinstance(self._nodes, ProfiledNodes) else [i + 1 for i in at]
+        return frame
+
+    @property
+    def details(self):
+        return self._frame("details", self._make_details)
+
+    @property
+    def summary(self):
+        return self._frame("summary", lambda: _pandas().DataFrame([self._profile.summary()], columns=list(MetricType)))
+
+    @property
+    def pretty_details(self):
+        return self._frame("pretty_details", lambda: _prettified(self.details))
+
+    @property
+    def pretty_summary(self):
+        return self._frame("pretty_summary", lambda: _prettified(self.summary))
+
+    def _repr_html_(self):
+        return self.pretty_details._repr_html_()
+
+    def __str__(self):
+        """The tables that `sonde model` prints."""
+        from ._picture import draw
+
+        return draw(self._profile.model, ["--count", self._profile.count]).decode("utf-8")
+
+    def __repr__(self):
+        totals = self.totals
+        return "<ProfilerReport of {0}: {1} parameters, {2} MACs, coverage {3:.4g}>".format(
+            self._profile.summary()[MetricType.NAME], _readable(totals["params"]), _readable(totals["macs"]), self.coverage)
+
+    def graph(self, metric="macs", depth=0):
+        """A picture of the layers and what goes from one to another, coloured by a metric."""
+        words = ["--graph", "--metric", _amount(metric).value]
+        return Picture(self, words + (["--depth", str(depth)] if depth else []), None)
+
+    def save(self, path):
+        """Writes a capture, which `sonde model` and `sonde report` read."""
+        from ._picture import draw
+
+        draw(self._profile.model, ["-o", str(path), "--force"])
+
+
+def _prettified(frame):
+    pretty = frame.astype(object)
+    for metric in frame.columns:
+        if metric not in _WORDS:
+            pretty[metric] = [_pretty(metric, v) for v in frame[metric]]
+    return pretty
+
+
+class Picture:
+    """A picture that the program draws: savefig("x.svg"), .png, .jpeg or .pdf; a notebook shows it."""
+
+    def __init__(self, report, words, figsize):
+        self._model = report._profile.model
+        self._words = words + ["--count", report._profile.count]
+        if figsize is not None:
+            self._words += ["--width", str(int(figsize[0] * 100))]
+
+    def _drawn(self, kind):
+        from ._picture import draw
+
+        return draw(self._model, self._words + ["--format", kind, "-o", "-"])
+
+    def savefig(self, path, **ignored):
+        """Writes the picture; the suffix chooses what it is.  A file that is there is replaced."""
+        import os
+
+        path = os.fspath(path)
+        kind = os.path.splitext(path)[1].lstrip(".").lower()
+        if kind not in ("svg", "png", "jpeg", "jpg", "pdf"):
+            raise ValueError("a picture is .svg, .png, .jpeg or .pdf, not {0!r}".format(path))
+        picture = self._drawn(kind)
+        with open(path, "wb") as f:
+            f.write(picture)
+
+    def _repr_svg_(self):
+        return self._drawn("svg").decode("utf-8")
+
+    def show(self):
+        """In a notebook, below the cell; elsewhere it is written to a file, whose path is printed."""
+        from ._plot import _shows_pictures
+
+        if _shows_pictures():
+            from IPython.display import display
+
+            display(self)
+            return
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(prefix="sonde-model-", suffix=".svg", delete=False) as f:
+            f.write(self._drawn("svg"))
+        print(f.name)
+
+
+class ReportAnalyzer:
+    """Searches, filters and draws a ProfilerReport.  Frames of pandas; readable=True for people."""
+
+    def __init__(self, report):
+        if not isinstance(report, ProfilerReport):
+            raise TypeError("ReportAnalyzer() wants a ProfilerReport, not {0}".format(type(report).__name__))
+        self.report = report
+
+    def _out(self, frame, readable):
+        return _prettified(frame) if readable else frame
+
+    def find_top_n_layers(self, metric, n=5, readable=False):
+        """The n layers with most of a metric, largest first."""
+        return self._out(self.report.details.sort_values(_amount(metric), ascending=False, kind="stable").head(n), readable)
+
+    def find_bottom_n_layers(self, metric, n=5, readable=False):
+        """The n layers with least of it, smallest first."""
+        return self._out(self.report.details.sort_values(_amount(metric), kind="stable").head(n), readable)
+
+    def layer_wise_impact(self, metric, readable=False):
+        """Each layer's share of the whole, in percent, largest first."""
+        metric = _amount(metric)
+        frame = self.report.details[[MetricType.NAME, MetricType.TYPE, metric]].copy()
+        whole = frame[metric].sum()
+        share = "{0} (%)".format(metric)
+        frame[share] = 100.0 * frame[metric] / whole if whole else 0.0
+        frame = frame.sort_values(metric, ascending=False, kind="stable")
+        if readable:
+            frame[share] = ["{0:.2f}%".format(v) for v in frame[share]]
+            frame[metric] = [_pretty(metric, v) for v in frame[metric]]
+        return frame
+
+    def find_layers_by_type(self, layer_type, readable=False):
+        """The layers of a type: its name, or the class."""
+        name = layer_type if isinstance(layer_type, str) else layer_type.__name__
+        frame = self.report.details
+        return self._out(frame[frame[MetricType.TYPE] == name], readable)
+
+    filter_by_layer_type = find_layers_by_type
+
+    def find_layers_by_name(self, pattern, readable=False):
+        """The layers whose names match a regular expression."""
+        frame = self.report.details
+        return self._out(frame[frame[MetricType.NAME].str.contains(pattern)], readable)
+
+    def analyze_memory_usage(self, readable=False):
+        """Elements that each layer reads and writes."""
+        return self._out(self.report.details[[MetricType.NAME, MetricType.MEM_READ, MetricType.MEM_WRITE]], readable)
+
+    # -- pictures; `colormap` is taken and means nothing here
+
+    def plot_top_n_layers(self, n=5, metric=MetricType.FLOPS, figsize=None, colormap=None):
+        return Picture(self.report, ["--plot", "top", "--metric", _drawable(metric), "-n", str(n)], figsize)
+
+    def plot_total_params_per_layer(self, limit=None, figsize=None, colormap=None):
+        return Picture(self.report, ["--plot", "layers", "--metric", "params"] + (["-n", str(limit)] if limit else []), figsize)
+
+    def plot_memory_usage(self, figsize=None, colormap=None):
+        return Picture(self.report, ["--plot", "memory"], figsize)
+
+    def plot_layer_wise_impact(self, metric=MetricType.FLOPS, figsize=None, colormap=None):
+        return Picture(self.report, ["--plot", "impact", "--metric", _drawable(metric)], figsize)
+
+    def plot_layers_by_type(self, layer_type, metric=MetricType.FLOPS, figsize=None, colormap=None):
+        name = layer_type if isinstance(layer_type, str) else layer_type.__name__
+        return Picture(self.report, ["--plot", "layers", "--type", name, "--metric", _drawable(metric)], figsize)
+
+    def plot_graph(self, metric=MetricType.MACS, depth=0):
+        return self.report.graph(metric, depth)
+
+
+def _drawable(metric):
+    metric = _amount(metric)
+    if metric in (MetricType.RMS, MetricType.FLOPS_PER_SECOND, MetricType.CALLS):
+        raise ValueError("{0} is not drawn; choose an amount that adds up".format(metric.name))
+    return metric.value

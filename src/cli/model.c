@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/* model: what a model holds and costs, layer by layer, whatever it comes from. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/export.h"
+#include "cli/model_put.h"
+#include "cli/model_source.h"
+#include "cli/path.h"
+#include "cli/say.h"
+#include "cli/shared_options.h"
+#include "cli/tables.h"
+
+enum {
+    OPT_INPUT,
+    OPT_COUNT,
+    OPT_BACKWARD,
+    OPT_TRAIN,
+    OPT_RUNTIME,
+    OPT_MEMORY,
+    OPT_FIT,
+    OPT_OPTIMIZER,
+    OPT_AVAILABLE,
+    OPT_TABLE,
+    OPT_TREE,
+    OPT_DEPTH,
+    OPT_TYPE,
+    OPT_TOP,
+    OPT_IMPACT,
+    OPT_METRIC,
+    OPT_SORT,
+    OPT_ROWS,
+    OPT_PLOT,
+    OPT_GRAPH,
+    OPT_WIDTH,
+    OPT_JSON,
+    OPT_CSV,
+    OPT_OUTPUT,
+    OPT_FORMAT,
+    OPT_FORCE,
+    OPT_PYTHON
+};
+enum { ROWS_SHOWN = 100, WIDTH = 1000 };
+
+static const struct sd_option options[] = {
+    [OPT_INPUT] = { "input", SD_WORDS, NULL,
+                    "the shape of an input, batch first; said again for each input, in "
+                    "their order or with their names",
+                    'i', "[NAME=]1,3,224,224[:DTYPE]" },
+    [OPT_COUNT] = { "count", SD_TEXT, "macs",
+                    "count as this tool does: macs (ours), metinor, fvcore, thop, "
+                    "ptflops, ptflops-hooks, torchinfo",
+                    0, "NAME" },
+    [OPT_BACKWARD] = { "backward", SD_FLAG, NULL,
+                       "the backward of the summed output, too", 0, NULL },
+    [OPT_TRAIN] = { "train", SD_FLAG, NULL, "put the model into training mode", 0,
+                    NULL },
+    [OPT_RUNTIME] = { "runtime", SD_FLAG, NULL,
+                      "run it, and time every layer (median of five)", 0, NULL },
+    [OPT_MEMORY] = { "memory", SD_FLAG, NULL, "what each layer keeps for the backward",
+                     0, NULL },
+    [OPT_FIT] = { "fit", SD_NUMBER, NULL,
+                  "what training takes with a batch of N; with --available the largest "
+                  "batch that fits",
+                  0, "N" },
+    [OPT_OPTIMIZER] = { "optimizer", SD_TEXT, "adam",
+                        "of --fit: sgd, sgd-momentum, adam, "
+                        "...",
+                        0, "NAME" },
+    [OPT_AVAILABLE] = { "available", SD_SIZE, NULL, "of --fit: memory there is", 0,
+                        "SIZE" },
+    [OPT_TABLE] = { "table", SD_TEXT, NULL,
+                    "only these tables: layers, types, operators, unsupported, "
+                    "tensors, dtypes",
+                    0, "NAME[,NAME...]" },
+    [OPT_TREE] = { "tree", SD_FLAG, NULL, "layers inside the layers that hold them", 0,
+                   NULL },
+    [OPT_DEPTH] = { "depth", SD_NUMBER, NULL,
+                    "of the tree and of the graph: not deeper than N", 0, "N" },
+    [OPT_TYPE] = { "type", SD_TEXT, NULL, "only layers of this type: Conv2d", 0,
+                   "NAME" },
+    [OPT_TOP] = { "top", SD_NUMBER, NULL, "the N layers with most of --metric", 0,
+                  "N" },
+    [OPT_IMPACT] = { "impact", SD_FLAG, NULL,
+                     "layers by their share of --metric, and what they add up to", 0,
+                     NULL },
+    [OPT_METRIC] = { "metric", SD_TEXT, "macs",
+                     "what shares, bars and colours are of: params, macs, flops, "
+                     "mem_read, mem_write, runtime, ...",
+                     0, "NAME" },
+    [OPT_SORT] = { "sort", SD_TEXT, NULL,
+                   "sort by this column, largest first; -COLUMN the other way round",
+                   's', "COLUMN" },
+    [OPT_ROWS] = { "rows", SD_NUMBER, NULL,
+                   "at most N rows or bars; 0 is all (100; all as CSV and JSON)", 'n',
+                   "N" },
+    [OPT_PLOT] = { "plot", SD_CHOICE, NULL,
+                   "draw bars into the picture that -o names: of the layers with most, "
+                   "of shares, of all layers, of memory, of types",
+                   0, "top|impact|layers|memory|types" },
+    [OPT_GRAPH] = { "graph", SD_FLAG, NULL,
+                    "draw layers and what goes from one to another, coloured by "
+                    "--metric, into the picture that -o names",
+                    0, NULL },
+    [OPT_WIDTH] = { "width", SD_NUMBER, "1000", "of bars, in pixels", 0, "N" },
+    [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
+    [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the first table as CSV", 0, NULL },
+    [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
+                     "write to FILE: .json, .csv, .txt, or a picture: .svg, .png, "
+                     ".jpeg, .pdf",
+                     'o', "FILE" },
+    [OPT_FORMAT] = { "format", SD_CHOICE, NULL,
+                     "what to write, where the name of FILE does not say", 'f',
+                     "txt|json|csv|svg|png|jpeg|jpg|pdf" },
+    [OPT_FORCE] = SD_OPTION_FORCE,
+    [OPT_PYTHON] = SD_OPTION_PYTHON,
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+enum form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_PICTURE };
+
+struct wish {
+    enum form form;
+    enum sd_picture picture;
+    const char *to; /* "-" is stdout */
+    enum sd_count_mode mode;
+    struct sd_model_tables_wish tables;
+    struct sd_model_fit_wish fit;
+    bool is_graph;
+    enum sd_model_bars_kind bars;
+    unsigned width;
+    size_t n_bars;
+};
+
+/* --- What was asked for */
+
+static int read_form(const struct sd_option_value *v, struct wish *w)
+{
+    const char *word = v[OPT_FORMAT].text, *name = w->to;
+    char suffix[8];
+
+    if (v[OPT_JSON].number || v[OPT_CSV].number) {
+        w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
+        return 0;
+    }
+    if (word) {
+        suffix[0] = '.';
+        strncpy(suffix + 1, word, sizeof suffix - 2);
+        suffix[sizeof suffix - 1] = 0;
+        name = suffix;
+    }
+    if (sd_picture_of(name, &w->picture))
+        w->form = FORM_PICTURE;
+    else if (sd_path_has_suffix(name, ".json"))
+        w->form = FORM_JSON;
+    else if (sd_path_has_suffix(name, ".csv"))
+        w->form = FORM_CSV;
+    else if (strcmp(name, "-") == 0 || sd_path_has_suffix(name, ".txt"))
+        w->form = FORM_TEXT;
+    else
+        return sd_fail(
+            SD_EUSAGE,
+            "cannot write %s: the tables of a model are .txt, .json or .csv, "
+            "its pictures .svg, .png, .jpeg or .pdf",
+            name);
+    return 0;
+}
+
+static int read_picture(const struct sd_option_value *v, struct wish *w)
+{
+    static const struct {
+        const char *word;
+        enum sd_model_bars_kind kind;
+    } known[] = { { "top", SD_MODEL_BARS_TOP },
+                  { "impact", SD_MODEL_BARS_IMPACT },
+                  { "layers", SD_MODEL_BARS_LAYERS },
+                  { "memory", SD_MODEL_BARS_MEMORY },
+                  { "types", SD_MODEL_BARS_TYPES } };
+
+    w->is_graph = v[OPT_GRAPH].number || !v[OPT_PLOT].text;
+    w->width = (unsigned)v[OPT_WIDTH].number;
+    w->n_bars = v[OPT_ROWS].is_given ? v[OPT_ROWS].number : 0;
+    for (size_t i = 0; v[OPT_PLOT].text && i < sizeof known / sizeof *known; i++)
+        if (strcmp(v[OPT_PLOT].text, known[i].word) == 0)
+            w->bars = known[i].kind;
+    if (w->bars == SD_MODEL_BARS_TOP && !v[OPT_ROWS].is_given)
+        w->n_bars = v[OPT_TOP].is_given ? v[OPT_TOP].number : 10;
+    if ((v[OPT_GRAPH].number || v[OPT_PLOT].text) && w->form != FORM_PICTURE)
+        return sd_fail(SD_EUSAGE, "a picture goes into a file: say -o model.svg, .png, "
+                                  ".jpeg or .pdf");
+    return 0;
+}
+
+static int read_tables(const struct sd_option_value *v, struct wish *w)
+{
+    struct sd_model_tables_wish *t = &w->tables;
+    int rc = sd_model_metric_named(v[OPT_METRIC].text, &t->metric);
+
+    t->tables = v[OPT_TABLE].text;
+    t->type = v[OPT_TYPE].text;
+    t->sort = v[OPT_SORT].text;
+    t->is_tree = v[OPT_TREE].number != 0;
+    t->depth = (uint32_t)v[OPT_DEPTH].number;
+    t->has_impact = v[OPT_IMPACT].number != 0;
+    t->limit = v[OPT_ROWS].is_given   ? v[OPT_ROWS].number
+               : w->form == FORM_TEXT ? ROWS_SHOWN
+                                      : 0;
+    if (rc == 0 && v[OPT_TOP].is_given) {
+        t->sort = sd_model_metric_word(t->metric);
+        t->limit = v[OPT_TOP].number;
+        t->tables = t->tables ? t->tables : "layers";
+    }
+    /* Programs get all that there is. */
+    if (w->form == FORM_JSON && !t->tables)
+        t->tables = "layers,types,operators,tensors,dtypes";
+    return rc;
+}
+
+static int read_fit(const struct sd_option_value *v, struct wish *w)
+{
+    w->fit.is_asked = v[OPT_FIT].is_given || v[OPT_AVAILABLE].is_given;
+    w->fit.batch = (int64_t)v[OPT_FIT].number;
+    w->fit.available_bytes = (int64_t)v[OPT_AVAILABLE].number;
+    return sd_optimizer_named(v[OPT_OPTIMIZER].text, &w->fit.optimizer);
+}
+
+static int read_wish(const struct sd_command *c, struct wish *w)
+{
+    const struct sd_option_value *v = c->values;
+    int rc;
+
+    *w = (struct wish){ .to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-" };
+    if (c->n_words != 1)
+        return sd_fail(SD_EUSAGE,
+                       "model wants one model: a file (.onnx, .safetensors, .gguf, a "
+                       "folder of them) or pkg.mod:factory");
+    rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
+    if (rc == 0)
+        rc = read_form(v, w);
+    if (rc == 0)
+        rc = read_picture(v, w);
+    if (rc == 0)
+        rc = read_tables(v, w);
+    return rc == 0 ? read_fit(v, w) : rc;
+}
+
+/* --- What comes of it */
+
+static int put_picture(const struct sd_model_costs *c, const struct wish *w,
+                       struct sd_out *out)
+{
+    struct sd_arena arena = { 0 };
+    struct sd_view_bars bars;
+    struct sd_view_map map;
+    int rc;
+
+    if (w->is_graph) {
+        rc = sd_model_map(c, w->tables.metric, w->tables.depth, &arena, &map);
+        if (rc == 0)
+            rc = sd_report_map(out, w->picture, &map);
+    } else {
+        rc = sd_model_bars(c,
+                           &(struct sd_model_bars_wish){ .kind = w->bars,
+                                                         .metric = w->tables.metric,
+                                                         .type = w->tables.type,
+                                                         .limit = w->n_bars },
+                           &arena, &bars);
+        if (rc == 0)
+            rc = sd_report_bars(out, w->picture, &bars, w->width);
+    }
+    sd_arena_release(&arena);
+    return rc;
+}
+
+static int put_tables(const struct sd_command *command, const struct sd_model_costs *c,
+                      const struct wish *w, struct sd_out *out, int fd)
+{
+    struct sd_text_style style = sd_style_for(command, fd);
+    struct sd_view view = { 0 };
+    int rc = sd_model_tables(c, &w->tables, &view);
+
+    if (rc == 0 && w->form == FORM_JSON)
+        sd_model_put_json(out, c, &view, &w->fit);
+    else if (rc == 0 && w->form == FORM_CSV)
+        sd_tables_csv(out, &view);
+    else if (rc == 0)
+        sd_model_put_text(out, c, &view, &w->fit, &style);
+    sd_view_release(&view);
+    return rc;
+}
+
+static int put(const struct sd_command *c, const struct sd_model_costs *costs,
+               const struct wish *w)
+{
+    struct sd_export_file file;
+    int rc = sd_export_open(
+        &file, w->to, c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+
+    if (rc < 0)
+        return rc;
+    rc = w->form == FORM_PICTURE ? put_picture(costs, w, &file.out)
+                                 : put_tables(c, costs, w, &file.out, file.fd);
+    return sd_export_close(&file, rc);
+}
+
+static int get(const struct sd_command *c, struct sd_model *m, int *status)
+{
+    const struct sd_option_value *v = c->values;
+
+    return sd_model_get(c,
+                        &(struct sd_model_asked){
+                            .target = c->words[0],
+                            .inputs = v[OPT_INPUT].words,
+                            .python = v[OPT_PYTHON].text,
+                            .has_backward = v[OPT_BACKWARD].number != 0,
+                            .has_runtime = v[OPT_RUNTIME].number != 0,
+                            .has_memory = v[OPT_MEMORY].number != 0 ||
+                                          v[OPT_FIT].is_given ||
+                                          v[OPT_AVAILABLE].is_given,
+                            .is_training = v[OPT_TRAIN].number != 0,
+                        },
+                        m, status);
+}
+
+static int run(const struct sd_command *c)
+{
+    struct sd_model model;
+    struct sd_model_costs costs;
+    struct wish w;
+    int status = 0, rc = read_wish(c, &w);
+
+    if (rc < 0)
+        return sd_say_failure(rc);
+    rc = get(c, &model, &status);
+    if (status)
+        return status;
+    if (rc < 0)
+        return sd_say_failure(rc);
+    rc = sd_model_costs(&model, w.mode, &costs);
+    if (rc == 0) {
+        rc = put(c, &costs, &w);
+        sd_model_costs_release(&costs);
+    }
+    sd_model_release(&model);
+    return rc < 0 ? sd_say_failure(rc) : 0;
+}
+
+const struct sd_verb sd_verb_model = {
+    .name = "model",
+    .group = SD_GROUP_RECORD,
+    .summary = "counts the parameters, MACs, memory and time of a model, by layer",
+    .usage = "[OPTION...] FILE|DIR|PKG.MOD:FACTORY",
+    .about =
+        "Counts a neural network: parameters, multiply-adds of every matrix and vector "
+        "product (MACs; FLOPs are two for each), memory and, with --runtime, time, "
+        "layer by layer. The model is an ONNX, safetensors or gguf file, a folder or "
+        "index of them, or a config.json, all read without Python; or PKG.MOD:FACTORY, "
+        "something of a Python program that is or gives a torch model, which is run on "
+        "tensors without data where that is possible. An operator without a rule is "
+        "named, never silently left out.",
+    .examples = "sonde model resnet18.onnx\n"
+                "sonde model model.safetensors --tree --depth 2\n"
+                "sonde model torchvision.models:resnet18 --input 1,3,224,224\n"
+                "sonde model net.py:Net -i 1,3,224,224 --runtime --backward\n"
+                "sonde model net.py:Net -i 8,128:int64 --top 5 --metric params\n"
+                "sonde model net.py:Net -i 1,3,32,32 --graph -o net.svg\n"
+                "sonde model net.py:Net -i 1,3,32,32 --fit 64 --available 16GiB\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/model_source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/environment.h"
+#include "cli/interpreter.h"
+#include "cli/package.h"
+#include "cli/path.h"
+#include "formats/model_files.h"
+
+enum { N_MAGIC = sizeof SD_MODEL_MAGIC - 1, MOST_INPUTS = SD_WORDS_MAX };
+
+/* --- Inputs, as files of models are told of them */
+
+struct inputs {
+    struct sd_model_input of[MOST_INPUTS];
+    size_t n;
+};
+
+static int bad_input(const char *words)
+{
+    return sd_fail(SD_EUSAGE,
+                   "--input %s: write [NAME=]1,3,224,224[:DTYPE], numbers with commas "
+                   "between them",
+                   words);
+}
+
+static int read_dims(struct sd_arena *a, const char *from, const char *words,
+                     struct sd_model_input *to)
+{
+    int64_t dims[SD_MODEL_DIMS_MAX];
+    const char *colon = strchr(from, ':');
+    uint32_t n = 0;
+    char *end;
+
+    if (colon)
+        to->dtype = (uint8_t)sd_dtype_named(colon + 1, strlen(colon + 1));
+    for (const char *at = from; *at && *at != ':'; at = end + (*end == ',')) {
+        errno = 0;
+        dims[n] = strtoll(at, &end, 10);
+        if (end == at || errno || dims[n] < 0 || (*end && *end != ',' && *end != ':'))
+            return bad_input(words);
+        if (++n == SD_MODEL_DIMS_MAX)
+            return bad_input(words);
+    }
+    if (n == 0)
+        return bad_input(words);
+    to->dims = sd_arena_copy(a, dims, n * sizeof *dims);
+    to->n_dims = n;
+    return to->dims ? 0 : sd_no_memory();
+}
+
+static int read_inputs(struct sd_arena *a, const char *const *words, struct inputs *to)
+{
+    int rc = 0;
+
+    for (to->n = 0; rc == 0 && words[to->n] && to->n < MOST_INPUTS; to->n++) {
+        const char *w = words[to->n], *equals = strrchr(w, '=');
+        struct sd_model_input *in = &to->of[to->n];
+
+        *in = (struct sd_model_input){ 0 };
+        if (equals && equals > w) {
+            in->name = sd_arena_string(a, w, (size_t)(equals - w));
+            if (!in->name)
+                return sd_no_memory();
+        }
+        rc = read_dims(a, equals ? equals + 1 : w, w, in);
+    }
+    return rc;
+}
+
+/* --- A counted model as bytes */
+
+static bool is_counted(const struct sd_map *map)
+{
+    return map->n >= N_MAGIC && memcmp(map->p, SD_MODEL_MAGIC, N_MAGIC) == 0;
+}
+
+static int read_file(const struct sd_model_asked *asked, struct sd_model *m)
+{
+    struct sd_arena arena = { 0 };
+    struct inputs inputs = { .n = 0 };
+    int rc = read_inputs(&arena, asked->inputs, &inputs);
+
+    if (rc == 0)
+        rc = sd_model_file_read(asked->target,
+                                &(struct sd_model_wish){ inputs.of, inputs.n }, m);
+    sd_arena_release(&arena);
+    return rc;
+}
+
+static int read_bytes(const char *path, struct sd_model *m, bool *is_one)
+{
+    struct sd_map map = { 0 };
+    int rc = 0;
+
+    *is_one = false;
+    if (sd_path_is_dir(path) || sd_map_file(&map, path) < 0)
+        return 0; /* the reader of files says why */
+    *is_one = is_counted(&map);
+    if (*is_one)
+        rc = sd_model_read(m, map.p, map.n);
+    sd_map_release(&map);
+    return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
+}
+
+/* --- A model of a program */
+
+/* "pkg.mod:factory", "model.py:Net": a name and an attribute, no file of that name. */
+static bool is_program(const char *target)
+{
+    const char *colon = strrchr(target, ':');
+
+    if (!colon || colon == target || !colon[1] || sd_path_exists(target))
+        return false;
+    for (const char *at = colon + 1; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '_' && *at != '.' &&
+            (unsigned char)*at < 128)
+            return false;
+    return true;
+}
+
+struct starting {
+    struct sd_arena arena;
+    struct sd_interpreter python;
+    const char *package;
+    const char *argv[16 + 2 * MOST_INPUTS];
+    char **environment;
+    int fd; /* a file without a name, for the model */
+};
+
+static void make_words(struct starting *s, const struct sd_model_asked *asked)
+{
+    size_t n = 0;
+
+    s->argv[n++] = s->python.path;
+    s->argv[n++] = "-m";
+    s->argv[n++] = "sonde._model_main";
+    s->argv[n++] = sd_arena_printf(&s->arena, "%d", s->fd);
+    s->argv[n++] = asked->target;
+    for (size_t i = 0; asked->inputs[i] && i < MOST_INPUTS; i++)
+        s->argv[n++] = sd_arena_printf(&s->arena, "--input=%s", asked->inputs[i]);
+    if (asked->has_backward)
+        s->argv[n++] = "--backward";
+    if (asked->has_runtime)
+        s->argv[n++] = "--runtime";
+    if (asked->has_memory)
+        s->argv[n++] = "--memory";
+    if (asked->is_training)
+        s->argv[n++] = "--train";
+    s->argv[n] = NULL;
+}
+
+/* The package is found whatever folder we are in; the program's own PYTHONPATH stays
+ * behind it. */
+static char **environment_with(struct sd_arena *a, char *const *ours,
+                               const char *package)
+{
+    const char *slash = strrchr(package, '/');
+    int n_folder = slash ? (int)(slash - package) : 1;
+    size_t n = 0, at = 0;
+    const char *path = NULL;
+    char **made;
+
+    while (ours[n])
+        n++;
+    made = sd_arena_alloc(a, (n + 2) * sizeof *made);
+    if (!made)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(ours[i], "PYTHONPATH=", 11) == 0)
+            path = ours[i] + 11;
+        else
+            made[at++] = ours[i];
+    }
+    made[at] =
+        sd_arena_printf(a, "PYTHONPATH=%.*s%s%s", n_folder, slash ? package : ".",
+                        path && *path ? ":" : "", path ? path : "");
+    return made[at] ? made : NULL;
+}
+
+static int prepare(struct starting *s, const struct sd_model_asked *asked)
+{
+    extern char **environ;
+    int rc = sd_interpreter_find(&s->arena, asked->python, &s->python);
+
+    if (rc < 0)
+        return rc;
+    s->package = sd_package_find(&s->arena);
+    rc = sd_interpreter_fits(&s->arena, s->python.path, s->package);
+    if (rc < 0)
+        return rc;
+    s->environment = environment_with(
+        &s->arena, s->python.environment ? s->python.environment : environ, s->package);
+    s->fd = memfd_create("sonde-model", 0);
+    if (s->fd < 0)
+        return sd_fail_errno(errno, "cannot make a file in memory");
+    make_words(s, asked);
+    return s->environment ? 0 : sd_no_memory();
+}
+
+/* What the program's modules print goes to stderr: stdout is for our tables. */
+static void become(const struct starting *s)
+{
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execve(s->python.path, (char *const *)s->argv, s->environment);
+    dprintf(STDERR_FILENO, "sonde: cannot start %s: %s\n", s->python.path,
+            strerror(errno));
+    _exit(1);
+}
+
+static int wait_for(pid_t pid, int *status)
+{
+    int how;
+
+    while (waitpid(pid, &how, 0) < 0)
+        if (errno != EINTR)
+            return sd_fail_errno(errno, "cannot wait for the Python that counts");
+    if (WIFSIGNALED(how))
+        return sd_fail(SD_EGONE,
+                       "the Python that was to count the model died of signal %d (%s)",
+                       WTERMSIG(how), strsignal(WTERMSIG(how)));
+    *status = WEXITSTATUS(how);
+    return 0;
+}
+
+static int take(const struct starting *s, struct sd_model *m)
+{
+    const char *path =
+        sd_arena_printf((struct sd_arena *)&s->arena, "/proc/self/fd/%d", s->fd);
+    bool is_one;
+    int rc = path ? read_bytes(path, m, &is_one) : sd_no_memory();
+
+    if (rc == 0 && !is_one)
+        return sd_fail(SD_EGONE, "the Python that was to count the model ended without "
+                                 "giving one");
+    return rc;
+}
+
+static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
+                       int *status)
+{
+    struct starting s = { .fd = -1 };
+    int rc = prepare(&s, asked);
+    pid_t pid;
+
+    if (rc == 0) {
+        pid = fork();
+        if (pid == 0)
+            become(&s);
+        rc = pid < 0 ? sd_fail_errno(errno, "cannot start %s", s.python.path)
+                     : wait_for(pid, status);
+    }
+    if (rc == 0 && *status == 0)
+        rc = take(&s, m);
+    else if (rc == 0)
+        rc = SD_EUSAGE; /* said by the Python half */
+    if (s.fd >= 0)
+        close(s.fd);
+    sd_arena_release(&s.arena);
+    return rc;
+}
+
+/* --- Any of them */
+
+int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
+                 struct sd_model *m, int *status)
+{
+    bool is_one = false;
+    int rc;
+
+    (void)c;
+    *status = 0;
+    if (is_program(asked->target))
+        return run_program(asked, m, status);
+    if (!sd_path_exists(asked->target))
+        return sd_fail(SD_EABSENT,
+                       "there is no file %s; a model of a program is named pkg.mod:"
+                       "factory",
+                       asked->target);
+    rc = read_bytes(asked->target, m, &is_one);
+    if (rc < 0 || is_one)
+        return rc;
+    return read_file(asked, m);
+}

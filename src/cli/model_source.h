@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_MODEL_SOURCE_H
+#define SD_CLI_MODEL_SOURCE_H
+/* model_source: where a model comes from: a file that holds one, a capture, or a
+ * function of a Python program, which that program's own Python then calls. */
+#include "cli/verb.h"
+#include "profile/model.h"
+
+struct sd_model_asked {
+    const char *target;        /* a file, a folder, or "pkg.mod:factory" */
+    const char *const *inputs; /* "[NAME=]1,3,224,224[:DTYPE]"; ended by NULL */
+    const char *python;        /* the interpreter, or NULL */
+    bool has_backward, has_runtime, has_memory, is_training; /* of a program's model */
+};
+
+/* Fills fresh memory.  After a failure the sentence is there, unless *status is not 0:
+ * then it was said already, and that is the exit status. */
+int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
+                 struct sd_model *m, int *status);
+#endif
