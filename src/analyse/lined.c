@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/line_stats.h"
 #include "profile/profile.h"
 
@@ -36,7 +37,8 @@ static void add_row(struct sd_lined *l, struct sd_lined_function *f,
 
     row->line = t->line;
     memcpy(row->values, t->values, sizeof row->values);
-    f->time_ns += t->values[SD_LINE_TIME];
+    f->time_ns = sd_sum_i64(f->time_ns, t->values[SD_LINE_TIME]);
+    f->tracing_ns = sd_sum_i64(f->tracing_ns, t->values[SD_LINE_TRACING]);
     l->has_memory |= t->values[SD_LINE_MEMORY] != SD_LINE_NONE;
     l->has_cpu |= t->values[SD_LINE_CPU_TIME] != SD_LINE_NONE;
 }
@@ -84,6 +86,22 @@ int sd_lined_of(const struct sd_profile *p, struct sd_lined *out)
     rc = fill(p, sorted, out);
     sd_free(sorted);
     return rc;
+}
+
+void sd_lined_make_raw(struct sd_lined *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct sd_lined_function *f = &l->functions[i];
+
+        for (size_t k = 0; k < f->n_rows; k++) {
+            int64_t *v = f->rows[k].values;
+
+            v[SD_LINE_TIME] = sd_sum_i64(v[SD_LINE_TIME], v[SD_LINE_TRACING]);
+            v[SD_LINE_TRACING] = 0;
+        }
+        f->time_ns = sd_sum_i64(f->time_ns, f->tracing_ns);
+        f->tracing_ns = 0;
+    }
 }
 
 static int add_function(const struct sd_lined_function *f, struct sd_line_stats *out)

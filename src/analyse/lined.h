@@ -26,7 +26,8 @@ struct sd_lined_function {
     uint32_t first;            /* line of its def, or of its first decorator */
     struct sd_lined_row *rows; /* by line; those that ran */
     size_t n_rows;
-    int64_t time_ns; /* of all its lines */
+    int64_t time_ns;    /* of all its lines */
+    int64_t tracing_ns; /* that were taken off for telling of them */
 };
 
 struct sd_lined { /* all zero is a fresh one */
@@ -38,6 +39,8 @@ struct sd_lined { /* all zero is a fresh one */
 
 /* 0 or SD_ENOMEM.  Released in either case. */
 int sd_lined_of(const struct sd_profile *p, struct sd_lined *out);
+/* Gives back to each line what was taken off for telling of lines. */
+void sd_lined_make_raw(struct sd_lined *l);
 /* The same as line_profiler has it: hits and times.  `out` is initialized; 0 or
  * SD_ENOMEM. */
 int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out);

@@ -25,11 +25,13 @@ struct sd_line_cell {
     uint64_t min_ticks, max_ticks; /* of one hit; min 0: none has ended */
     uint64_t cpu_ns;               /* of the thread, as ticks; 0 where not measured */
     uint64_t n_read;               /* ends of hits at which memory was read; 0: never */
-    int64_t grew_bytes;  /* changes of resident memory since the reading before, by
-                            whatever thread, summed */
-    int64_t after_bytes; /* the largest reading */
-    int64_t peak_bytes;  /* largest of the process inside of a hit; 0: not known */
-    uint64_t zero[5];
+    int64_t grew_bytes;   /* changes of resident memory since the reading before, by
+                             whatever thread, summed */
+    int64_t after_bytes;  /* the largest reading */
+    int64_t peak_bytes;   /* largest of the process inside of a hit; 0: not known */
+    uint64_t child_hits;  /* of lines in the functions of `child_ticks` ... */
+    uint64_t child_calls; /* ... and calls and resumes of these functions */
+    uint64_t zero[3];
 };
 _Static_assert(sizeof(struct sd_line_cell) == 128, "on disk");
 
@@ -39,11 +41,15 @@ enum sd_line_root_flags {
     SD_LINES_HAVE_PEAK = 4,
 };
 
-struct sd_line_root {    /* cell 0 */
-    uint32_t track;      /* the thread that made the table, among its definitions */
-    uint32_t flags;      /* enum sd_line_root_flags */
-    uint64_t hook_ticks; /* what telling of one line cost, x 1024; 0: not known */
-    uint64_t zero[14];
+/* What is told costs time, which was measured in this process: ticks x 1024; 0: not
+ * known.  A hit has `hit_cost` of it in its own time; who waits for a line that is
+ * counted, too, has `line_cost` (that and what falls between two lines) in its time for
+ * each, and `call_cost` for each call. */
+struct sd_line_root { /* cell 0 */
+    uint32_t track;   /* the thread that made the table, among its definitions */
+    uint32_t flags;   /* enum sd_line_root_flags */
+    uint64_t hit_cost, line_cost, call_cost;
+    uint64_t zero[12];
 };
 _Static_assert(sizeof(struct sd_line_root) == 128, "on disk");
 #endif

@@ -32,6 +32,7 @@ static const char *const names[SD_LINE_VALUES] = {
     [SD_LINE_HITS] = "hits",
     [SD_LINE_TIME] = "time_ns",
     [SD_LINE_CHILD_TIME] = "child_time_ns",
+    [SD_LINE_TRACING] = "tracing_ns",
     [SD_LINE_MIN] = "min_ns",
     [SD_LINE_MAX] = "max_ns",
     [SD_LINE_CPU_TIME] = "cpu_time_ns",
@@ -63,6 +64,8 @@ static void put_function(struct sd_json *j, const struct sd_lined_function *f)
     sd_json_key_uint(j, "first_line", f->first);
     sd_json_key(j, "time_ns");
     sd_json_int(j, f->time_ns);
+    sd_json_key(j, "tracing_ns");
+    sd_json_int(j, f->tracing_ns);
     sd_json_key(j, "lines");
     sd_json_array(j);
     for (size_t i = 0; i < f->n_rows; i++)
@@ -172,6 +175,8 @@ int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
 
     if (rc == 0)
         say_changed(p, &l);
+    if (wish->is_raw)
+        sd_lined_make_raw(&l);
     if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINED_JSON)
         put_json(out, &l);
     else if (rc == 0)

@@ -23,6 +23,7 @@ struct sd_lined_wish {
     size_t rows;                /* of the hottest; 0: all */
     double unit_s;              /* of times */
     bool skips_zero, is_sorted, has_summary;
+    bool is_raw;        /* times with what it took to tell of lines */
     unsigned precision; /* of memory */
 };
 

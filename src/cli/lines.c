@@ -26,6 +26,7 @@ enum {
     OPT_COMBINED,
     OPT_HOTTEST,
     OPT_ROWS,
+    OPT_RAW,
     OPT_PRECISION,
     OPT_JSON
 };
@@ -59,6 +60,9 @@ static const struct sd_option options[] = {
                       "the hottest lines of all functions in one list", 0, NULL },
     [OPT_ROWS] = { "rows", SD_NUMBER, "20", "of the hottest at most N; 0 is all", 'n',
                    "N" },
+    [OPT_RAW] = { "raw", SD_FLAG, NULL,
+                  "times as measured, with the cost of telling of lines in them", 0,
+                  NULL },
     [OPT_PRECISION] = { "precision", SD_NUMBER, "3",
                         "digits of memory behind the point", 0, "N" },
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print the lines as JSON", 0, NULL },
@@ -82,6 +86,7 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
         .form = v[OPT_JSON].number ? SD_LINED_JSON : SD_LINED_TEXT,
         .style = sd_style_for(c, STDOUT_FILENO),
         .rows = v[OPT_ROWS].number,
+        .is_raw = v[OPT_RAW].number != 0,
         .skips_zero = v[OPT_SKIP_ZERO].number != 0,
         .is_sorted = v[OPT_SORT].number != 0,
         .has_summary = v[OPT_SUMMARIZE].number != 0,

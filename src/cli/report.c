@@ -103,7 +103,9 @@ static const struct sd_option options[] = {
                                "own, where they were recorded",
                                0, NULL },
     [SD_REPORT_RAW] = { "raw", SD_FLAG, NULL,
-                        "of calls: times as measured, with the cost of tracing in them",
+                        "of calls and counted lines: times as measured, with the cost "
+                        "of "
+                        "tracing in them",
                         0, NULL },
     [SD_REPORT_CPU] = { "cpu", SD_FLAG, NULL,
                         "of calls: CPU time, where it was measured", 0, NULL },
@@ -268,7 +270,7 @@ int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
                                      SD_REPORT_CPU };
 
     for (size_t i = 0; i < sizeof others / sizeof *others && p->calls.n == 0; i++)
-        if (a->v[others[i]].is_given)
+        if (a->v[others[i]].is_given && (others[i] != SD_REPORT_RAW || p->lines.n == 0))
             return sd_fail(SD_EUSAGE,
                            "--%s is for tables of calls, and none were traced here; "
                            "they are recorded by: sonde calls",

@@ -43,6 +43,7 @@ static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
                                           : SD_LINED_TEXT,
         .style = sd_style_for(a->command, fd),
         .rows = a->tables.limit,
+        .is_raw = a->tables.is_raw,
     };
 
     if (a->form == SD_FORM_TEXT)

@@ -139,6 +139,13 @@ static inline PyObject *sd_code_qualname(PyCodeObject *code)
 #endif
 }
 
+/* Are comprehensions code objects of their own?  Up to 3.11; later they are part of
+ * the function in which they stand (PEP 709). */
+static inline bool sd_code_has_comprehensions(void)
+{
+    return PY_VERSION_HEX < 0x030c0000;
+}
+
 /* A place of ours on every code object of this interpreter, for a pointer that nobody
  * frees; -1 when all are taken. */
 static inline Py_ssize_t sd_code_extra_index(void)

@@ -129,6 +129,25 @@ static inline int sd_live_offset(const sd_live_frame *f)
 #endif
 }
 
+/* The frame that runs in this thread, and who called it; NULL: nobody. */
+static inline sd_live_frame *sd_live_top(PyThreadState *ts)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return ts->cframe->current_frame;
+#else
+    return ts->frame;
+#endif
+}
+
+static inline sd_live_frame *sd_live_caller(const sd_live_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return f->previous;
+#else
+    return f->f_back;
+#endif
+}
+
 /* --- The eval-frame function ------------------------------------------------------ */
 
 /* What an eval-frame function takes, and how it is handed on. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/lines.h"
 
+#include "collect/lines/calibrate.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
 #include "ext/enabled.h"
+#include "profile/line_cost.h"
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 
@@ -35,7 +37,7 @@ static struct sd_line_session *session_of(PyObject *self)
 static PyObject *done(int rc)
 {
     if (rc < 0)
-        return sd_ext_raise(rc);
+        return PyErr_Occurred() ? NULL : sd_ext_raise(rc);
     Py_RETURN_NONE;
 }
 
@@ -61,12 +63,21 @@ static PyObject *lines_add(PyObject *self, PyObject *code)
     return rc < 0 ? sd_ext_raise(rc) : PyBool_FromLong(rc);
 }
 
+/* One that rests knows already what it costs.  A signal handler of the program may have
+ * raised meanwhile. */
+static int start(struct sd_line_session *s)
+{
+    if (!s->is_linked && sd_line_calibrate(s) < 0)
+        return -1;
+    return sd_line_session_start(s);
+}
+
 static PyObject *lines_start(PyObject *self, PyObject *unused)
 {
     struct sd_line_session *s = session_of(self);
 
     (void)unused;
-    return s ? done(sd_line_session_start(s)) : NULL;
+    return s ? done(start(s)) : NULL;
 }
 
 static PyObject *lines_stop(PyObject *self, PyObject *unused)
@@ -76,8 +87,10 @@ static PyObject *lines_stop(PyObject *self, PyObject *unused)
     (void)unused;
     if (!s)
         return NULL;
-    if (!((struct lines *)self)->is_captured)
+    if (!((struct lines *)self)->is_captured && s->is_linked) {
         sd_line_session_stop(s);
+        sd_line_calibrated(s);
+    }
     Py_RETURN_NONE;
 }
 
@@ -97,7 +110,7 @@ static PyObject *lines_rest(PyObject *self, PyObject *unused)
 
 static int switch_on(struct lines *l, struct sd_line_session *s)
 {
-    int rc = sd_line_session_start(s);
+    int rc = start(s);
 
     return rc < 0 ? rc : sd_enabled_set(&l->enabled, sd_thread_state_number(), true);
 }
@@ -217,9 +230,9 @@ static PyObject *lines_codes(PyObject *self, PyObject *unused)
 
 /* --- What was counted */
 
-static long long ns_of(uint64_t ticks, double each)
+static long long ns_of(double ticks, double each)
 {
-    return (long long)((double)ticks * each + 0.5);
+    return (long long)(ticks * each + 0.5);
 }
 
 /* None where it was not measured. */
@@ -230,25 +243,39 @@ static PyObject *bytes_or_none(const struct sd_line_cell *c, int64_t bytes)
     return PyLong_FromLongLong(bytes);
 }
 
-static PyObject *row_of(const struct sd_line_cell *c, double each)
+static unsigned long long cpu_of(const struct sd_line_cell *c, double cost_ns)
 {
+    double ns = sd_line_less((double)c->cpu_ns, cost_ns);
+
+    return (unsigned long long)(ns + 0.5);
+}
+
+static PyObject *row_of(const struct sd_line_cell *c, const struct sd_line_root *root,
+                        double each)
+{
+    struct sd_line_times t = sd_line_times_of(c, root);
+
     return Py_BuildValue(
-        "(IKLLLLKNNNK)", c->line, (unsigned long long)c->hits, ns_of(c->ticks, each),
-        ns_of(c->child_ticks, each), ns_of(c->min_ticks, each),
-        ns_of(c->max_ticks, each), (unsigned long long)c->cpu_ns,
-        bytes_or_none(c, c->grew_bytes), bytes_or_none(c, c->after_bytes),
+        "(IKLLLLKNNNK)", c->line, (unsigned long long)c->hits, ns_of(t.ticks, each),
+        ns_of(t.child, each), ns_of(t.min, each), ns_of(t.max, each),
+        cpu_of(c, t.cost * each), bytes_or_none(c, c->grew_bytes),
+        bytes_or_none(c, c->after_bytes),
         c->peak_bytes > 0 ? PyLong_FromLongLong(c->peak_bytes) : Py_NewRef(Py_None),
         (unsigned long long)c->n_read);
 }
 
 static PyObject *rows_of(const struct sd_line_page *p)
 {
+    const struct sd_line_costs *costs = &p->session->costs;
+    const struct sd_line_root root = { .hit_cost = costs->hit,
+                                       .line_cost = costs->line,
+                                       .call_cost = costs->call };
     PyObject *rows = PyList_New(0);
     double each = sd_line_ns_per_tick();
 
     for (uint32_t i = 0; rows && i < p->book.n; i++) {
         const struct sd_line_cell *c = p->book.cells[i];
-        PyObject *row = c ? row_of(c, each) : NULL;
+        PyObject *row = c ? row_of(c, &root, each) : NULL;
 
         if (c && (!row || PyList_Append(rows, row) < 0))
             Py_CLEAR(rows);
@@ -278,6 +305,17 @@ static PyObject *get_is_active(PyObject *self, void *unused)
 
     (void)unused;
     return PyBool_FromLong(s && s->turn.is_on);
+}
+
+static PyObject *get_costs(PyObject *self, void *unused)
+{
+    const struct sd_line_session *s = session_or_null((struct lines *)self);
+    const struct sd_line_costs costs = s ? s->costs : (struct sd_line_costs){ 0 };
+    double each = sd_line_ns_per_tick() / 1024;
+
+    (void)unused;
+    return Py_BuildValue("(ddd)", (double)costs.hit * each, (double)costs.line * each,
+                         (double)costs.call * each);
 }
 
 /* --- The type */
@@ -363,6 +401,12 @@ static PyGetSetDef lines_attributes[] = {
     { "is_active", get_is_active, NULL, "Are lines counted now?", NULL },
     { "enable_count", get_enable_count, set_enable_count,
       "How often this thread has enabled it by count.", NULL },
+    { "costs", get_costs, NULL,
+      "What it costs to tell of a line, in nanoseconds: of a hit in its own time, of a "
+      "line and\nof a call in the time of who waits for them.  They are taken off; 0 "
+      "is "
+      "not known.",
+      NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
 

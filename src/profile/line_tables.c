@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "profile/decode.h"
+#include "profile/line_cost.h"
 
 /* --- Gathering */
 
@@ -72,26 +73,36 @@ static int64_t bounded(uint64_t n)
     return n >> TOO_LARGE ? INT64_C(1) << TOO_LARGE : (int64_t)n;
 }
 
-static int64_t ns_of(const struct sd_line_tables *t, uint64_t ticks)
+static int64_t ns_of(const struct sd_line_tables *t, double ticks)
 {
-    double ns = (double)bounded(ticks) * t->ns_per_tick + 0.5;
+    double ns = ticks * t->ns_per_tick + 0.5;
 
     return ns < 4e18 ? (int64_t)ns : (int64_t)4e18;
+}
+
+/* What telling of lines cost is CPU time, too. */
+static int64_t cpu_of(const struct sd_line_cell *c, int64_t cost_ns)
+{
+    int64_t ns = bounded(c->cpu_ns);
+
+    return ns > cost_ns ? ns - cost_ns : 0;
 }
 
 static void fill(struct sd_line_tables *t, const struct sd_line_cell *c)
 {
     bool has_memory = t->root.flags & SD_LINES_HAVE_MEMORY && c->n_read > 0;
+    struct sd_line_times times = sd_line_times_of(c, &t->root);
     int64_t *v = t->values;
 
     v[SD_LINE_HITS] = bounded(c->hits);
-    v[SD_LINE_TIME] = ns_of(t, c->ticks);
-    v[SD_LINE_CHILD_TIME] =
-        ns_of(t, c->child_ticks < c->ticks ? c->child_ticks : c->ticks);
-    v[SD_LINE_MIN] = c->min_ticks ? ns_of(t, c->min_ticks) : SD_VALUE_NONE;
-    v[SD_LINE_MAX] = ns_of(t, c->max_ticks);
-    v[SD_LINE_CPU_TIME] =
-        t->root.flags & SD_LINES_HAVE_CPU ? bounded(c->cpu_ns) : SD_VALUE_NONE;
+    v[SD_LINE_TIME] = ns_of(t, times.ticks);
+    v[SD_LINE_CHILD_TIME] = ns_of(t, times.child);
+    v[SD_LINE_TRACING] = ns_of(t, times.cost);
+    v[SD_LINE_MIN] = c->min_ticks ? ns_of(t, times.min) : SD_VALUE_NONE;
+    v[SD_LINE_MAX] = ns_of(t, times.max);
+    v[SD_LINE_CPU_TIME] = t->root.flags & SD_LINES_HAVE_CPU
+                              ? cpu_of(c, v[SD_LINE_TRACING])
+                              : SD_VALUE_NONE;
     v[SD_LINE_READ] = has_memory ? bounded(c->n_read) : SD_VALUE_NONE;
     v[SD_LINE_INCREMENT] = has_memory ? c->grew_bytes : SD_VALUE_NONE;
     v[SD_LINE_MEMORY] = has_memory ? c->after_bytes : SD_VALUE_NONE;

@@ -43,6 +43,7 @@ static void add_values(int64_t *to, const int64_t *from)
         case SD_LINE_HITS:
         case SD_LINE_TIME:
         case SD_LINE_CHILD_TIME:
+        case SD_LINE_TRACING:
         case SD_LINE_CPU_TIME:
         case SD_LINE_READ:
         case SD_LINE_INCREMENT:

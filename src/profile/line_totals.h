@@ -11,8 +11,9 @@
 
 enum sd_line_value {
     SD_LINE_HITS,
-    SD_LINE_TIME,       /* ns, with all that was called */
+    SD_LINE_TIME,       /* ns, with all that was called, without SD_LINE_TRACING */
     SD_LINE_CHILD_TIME, /* ns of that in functions whose lines were counted */
+    SD_LINE_TRACING,    /* ns that it took to tell of lines, which were taken off */
     SD_LINE_MIN,        /* ns: the shortest hit; SD_VALUE_NONE: none has ended */
     SD_LINE_MAX,        /* ns: the longest */
     SD_LINE_CPU_TIME,   /* ns; this one and those below: SD_VALUE_NONE where it was not

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/line_view.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,6 +278,23 @@ static int put_function(const struct sd_lined_function *f,
     return rc;
 }
 
+/* What the numbers are without. */
+static void put_cost(const struct sd_lined *l, const struct sd_text_style *style,
+                     struct sd_out *out)
+{
+    char time[SD_TEXT_MAX], text[SD_TEXT_MAX + 80];
+    int64_t cost = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        cost = sd_sum_i64(cost, l->functions[i].tracing_ns);
+    if (cost == 0)
+        return;
+    snprintf(text, sizeof text, "to tell of these lines took %s, which is taken off",
+             sd_text_duration(time, cost));
+    sd_out_text(out, "\n");
+    sd_report_heading(out, style, text);
+}
+
 int sd_report_lines_combined(const struct sd_lined *l,
                              const struct sd_text_style *style, struct sd_out *out)
 {
@@ -295,6 +313,8 @@ int sd_report_lines_combined(const struct sd_lined *l,
             rc = put_function(f, &source, l->has_memory, style, out);
     }
     sd_code_text_release(&source);
+    if (rc >= 0)
+        put_cost(l, style, out);
     return rc < 0 ? rc : 0;
 }
 

@@ -21,11 +21,12 @@ struct some {
 static void fill(struct some *s, const char *file, bool has_memory)
 {
     memset(s, 0, sizeof *s);
-    s->f = (struct sd_lined_function){ "work", file, 1, s->rows, N_ROWS, 40000000 };
+    s->f = (struct sd_lined_function){ "work", file, 1, s->rows, N_ROWS, 40000000, 0 };
     s->l = (struct sd_lined){ .functions = &s->f, .n = 1, .has_memory = has_memory };
     for (uint32_t i = 0; i < N_ROWS; i++) {
         int64_t *v = s->rows[i].values;
 
+        v[SD_LINE_TRACING] = 0;
         for (int k = SD_LINE_MIN; k < SD_LINE_VALUES; k++)
             v[k] = SD_LINE_NONE;
         s->rows[i].line = i + 1;

@@ -6,23 +6,15 @@
 #include <string.h>
 
 #include "collect/calls/names.h"
-#include "collect/calls/speed.h"
+#include "collect/calls/bouts.h"
 #include "cpython/compat_eval.h"
 
 enum {
-    N_CALLS = 200,   /* of a loop: small integers are not made anew */
-    N_ROUNDS = 3,    /* of loops, of which the shortest count: a bout is 0.3 ms */
-    FIRST_BOUTS = 6, /* at the first session of a kind; later one at a time */
-    MOST_BOUTS = 24, /* at the first session, and that are kept */
-    FEW_BOUTS = 3,   /* less tell nothing: any one may have been interrupted */
-    GOOD_BOUTS = 4, /* that fell into a quick moment; more are done until so many did */
-    SOON_BITS =
-        24, /* ticks from one bout to the next (5 ms): 2 to this, and then ... */
-    RARE_BITS = 31,  /* ... to this (0.7 s) */
-    SHORT_BITS = 26, /* of a session that is short (20 ms) ... */
-    SPAN_BITS = 30,  /* ... and of which the shortest loop is remembered (0.3 s) */
+    N_CALLS = 200, /* of a loop: small integers are not made anew */
+    N_ROUNDS = 3,  /* of loops, of which the shortest count: a bout is 0.3 ms */
     N_COSTS = 6,
 };
+_Static_assert((int)N_COSTS <= (int)SD_BOUT_COSTS, "they have room");
 
 /* Of loops of N_CALLS: ticks. */
 struct shortest {
@@ -30,27 +22,9 @@ struct shortest {
     uint64_t python_window, c_window; /* as the tree has it, where there is one */
 };
 
-/* What a bout found, each of one call and in units of the loop of speed.h. */
-struct bout {
-    double costs[N_COSTS];
-    double slowest; /* ticks of that, before or after */
-    bool is_steady; /* before and after it took about the same */
-};
-
 /* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
  * not, signatures or not. */
-static struct known {
-    struct bout bouts[MOST_BOUTS]; /* the oldest is overwritten */
-    unsigned n;                    /* that there were */
-    uint64_t last;                 /* ticks: when */
-} known[16];
-
-/* The loop of speed.h, in ticks; 0: it was never read. */
-static struct {
-    double quickest;     /* of all */
-    double recent, last; /* of this span of time, and the one before */
-    uint64_t span;       /* number of this one */
-} speed;
+static struct sd_bouts known[16];
 
 /* --- What is run ------------------------------------------------------------------ */
 
@@ -197,7 +171,7 @@ static uint64_t without(uint64_t loop, uint64_t none)
 }
 
 static void tell(const struct shortest *plain, const struct shortest *traced,
-                 bool hears_c, struct bout *out)
+                 bool hears_c, struct sd_bout *out)
 {
     memset(out->costs, 0, sizeof out->costs);
     split(without(plain->python, plain->none), without(traced->python, traced->none),
@@ -207,105 +181,19 @@ static void tell(const struct shortest *plain, const struct shortest *traced,
               traced->c_window, out->slowest, out->costs + OF_C);
 }
 
-/* In a quick moment nobody else has a part of the core. */
-static bool is_quick(double loop) { return loop < 1.05 * speed.quickest; }
-
-enum goodness { ANY, STEADY, QUICK };
-
-static enum goodness goodness(const struct bout *b)
-{
-    if (!b->is_steady)
-        return ANY;
-    return is_quick(b->slowest) ? QUICK : STEADY;
-}
-
-static unsigned n_kept(const struct known *k)
-{
-    return k->n < MOST_BOUTS ? k->n : MOST_BOUTS;
-}
-
-/* Copies what bouts that are good enough found of one cost. */
-static unsigned gather(const struct known *k, int cost, enum goodness least,
-                       double *out)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < n_kept(k); i++)
-        if (goodness(&k->bouts[i]) >= least)
-            out[n++] = k->bouts[i].costs[cost];
-    return n;
-}
-
-static void sort(double *x, unsigned n)
-{
-    for (unsigned i = 1; i < n; i++)
-        for (unsigned k = i; k > 0 && x[k] < x[k - 1]; k--) {
-            double swapped = x[k];
-
-            x[k] = x[k - 1];
-            x[k - 1] = swapped;
-        }
-}
-
-/* The middle one of quick moments: some were interrupted.  Where there were few others
- * had a part of the core, and a low one is nearer to the truth. */
-static double found_of(const struct known *k, int cost)
-{
-    double found[MOST_BOUTS];
-    unsigned n = gather(k, cost, QUICK, found), at = n / 2;
-
-    if (n < FEW_BOUTS)
-        at = (n = gather(k, cost, STEADY, found)) / 4;
-    if (n < FEW_BOUTS)
-        at = (n = gather(k, cost, ANY, found)) / 4;
-    sort(found, n);
-    return n ? found[at] : 0;
-}
-
 /* In ticks x 1024, when the loop of speed.h takes so many. */
-static void costs_at(const struct known *k, double loop, struct sd_call_costs *out)
+static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs *out)
 {
     uint32_t of[N_COSTS];
 
     for (int i = 0; i < N_COSTS; i++)
-        of[i] = (uint32_t)(found_of(k, i) * loop * 1024);
+        of[i] = (uint32_t)(sd_bouts_cost(k, i) * loop * 1024);
     *out = (struct sd_call_costs){ .python_inside = of[INSIDE],
                                    .python_outside = of[OUTSIDE],
                                    .python_plain = of[PLAIN],
                                    .c_inside = of[OF_C + INSIDE],
                                    .c_outside = of[OF_C + OUTSIDE],
                                    .c_plain = of[OF_C + PLAIN] };
-}
-
-/* --- The speed -------------------------------------------------------------------- */
-
-static double shorter(double a, double b) { return a > 0 && a < b ? a : b; }
-
-/* Nobody halves a core more than once: what is slower was interrupted. */
-static double read_loop(void)
-{
-    double loop = (double)sd_speed_loop();
-    uint64_t span = sd_tsc() >> SPAN_BITS;
-
-    speed.quickest = shorter(speed.quickest, loop);
-    if (span != speed.span) {
-        speed.last = span == speed.span + 1 ? speed.recent : 0;
-        speed.recent = 0;
-        speed.span = span;
-    }
-    speed.recent = shorter(speed.recent, loop);
-    return loop < 2 * speed.quickest ? loop : 2 * speed.quickest;
-}
-
-/* The mean of a session, whose reading at the beginning and now these were.  In a short
- * one they may both have been slow and the session not: the shortest reading of the
- * last moments is taken then, because too little taken off is better than too much, and
- * who compares short runs looks at the quickest. */
-static double between(double before, double now, uint64_t ticks)
-{
-    if (ticks >> SHORT_BITS)
-        return (before + now) / 2;
-    return shorter(speed.last, shorter(speed.recent, now));
 }
 
 /* --- Bouts ------------------------------------------------------------------------ */
@@ -325,10 +213,10 @@ static int traced_rounds(const struct job *j, struct sd_calls_session *s,
 }
 
 /* Both kinds of loops, and that of the speed, in one breath. */
-static int one_bout(const struct job *j, struct sd_calls_session *s, struct bout *out)
+static int one_bout(const struct job *j, struct sd_calls_session *s, struct sd_bouts *k)
 {
+    struct sd_bout *out = sd_bout_begin(k);
     struct shortest plain, traced;
-    double before = read_loop(), after;
     int rc;
 
     memset(&plain, 0xff, sizeof plain);
@@ -336,30 +224,14 @@ static int one_bout(const struct job *j, struct sd_calls_session *s, struct bout
     rc = rounds(j, NULL, &plain);
     if (rc == 0)
         rc = traced_rounds(j, s, &traced);
-    after = read_loop();
-    out->slowest = before > after ? before : after;
-    out->is_steady = before < 1.1 * after && after < 1.1 * before;
+    sd_bout_end(out);
     tell(&plain, &traced, s->wish.events & SD_CALLS_C, out);
+    if (rc == 0)
+        sd_bouts_keep(k);
     return rc;
 }
 
-static unsigned n_good(const struct known *k)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < n_kept(k); i++)
-        n += goodness(&k->bouts[i]) == QUICK;
-    return n;
-}
-
-static bool has_enough(const struct known *k, unsigned n, bool is_first)
-{
-    if (!is_first)
-        return n >= 1;
-    return n >= MOST_BOUTS || (n >= FIRST_BOUTS && n_good(k) >= GOOD_BOUTS);
-}
-
-static int bouts(const struct sd_calls_wish *wish, struct known *k)
+static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
 {
     struct sd_calls_names names = { 0 };
     struct sd_calls_wish mine = {
@@ -376,42 +248,31 @@ static int bouts(const struct sd_calls_wish *wish, struct known *k)
 
     if (rc == 0)
         rc = prepare(&j);
-    for (unsigned i = 0; rc == 0 && !has_enough(k, i, is_first); i++) {
-        rc = one_bout(&j, s, &k->bouts[k->n % MOST_BOUTS]);
-        if (rc == 0)
-            k->n++;
-    }
+    for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, is_first); i++)
+        rc = one_bout(&j, s, k);
     release(&j);
     sd_calls_session_free(s);
     sd_calls_names_release(&names);
     return rc;
 }
 
-static struct known *known_of(const struct sd_calls_wish *wish)
+static struct sd_bouts *known_of(const struct sd_calls_wish *wish)
 {
     return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u) |
                   (wish->has_timeline ? 4u : 0u) |
                   (wish->events & SD_CALLS_SIGNED ? 8u : 0u)];
 }
 
-static bool is_due(const struct known *k, uint64_t now)
-{
-    int bits = n_good(k) < GOOD_BOUTS ? SOON_BITS : RARE_BITS;
-
-    return k->n == 0 || (now - k->last) >> bits;
-}
-
 /* Another session would count our loops among its calls. */
-static void calibrate(struct known *k, const struct sd_calls_wish *wish)
+static void calibrate(struct sd_bouts *k, const struct sd_calls_wish *wish)
 {
     struct sd_tracing_paused paused;
 
-    if (sd_calls_wanted() != 0 || !is_due(k, sd_tsc()))
+    if (sd_calls_wanted() != 0 || !sd_bouts_are_due(k, sd_tsc()))
         return;
     paused = sd_tracing_pause();
     bouts(wish, k);
     sd_tracing_go_on(paused);
-    k->last = sd_tsc();
 }
 
 static bool has_cost(const struct sd_calls_session *s)
@@ -429,29 +290,15 @@ static void set_costs(struct sd_calls_session *s, double loop)
 
 int sd_calls_calibrate(struct sd_calls_session *s)
 {
-    struct sd_calls_pace *p = &s->pace;
-
     if (!has_cost(s))
         return 0;
     calibrate(known_of(&s->wish), &s->wish);
-    p->loop = read_loop();
-    p->since = sd_tsc();
-    set_costs(s, p->weight > 0 ? p->sum / p->weight : p->loop);
+    set_costs(s, sd_pace_start(&s->pace));
     return PyErr_Occurred() ? -1 : 0;
 }
 
 void sd_calls_calibrated(struct sd_calls_session *s)
 {
-    struct sd_calls_pace *p = &s->pace;
-    uint64_t ticks = sd_tsc() - p->since;
-    double loop;
-
-    if (!has_cost(s) || p->since == 0)
-        return;
-    loop = read_loop();
-    p->sum += (double)ticks * between(p->loop, loop, ticks);
-    p->weight += (double)ticks;
-    p->since += ticks;
-    p->loop = loop;
-    set_costs(s, p->sum / p->weight);
+    if (has_cost(s) && s->pace.since != 0)
+        set_costs(s, sd_pace_stop(&s->pace));
 }

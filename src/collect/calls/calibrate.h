@@ -10,12 +10,9 @@
  * and without tracing, one after the other, and of each the shortest counts, in which
  * nothing else had the processor.
  *
- * On a shared machine everything may go at half the speed in that moment, and not in
- * the next.  So what a bout finds is told in units of another loop (speed.h) that is
- * timed in the same breath; the middle one of the bouts counts; and that loop is timed
- * again when a session begins and ends, which tells how many ticks it was just then.
- * What is still wrong is seen where it matters most, in calls that took less than they
- * can (profile/call_nodes.h).
+ * How fast the machine goes in that moment, and later, is bouts.h' business.  What is
+ * still wrong is seen where it matters most, in calls that took less than they can
+ * (profile/call_nodes.h).
  *
  * Part of the cost falls between the two readings of the clock (inside: into the time
  * of the function itself), the rest into that of its caller (outside).  The sum is

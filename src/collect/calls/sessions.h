@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/calls/bouts.h"
 #include "collect/calls/front.h"
 
 struct sd_calls_wish {
@@ -34,14 +35,6 @@ struct sd_calls_wish {
     bool (*begins)(const void *what);
 };
 
-/* How fast the machine went while the session was active: what the loop of speed.h took
- * when it was read last, and the mean, weighted by time. */
-struct sd_calls_pace {
-    uint64_t since; /* ticks of that reading */
-    double loop;    /* ticks */
-    double sum, weight;
-};
-
 struct sd_calls_session {
     struct sd_calls_wish wish; /* `events` may change while it is not active */
     bool is_active;
@@ -50,7 +43,7 @@ struct sd_calls_session {
     struct sd_call_tree **trees; /* owned; of threads that ended, too */
     size_t n_trees, cap_trees;
     struct sd_call_costs costs;    /* of its trees, and those to come */
-    struct sd_calls_pace pace;     /* of who calibrates */
+    struct sd_pace pace;           /* of who calibrates */
     struct sd_calls_session *next; /* among the active ones */
 };
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/log.h"
+#include "collect/lines/calibrate.h"
 #include "collect/lines/choice.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/memory.h"
@@ -47,7 +48,7 @@ static void judge_one(PyCodeObject *code, const char *module, const char *name)
         .first = (uint32_t)code->co_firstlineno,
     };
 
-    if (sd_line_choice_has(&captured.choice, &f))
+    if (!sd_line_is_part(code) && sd_line_choice_has(&captured.choice, &f))
         sd_line_session_add(captured.session, code);
     sd_line_seen(code);
 }
@@ -147,6 +148,16 @@ static void set_limit(struct sd_lines_asked *asked)
         sd_line_memory_limit(captured.limit_bytes, ring);
 }
 
+/* A Ctrl-C that comes just now is the program's, once it has begun. */
+static void calibrate(struct sd_line_session *s)
+{
+    if (sd_line_calibrate(s) == 0)
+        return;
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        PyErr_SetInterrupt();
+    PyErr_Clear();
+}
+
 static int start(struct sd_lines_asked *asked)
 {
     const struct sd_line_wish wish = {
@@ -159,6 +170,8 @@ static int start(struct sd_lines_asked *asked)
 
     if (rc == 0)
         rc = sd_line_session_new(&wish, &captured.session);
+    if (rc == 0)
+        calibrate(captured.session);
     if (rc == 0 && asked->only)
         sd_line_seek(judge);
     if (rc == 0)
@@ -176,8 +189,10 @@ static int start(struct sd_lines_asked *asked)
 /* Python is gone: what is left open ends here. */
 static void at_exit(void)
 {
-    if (captured.session)
-        sd_line_session_end(captured.session);
+    if (!captured.session)
+        return;
+    sd_line_session_end(captured.session);
+    sd_line_calibrated(captured.session);
 }
 
 void sd_lines_start_from_env(void)
@@ -204,6 +219,7 @@ void sd_lines_stop_captured(void)
         return;
     captured.session = NULL;
     sd_line_seek(NULL);
+    sd_line_calibrated(s);
     sd_line_session_free(s);
     sd_line_choice_release(&captured.choice);
 }

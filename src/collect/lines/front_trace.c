@@ -4,7 +4,9 @@
  *
  * A trace function makes all code slow that runs while it is set.  So the eval-frame
  * function (PEP 523), which sees every frame before it runs, sets ours for a chosen
- * frame and takes it away for whatever that calls; other code pays for the look.
+ * frame and takes it away for whatever that calls; other code pays for the look.  A
+ * frame that ran already when it was chosen has no hook around it: the trace function
+ * is set for this thread then, adopts the frame at its next line, and sees its return.
  *
  * The trace function is the program's: a debugger or coverage may have set one, and
  * sys.gettrace() must show that one.  The interpreter keeps a C function and an object;
@@ -38,9 +40,25 @@ static struct {
 static _Thread_local __attribute__((tls_model("initial-exec"))) Py_tracefunc foreign;
 
 static PyObject *hook(SD_EVAL_PARAMETERS);
+static void disarm(PyThreadState *ts);
 
 /* --- The trace function -------------------------------------------------------------
  */
+
+/* A frame that ran before it was chosen comes to a line; any other than chosen ones
+ * that are told of meanwhile are passed by. */
+__attribute__((noinline)) static void adopt(PyFrameObject *f, uint64_t now)
+{
+    sd_live_frame *live = sd_profiled_live(f);
+    struct sd_line_chosen *c = sd_line_chosen_of(sd_live_code(live));
+    struct sd_line_stack *s = c ? sd_line_stack() : NULL;
+
+    if (!home.is_wanted)
+        disarm(PyThreadState_Get()); /* another thread has stopped it */
+    else if (s && f->f_lineno > 0)
+        sd_line_stack_line_slowly(s, (uintptr_t)live, &c->core, (uint32_t)f->f_lineno,
+                                  now);
+}
 
 /* hot: every line of a chosen frame. */
 static void on_line(PyFrameObject *f)
@@ -51,13 +69,22 @@ static void on_line(PyFrameObject *f)
 
     if (__builtin_expect(s && s->top->frame == frame && f->f_lineno > 0, 1))
         sd_line_stack_line(s, (uint32_t)f->f_lineno, now);
+    else
+        adopt(f, now);
 }
+
+/* One that was adopted has no hook around it that would see its end. */
+static void on_return(PyFrameObject *f);
 
 static int trace(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
 {
+    Py_tracefunc next = foreign;
+
     if (what == PyTrace_LINE)
         on_line(f);
-    return foreign ? foreign(object, f, what, arg) : 0;
+    else if (what == PyTrace_RETURN)
+        on_return(f);
+    return next ? next(object, f, what, arg) : 0;
 }
 
 static void arm(PyThreadState *ts)
@@ -67,6 +94,33 @@ static void arm(PyThreadState *ts)
 }
 
 static void disarm(PyThreadState *ts) { sd_trace_put(ts, foreign); }
+
+enum { FRAMES_MAX = 1000 }; /* that are looked at: deeper ones are not adopted */
+
+/* Is one of these frames, from this one out, of chosen code, and has no hook around it?
+ */
+static bool has_chosen(const sd_live_frame *f)
+{
+    const struct sd_line_stack *s = sd_line_stack_here;
+
+    for (int i = 0; f && i < FRAMES_MAX; i++, f = sd_live_caller(f))
+        if (sd_line_chosen_of(sd_live_code(f)) &&
+            !(s && sd_line_stack_follows(s, (uintptr_t)f)))
+            return true;
+    return false;
+}
+
+static void on_return(PyFrameObject *f)
+{
+    struct sd_line_stack *s = sd_line_stack_here;
+    sd_live_frame *live = sd_profiled_live(f);
+
+    if (!s || s->top->frame != (uintptr_t)live || !s->top->is_adopted)
+        return;
+    sd_line_stack_leave(s, (uintptr_t)live, false, sd_line_now(s));
+    if (!has_chosen(sd_live_caller(live)))
+        disarm(PyThreadState_Get());
+}
 
 /* --- The hook -----------------------------------------------------------------------
  */
@@ -140,16 +194,41 @@ __attribute__((noinline)) static PyObject *follow(PyThreadState *ts, sd_live_fra
     return result;
 }
 
+/* A comprehension in the function on top: its lines are that function's, as they are
+ * where the interpreter makes no frame of it.  Then that goes on with its own line. */
+static PyObject *follow_part(PyThreadState *ts, sd_live_frame *f, int raises,
+                             struct sd_line_stack *s)
+{
+    uintptr_t whole = s->top->frame;
+    uint32_t line = s->top->line;
+    PyObject *result;
+
+    sd_line_stack_move(s, (uintptr_t)f);
+    result = hand_on(ts, f, raises);
+    if (s->top->frame != (uintptr_t)f)
+        return result;
+    sd_line_stack_move(s, whole);
+    if (line && result)
+        sd_line_stack_line(s, line, sd_line_now(s));
+    return result;
+}
+
 /* Called by a chosen frame, and not chosen: runs as if there were no trace function but
  * the program's. */
 __attribute__((noinline)) static PyObject *step_over(PyThreadState *ts,
                                                      sd_live_frame *f, int raises)
 {
+    struct sd_line_stack *s = sd_line_stack_here;
+    struct sd_line_chosen *owner = sd_line_owner_of(sd_live_code(f));
     PyObject *result;
 
+    if (owner && s && s->top->code == &owner->core &&
+        s->top->frame == sd_live_below(ts))
+        return follow_part(ts, f, raises, s);
     disarm(ts);
     result = hand_on(ts, f, raises);
-    arm(ts);
+    if (ts->c_tracefunc != trace)
+        arm(ts);
     return result;
 }
 
@@ -204,6 +283,23 @@ static void take_out(void)
     home.is_in = false;
 }
 
+/* Of frames that were adopted and still run. */
+static void let_go(void)
+{
+    PyThreadState *ts = PyThreadState_Get();
+
+    if (ts->c_tracefunc == trace)
+        disarm(ts);
+}
+
+void sd_lines_adopt(void)
+{
+    PyThreadState *ts = PyThreadState_Get();
+
+    if (ts->c_tracefunc != trace && !ts->tracing && has_chosen(sd_live_top(ts)))
+        arm(ts);
+}
+
 int sd_lines_listen(bool is_on)
 {
     int rc = is_on ? follow_this_interpreter() : 0;
@@ -211,20 +307,24 @@ int sd_lines_listen(bool is_on)
     if (rc < 0)
         return rc;
     home.is_wanted = is_on;
-    if (is_on)
+    if (is_on) {
         put_in();
-    else
+    } else {
         take_out();
+        let_go();
+    }
     return 0;
 }
 
 void sd_lines_pause(bool is_on)
 {
     home.is_wanted = !is_on;
-    if (is_on)
+    if (is_on) {
         take_out();
-    else
+        let_go();
+    } else {
         put_in();
+    }
 }
 
 /* The hook sees by itself what is chosen. */

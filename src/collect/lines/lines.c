@@ -215,7 +215,10 @@ static bool make_table(struct sd_line_session *s)
 /* On a full disk this may take many lines: no cell of a line may come before it. */
 static bool make_root(struct sd_line_session *s)
 {
-    struct sd_line_root root = { .flags = wants_of(&s->wish) };
+    struct sd_line_root root = { .flags = wants_of(&s->wish),
+                                 .hit_cost = s->costs.hit,
+                                 .line_cost = s->costs.line,
+                                 .call_cost = s->costs.call };
 
     if (sd_cells_n(s->table) > 0)
         return true;
@@ -228,6 +231,25 @@ static bool make_root(struct sd_line_session *s)
     return s->track && sd_cells_add(s->table, &root) == 0;
 }
 
+static bool is_alike(const PyCodeObject *a, const PyCodeObject *b)
+{
+    return a->co_firstlineno == b->co_firstlineno &&
+           PyUnicode_Compare(a->co_name, b->co_name) == 0 &&
+           PyUnicode_Compare(a->co_filename, b->co_filename) == 0;
+}
+
+/* What exec() makes again and again stands where it stood before: which of these it is,
+ * in the order of choosing. */
+static unsigned twin_of(const struct sd_line_page *p)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < p->session->n_pages && p->session->pages[i] != p; i++)
+        n += is_alike(p->session->pages[i]->chosen->code, p->chosen->code);
+    PyErr_Clear();
+    return n < SD_TWINS_MAX ? n : SD_TWINS_MAX;
+}
+
 static bool define_page(struct sd_line_page *p)
 {
     struct sd_cells *t = p->session->table;
@@ -237,8 +259,9 @@ static bool define_page(struct sd_line_page *p)
     uint32_t file = define_text(t, code->co_filename);
 
     if (name)
-        p->site = sd_cells_define_function(t, (enum sd_site_flags)0, name, label, file,
-                                           (uint32_t)code->co_firstlineno);
+        p->site =
+            sd_cells_define_function(t, (enum sd_site_flags)(twin_of(p) * SD_SITE_TWIN),
+                                     name, label, file, (uint32_t)code->co_firstlineno);
     return p->site != 0;
 }
 
@@ -321,13 +344,10 @@ static struct sd_line_chosen *chosen_by_any(const PyCodeObject *code)
     return (uintptr_t)c > SD_LINE_UNWANTED ? c : NULL;
 }
 
-static struct sd_line_chosen *choose(PyCodeObject *code)
+static struct sd_line_chosen *make_chosen(PyCodeObject *code)
 {
-    struct sd_line_chosen *c = chosen_by_any(code);
+    struct sd_line_chosen *c = sd_zalloc(sizeof *c);
 
-    if (c)
-        return c;
-    c = sd_zalloc(sizeof *c);
     if (!c || sd_code_set_extra(code, sd_line_extra, c) < 0) {
         PyErr_Clear();
         sd_free(c);
@@ -337,18 +357,73 @@ static struct sd_line_chosen *choose(PyCodeObject *code)
     return c;
 }
 
-/* The last session that had it is gone. */
-static void unchoose(struct sd_line_chosen *c)
+static void free_chosen(struct sd_line_chosen *c)
 {
     PyCodeObject *code = c->code;
 
-    if (--c->n_sessions > 0)
-        return;
     sd_assert(!c->core.books);
     sd_code_set_extra(code, sd_line_extra, NULL);
     sd_table_release(&c->line_at);
     sd_free(c);
     Py_DECREF(code);
+}
+
+bool sd_line_is_part(const PyCodeObject *code)
+{
+    enum { WAITS = CO_COROUTINE | CO_ASYNC_GENERATOR | CO_GENERATOR };
+
+    if (!sd_code_has_comprehensions() || code->co_flags & WAITS)
+        return false;
+    return PyUnicode_CompareWithASCIIString(code->co_name, "<listcomp>") == 0 ||
+           PyUnicode_CompareWithASCIIString(code->co_name, "<setcomp>") == 0 ||
+           PyUnicode_CompareWithASCIIString(code->co_name, "<dictcomp>") == 0;
+}
+
+/* Comprehensions in this code are told of with the function.  One that finds no memory
+ * is not told of by itself. */
+static void choose_parts(struct sd_line_chosen *owner, PyCodeObject *code)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *o = PyTuple_GET_ITEM(code->co_consts, i);
+        struct sd_line_chosen *c;
+
+        if (!PyCode_Check(o) || !sd_line_is_part((PyCodeObject *)o) ||
+            chosen_by_any((PyCodeObject *)o))
+            continue;
+        c = make_chosen((PyCodeObject *)o);
+        if (!c)
+            continue;
+        c->owner = owner;
+        c->next = owner->inner;
+        owner->inner = c;
+        choose_parts(owner, c->code);
+    }
+}
+
+static struct sd_line_chosen *choose(PyCodeObject *code)
+{
+    struct sd_line_chosen *c = chosen_by_any(code);
+
+    if (c)
+        return c;
+    c = make_chosen(code);
+    if (c && sd_code_has_comprehensions())
+        choose_parts(c, code);
+    return c;
+}
+
+/* The last session that had it is gone. */
+static void unchoose(struct sd_line_chosen *c)
+{
+    if (--c->n_sessions > 0)
+        return;
+    while (c->inner) {
+        struct sd_line_chosen *part = c->inner;
+
+        c->inner = part->next;
+        free_chosen(part);
+    }
+    free_chosen(c);
 }
 
 static void judge_plain(struct sd_line_chosen *c)
@@ -498,12 +573,20 @@ static void take_back(struct sd_line_session *s)
     free_page(p);
 }
 
+/* A comprehension that counts with its function, and not by itself too. */
+static bool is_owned(const PyCodeObject *code)
+{
+    const struct sd_line_chosen *c = chosen_by_any(code);
+
+    return c && c->owner;
+}
+
 int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
 {
     struct sd_line_page *p;
     int rc;
 
-    if (sd_line_session_page(s, code))
+    if (sd_line_session_page(s, code) || is_owned(code))
         return 0;
     p = make_page(s, code);
     if (!p)
@@ -511,8 +594,27 @@ int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
     rc = s->is_linked ? open_page(p) : 0;
     if (rc < 0)
         take_back(s);
+    else if (s->turn.is_on)
+        sd_lines_adopt();
     return rc < 0 ? rc : 1;
 }
+
+/* Of a process that forked, the table may be the parent's still. */
+void sd_line_session_set_costs(struct sd_line_session *s,
+                               const struct sd_line_costs *costs)
+{
+    struct sd_line_root *root;
+
+    s->costs = *costs;
+    if (!s->table || sd_cells_n(s->table) == 0 || !sd_cells_is_ours(s->table))
+        return;
+    root = sd_cells_at(s->table, 0);
+    root->hit_cost = costs->hit;
+    root->line_cost = costs->line;
+    root->call_cost = costs->call;
+}
+
+bool sd_line_is_any_active(void) { return lines.n_on > 0; }
 
 /* --- On, off and between -----------------------------------------------------------
  */
@@ -575,6 +677,7 @@ int sd_line_session_start(struct sd_line_session *s)
     s->turn.is_on = true;
     s->turn.since = sd_ticks_now(lines.clock);
     lines.n_on++;
+    sd_lines_adopt();
     return 0;
 }
 

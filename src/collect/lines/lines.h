@@ -20,6 +20,7 @@
 #include "cpython/compat.h"
 
 #include "base/table.h"
+#include "collect/calls/bouts.h"
 #include "collect/lines/stack.h"
 
 struct sd_cells;
@@ -36,6 +37,10 @@ struct sd_line_chosen {       /* a code object, and the sessions that chose it *
     struct sd_line_code core; /* the first: stacks know no more */
     PyCodeObject *code;       /* owned */
     uint32_t n_sessions;
+    struct sd_line_chosen *owner; /* of a comprehension: the function it stands in, with
+                                     which it lives; NULL: it stands for itself */
+    struct sd_line_chosen *inner; /* comprehensions that stand in it; owned */
+    struct sd_line_chosen *next;  /* among these */
     uint32_t start_line; /* of functions that begin on the line of their def, of which
                             no event tells; 0: another, or not known yet */
     bool is_start_known;
@@ -50,8 +55,14 @@ struct sd_line_page { /* a code object in a session */
     uint32_t site; /* in the session's table; 0: not defined yet */
 };
 
+struct sd_line_costs { /* as in the root of a table */
+    uint64_t hit, line, call;
+};
+
 struct sd_line_session {
     struct sd_line_wish wish;
+    struct sd_line_costs costs; /* 0: unknown */
+    struct sd_pace pace;        /* of who calibrates */
     struct sd_line_turn turn;
     bool is_linked;         /* its books hang on the code objects: it is on, or rests */
     struct sd_cells *table; /* owned; NULL: not made yet */
@@ -74,6 +85,11 @@ void sd_line_session_end(struct sd_line_session *s);
 /* Forgets what was counted, not what was chosen. */
 int sd_line_session_clear(struct sd_line_session *s);
 void sd_line_session_free(struct sd_line_session *s);
+/* What it costs to tell of lines, for its table, too. */
+void sd_line_session_set_costs(struct sd_line_session *s,
+                               const struct sd_line_costs *costs);
+/* Does any session count now? */
+bool sd_line_is_any_active(void);
 /* The page of a code object; NULL: it was not chosen. */
 const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
                                                 PyCodeObject *code);
@@ -132,6 +148,19 @@ static inline bool sd_line_is_unseen(const PyCodeObject *code)
 /* Shows it; gives what was chosen of it then, or NULL. */
 struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals);
 
+/* hot: what was chosen of the function in which this comprehension stands, or NULL:
+ * it is none, or is not counted now. */
+static inline struct sd_line_chosen *sd_line_owner_of(const PyCodeObject *code)
+{
+    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+
+    c = (uintptr_t)c > SD_LINE_UNWANTED ? c->owner : NULL;
+    return c && sd_line_book_on(c->core.books) ? c : NULL;
+}
+/* Is it a comprehension whose lines are those of the function in which it stands?  An
+ * interpreter that makes no code of its own of them has none. */
+bool sd_line_is_part(const PyCodeObject *code);
+
 /* The line that the instruction at this offset (bytes) belongs to. */
 uint32_t sd_line_at(struct sd_line_chosen *c, int offset);
 
@@ -141,6 +170,9 @@ uint32_t sd_line_at(struct sd_line_chosen *c, int offset);
 /* Tells of the lines of this code object, or no more.  Fails with a sentence. */
 int sd_lines_arm(struct sd_line_chosen *c);
 void sd_lines_disarm(struct sd_line_chosen *c);
+/* Something was chosen, or is counted again: frames of it that run already in this
+ * thread are told of from now on. */
+void sd_lines_adopt(void);
 /* Some session is linked, or none any more. */
 int sd_lines_listen(bool is_on);
 /* All that are linked rest, or one counts again: what is cheap to take back is. */

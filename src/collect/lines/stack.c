@@ -58,6 +58,13 @@ static struct sd_line_open *find(const struct sd_line_stack *s, uintptr_t frame)
     return NULL;
 }
 
+bool sd_line_stack_follows(const struct sd_line_stack *s, uintptr_t frame)
+{
+    const struct sd_line_open *e = find(s, frame);
+
+    return e && !e->is_adopted;
+}
+
 /* Their ends went unheard: when they were is not known, and nothing is booked. */
 static void drop_above(struct sd_line_stack *s, struct sd_line_open *e)
 {
@@ -124,10 +131,10 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
 
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
         cell->ticks += ticks;
-        cell->child_ticks += e->child;
+        sd_line_cell_children(cell, &e->child);
         cell->max_ticks = ticks > cell->max_ticks ? ticks : cell->max_ticks;
     } else {
-        sd_line_cell_end(cell, ticks, e->child);
+        sd_line_cell_end(cell, ticks, &e->child);
     }
     if (b->wants & SD_LINES_HAVE_CPU && end->cpu > e->cpu_start)
         cell->cpu_ns += end->cpu - e->cpu_start;
@@ -177,9 +184,10 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     }
     if (wants & SD_LINES_HAVE_PEAK)
         sd_line_peak_begin(&e->peak);
+    s->n_hits += is_hit;
     e->line = line;
     e->goes_on = !is_hit;
-    e->child = 0;
+    e->child.calls = 0;
     e->start = sd_line_now(s);
     e->cpu_start = cpu_now(s, wants, e->start);
 }
@@ -225,7 +233,10 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     e->cell = NULL;
     e->line = 0;
     e->goes_on = false;
-    e->child = 0;
+    e->is_adopted = false;
+    e->child.calls = 0;
+    e->hits_before = s->n_hits;
+    e->calls_before = s->n_calls++;
     if (!code->is_plain)
         read_memory_before(s, code, line == 0);
     if (line)
@@ -233,6 +244,17 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     else
         e->start = sd_line_now(s);
     e->began = e->start;
+}
+
+/* The function of `e` is done, and the line that called it knows what it did. */
+static void add_child(struct sd_line_stack *s, const struct sd_line_open *e,
+                      struct sd_line_children *to, uint64_t now)
+{
+    if (to->calls == 0)
+        *to = (struct sd_line_children){ 0 };
+    to->ticks += sd_line_ticks(e->began, now);
+    to->hits += s->n_hits - e->hits_before;
+    to->calls += s->n_calls - e->calls_before;
 }
 
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
@@ -247,12 +269,12 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         drop_above(s, e);
     }
     if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
-        sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), e->child);
+        sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     else
         end_line(s, e, now, is_suspended);
     s->top = e - 1;
     if (s->top > s->entries)
-        s->top->child += sd_line_ticks(e->began, now);
+        add_child(s, e, &s->top->child, now);
 }
 
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
@@ -267,9 +289,10 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
             drop_above(s, e);
         else
             sd_line_stack_enter(s, frame, code, 0); /* it began unheard */
-        e = s->top;
-        if (e->frame != frame)
+        if (s->top->frame != frame)
             return; /* no memory */
+        s->top->is_adopted |= !e;
+        e = s->top;
     }
     if (e->line == line)
         return;

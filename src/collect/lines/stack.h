@@ -65,16 +65,23 @@ static inline struct sd_line_book *sd_line_book_on(struct sd_line_book *b)
     return b;
 }
 
+struct sd_line_children { /* what chosen functions did while a line waited for them */
+    uint64_t ticks, hits;
+    uint64_t calls; /* 0: there were none */
+};
+
 struct sd_line_open { /* some book of its code object is on */
     uintptr_t frame;
     struct sd_line_code *code;
-    struct sd_line_cell *cell; /* of `line`, in the first book that is on */
-    uint32_t line;             /* 0: before the first */
-    bool goes_on;              /* the hit began before a suspension */
-    uint64_t start;            /* ticks: of this line, or of its resume */
-    uint64_t began;            /* ticks: of the frame, or of its resume */
-    uint64_t child;            /* ticks in chosen functions since `start` */
-    uint64_t cpu_start;        /* ns */
+    struct sd_line_cell *cell;     /* of `line`, in the first book that is on */
+    uint32_t line;                 /* 0: before the first */
+    bool goes_on;                  /* the hit began before a suspension */
+    bool is_adopted;               /* it began unheard, and its front sees to its end */
+    uint64_t start;                /* ticks: of this line, or of its resume */
+    uint64_t began;                /* ticks: of the frame, or of its resume */
+    struct sd_line_children child; /* since `start` */
+    uint64_t hits_before, calls_before; /* the stack's, when the frame was entered */
+    uint64_t cpu_start;                 /* ns */
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
@@ -83,6 +90,7 @@ struct sd_line_stack {        /* see sd_line_stack_init */
     struct sd_line_open *last;
     struct sd_line_open *entries; /* owned */
     enum sd_clock_kind clock;
+    uint64_t n_hits, n_calls;    /* that this thread had */
     struct sd_thread_cpu *cpu;   /* owned; made when it is first wanted */
     struct sd_line_cell nowhere; /* for what finds no room */
 };
@@ -103,6 +111,14 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
                          struct sd_line_code *code, uint32_t line);
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
                          uint64_t now);
+/* The function on top goes on in another frame, which is a part of it, until this is
+ * said again. */
+static inline void sd_line_stack_move(struct sd_line_stack *s, uintptr_t frame)
+{
+    s->top->frame = frame;
+}
+/* Is this frame here, other than by adoption? */
+bool sd_line_stack_follows(const struct sd_line_stack *s, uintptr_t frame);
 /* What is not the usual case. */
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now);
@@ -113,11 +129,21 @@ static inline uint64_t sd_line_ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+static inline void sd_line_cell_children(struct sd_line_cell *cell,
+                                         const struct sd_line_children *child)
+{
+    if (__builtin_expect(child->calls == 0, 1))
+        return;
+    cell->child_ticks += child->ticks;
+    cell->child_hits += child->hits;
+    cell->child_calls += child->calls;
+}
+
 static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
-                                    uint64_t child)
+                                    const struct sd_line_children *child)
 {
     cell->ticks += ticks;
-    cell->child_ticks += child;
+    sd_line_cell_children(cell, child);
     if (ticks < cell->min_ticks || cell->min_ticks == 0)
         cell->min_ticks = ticks + (ticks == 0);
     if (ticks > cell->max_ticks)
@@ -143,11 +169,12 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
         sd_line_stack_line_slowly(s, e->frame, e->code, line, now);
         return;
     }
-    sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), e->child);
+    sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     next->hits++;
+    s->n_hits++;
     e->cell = next;
     e->line = line;
-    e->child = 0;
+    e->child.calls = 0;
     e->start = sd_line_now(s);
 }
 

@@ -180,7 +180,7 @@ TEST(a_clock_that_is_behind_on_another_cpu_gives_no_time_at_all)
     line(&s, 64, &m, 11);
     sd_line_stack_enter(&s, 128, &m.code, 0);
     sd_line_stack_leave(&s, 128, false, s.top->began - 5);
-    CHECK(s.top->child == 0);
+    CHECK(s.top->child.ticks == 0);
     sd_line_stack_line(&s, 12, s.top->start - 5);
     CHECK(m.cells[1].max_ticks == 0 && m.cells[1].ticks == 0);
     m.cells[2].max_ticks = m.cells[2].ticks = 0;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_PROFILE_LINE_COST_H
+#define SD_PROFILE_LINE_COST_H
+/* line_cost: the times of a line without what it cost to tell of lines.
+ *
+ * A line that is hit a million times looks slower than it is by a million times what
+ * telling of it takes, which for a cheap line is most of its time.  The root of a table
+ * says what that is (capture/line_cell.h).  Cells are anybody's: nothing here becomes
+ * less than 0 or wraps. */
+#include "capture/line_cell.h"
+
+struct sd_line_times { /* ticks */
+    double ticks, child, min, max;
+    double cost; /* what was taken off `ticks` */
+};
+
+static inline double sd_line_less(double ticks, double cost)
+{
+    return ticks > cost ? ticks - cost : 0;
+}
+
+static inline struct sd_line_times sd_line_times_of(const struct sd_line_cell *c,
+                                                    const struct sd_line_root *root)
+{
+    double one = (double)root->hit_cost / 1024;
+    double below = ((double)c->child_hits * (double)root->line_cost +
+                    (double)c->child_calls * (double)root->call_cost) /
+                   1024;
+    double ticks = (double)c->ticks, child = (double)c->child_ticks;
+    struct sd_line_times t;
+
+    if (child > ticks)
+        child = ticks;
+    t.child = sd_line_less(child, below);
+    t.ticks = t.child + sd_line_less(ticks - child, (double)c->hits * one);
+    t.min = sd_line_less((double)c->min_ticks, one);
+    t.max = sd_line_less((double)c->max_ticks, one);
+    t.max = t.max < t.ticks ? t.max : t.ticks;
+    t.cost = ticks - t.ticks;
+    return t;
+}
+#endif
