@@ -336,26 +336,26 @@ uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
 /* --- Runs */
 
 void *sd_log_begin_run(struct sd_log *l, enum sd_record_type type, size_t head,
-                       uint32_t n_words, uint64_t time)
+                       size_t bytes, uint64_t time)
 {
-    uint8_t *run = sd_log_put(l, type, head + 8 * (size_t)n_words);
+    uint8_t *run = sd_log_put(l, type, head + bytes);
 
-    memset(run + head, 0, 8 * (size_t)n_words);
+    memset(run + head, 0, bytes);
     if (l->half->count == 0)
         l->half->t0 = l->half->t1 = time;
     return run;
 }
 
 /* What was not used of it is given back. */
-void sd_log_end_run(struct sd_log *l, void *run, size_t head, uint32_t n_words,
-                    uint64_t time)
+void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
+                    uint32_t n_events, uint64_t time)
 {
     struct sd_record *r = run;
-    uint32_t unused = r->len - (uint32_t)(head + 8 * (size_t)n_words);
+    uint32_t unused = r->len - sd_align8((uint32_t)(head + bytes));
 
     r->len = (uint16_t)(r->len - unused);
     l->at -= unused;
-    l->half->count += n_words;
+    l->half->count += n_events;
     l->half->t1 = time;
     sd_log_commit(l, 0, time);
 }

@@ -153,16 +153,17 @@ uint32_t sd_log_define_shape(struct sd_log *l, uint64_t key,
 #define SD_ROOM_STACK (sizeof(struct sd_rec_stack))
 enum { SD_ROOM_SHAPE = 4096 };
 
-/* A run: a record whose last part is filled in place, word by word, each an event.  It
- * is committed whole when it begins, with zeros in the place of its words; who has the
- * log for himself (sd_writer_take_log) stores them, in order and none 0, until he ends
- * the run, and so pays for an event with one store.  A run ends before anything else is
- * done with the log. */
+/* A run: a record whose last part is filled in place, event by event.  It is committed
+ * whole when it begins, with zeros in the place of its events; who has the log for
+ * himself (sd_writer_take_log) stores them, in order and each so that it is told from
+ * zeros, until he ends the run, and so pays for an event with one store.  A run ends
+ * before anything else is done with the log. */
 void *sd_log_begin_run(struct sd_log *l, enum sd_record_type type, size_t head,
-                       uint32_t n_words, uint64_t time); /* inside room */
-/* `n_words` were stored, the last one at `time`.  May hand over, as a commit does. */
-void sd_log_end_run(struct sd_log *l, void *run, size_t head, uint32_t n_words,
-                    uint64_t time);
+                       size_t bytes, uint64_t time); /* inside room */
+/* `n_events` were stored, in this many bytes, the last one at `time`.  May hand over,
+ * as a commit does. */
+void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
+                    uint32_t n_events, uint64_t time);
 
 /* Whole events of the rare kinds: room, definitions and commit in one call. */
 void sd_log_note(struct sd_log *l, enum sd_note_kind kind, const char *text);

@@ -52,11 +52,11 @@ bool sd_record_is_sound(const struct sd_record *r)
 
 uint32_t sd_calls_n(const struct sd_rec_calls *r)
 {
-    uint32_t most = (uint32_t)(r->head.len - sizeof *r) / 8, n = most;
+    const uint32_t *at = r->units, *end = sd_calls_end(r);
+    struct sd_call_told told;
+    uint32_t n = 0;
 
-    if (n > 0 && r->events[n - 1]) /* full, as nearly all are */
-        return n;
-    for (n = 0; n < most && r->events[n];)
+    while ((at = sd_call_read(at, end, &told)))
         n++;
     return n;
 }

@@ -284,18 +284,17 @@ struct sd_rec_calls_from {
     struct sd_open_call open[];
 };
 
-/* Filled in place: words that are 0 have not been written yet, and end it. */
+/* Filled in place: a unit that is 0 has not been written yet, and ends it. */
 struct sd_rec_calls {
     struct sd_record head;
     uint32_t pad;
     uint64_t table;
     uint64_t base;   /* ticks */
     uint64_t number; /* of the first event */
-    uint64_t events[];
+    uint32_t units[];
 };
 
-/* A word: ticks since `base` (32 bits), one of these (3 bits), the site (29 bits) of
- * the first two.  The others are of the innermost call. */
+/* The first two name a site, the others are of the innermost call. */
 enum sd_call_event {
     SD_CALL_BEGINS,
     SD_CALL_GOES_ON, /* what paused is open again: another part of the same call */
@@ -303,14 +302,87 @@ enum sd_call_event {
     SD_CALL_PAUSES,    /* its stack waits, another runs: greenlets */
     SD_CALL_NEVER_WAS, /* told of, and refused before its first step */
 };
-enum { SD_CALL_EVENT_BITS = 3, SD_CALL_SITE_MAX = (1 << 29) - 1 };
 
-static inline uint32_t sd_call_what(enum sd_call_event event, uint32_t site)
+/* An event is a unit of 4 bytes, mostly, since most of what a program does is to begin
+ * and to end, soon after the event before:
+ *
+ *     form (2 bits) · site (14 bits) · ticks since the event before (16 bits)
+ *
+ * and where that is not enough, or it is another event, two units:
+ *
+ *     SD_CALL_LONG (2 bits) · event (3 bits) · site (27 bits) · ticks (32 bits)
+ *
+ * The event before the first of a record is at its `base`. */
+enum sd_calls_form {
+    SD_CALL_NONE, /* not written yet */
+    SD_CALL_SHORT_BEGINS,
+    SD_CALL_SHORT_ENDS,
+    SD_CALL_LONG,
+};
+enum {
+    SD_CALL_FORM_BITS = 2,
+    SD_CALL_EVENT_BITS = 3,
+    SD_CALL_SHORT_BITS = 16, /* of the ticks, and of what stands below them */
+    SD_CALL_SITE_MAX = (1 << (32 - SD_CALL_FORM_BITS - SD_CALL_EVENT_BITS)) - 1,
+};
+
+/* hot: a unit without its ticks; with more than its 16 bits it has no short form. */
+static inline uint32_t sd_call_short(enum sd_calls_form form, uint32_t site)
 {
-    return (uint32_t)event | site << SD_CALL_EVENT_BITS;
+    return (uint32_t)form | site << SD_CALL_FORM_BITS;
 }
 
-/* Words of a sound record that have been written. */
+/* Both units, the first in the lower half.  A site beyond all is none: it is lost. */
+static inline uint64_t sd_call_long(enum sd_call_event event, uint32_t site,
+                                    uint32_t since)
+{
+    if (site > SD_CALL_SITE_MAX)
+        site = 0;
+    return (uint64_t)since << 32 | site << (SD_CALL_FORM_BITS + SD_CALL_EVENT_BITS) |
+           (uint32_t)event << SD_CALL_FORM_BITS | SD_CALL_LONG;
+}
+
+struct sd_call_told {
+    uint32_t event; /* enum sd_call_event, if nobody lies */
+    uint32_t site;
+    uint32_t since; /* ticks */
+};
+
+/* Takes the event at `at`; what follows it, or NULL: there is none before `end`. */
+static inline const uint32_t *sd_call_read(const uint32_t *at, const uint32_t *end,
+                                           struct sd_call_told *out)
+{
+    uint32_t unit = at < end ? *at : SD_CALL_NONE;
+
+    switch ((enum sd_calls_form)(unit & ((1u << SD_CALL_FORM_BITS) - 1))) {
+    case SD_CALL_SHORT_BEGINS:
+    case SD_CALL_SHORT_ENDS:
+        out->event = (unit & ((1u << SD_CALL_FORM_BITS) - 1)) == SD_CALL_SHORT_BEGINS
+                         ? SD_CALL_BEGINS
+                         : SD_CALL_ENDS;
+        out->site = (unit & ((1u << SD_CALL_SHORT_BITS) - 1)) >> SD_CALL_FORM_BITS;
+        out->since = unit >> SD_CALL_SHORT_BITS;
+        return at + 1;
+    case SD_CALL_LONG:
+        if (end - at < 2)
+            return NULL;
+        out->event = unit >> SD_CALL_FORM_BITS & ((1u << SD_CALL_EVENT_BITS) - 1);
+        out->site = unit >> (SD_CALL_FORM_BITS + SD_CALL_EVENT_BITS);
+        out->since = at[1];
+        return at + 2;
+    case SD_CALL_NONE:
+        break;
+    }
+    return NULL;
+}
+
+/* Where the units of a sound record end, written or not. */
+static inline const uint32_t *sd_calls_end(const struct sd_rec_calls *r)
+{
+    return r->units + (r->head.len - sizeof *r) / sizeof r->units[0];
+}
+
+/* Events of a sound record that have been written. */
 uint32_t sd_calls_n(const struct sd_rec_calls *r);
 
 static inline uint32_t sd_align8(uint32_t n) { return (n + 7u) & ~7u; }

@@ -337,11 +337,12 @@ int sd_call_spans_from(struct sd_decoder *d, const struct sd_rec_calls_from *r)
     return 0;
 }
 
-/* --- Words */
+/* --- Runs */
 
 int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
 {
     struct sd_call_spans *s = &d->spans;
+    struct sd_call_told told;
     int rc = choose_table(d, r->table);
 
     if (rc != 0)
@@ -349,10 +350,23 @@ int sd_call_spans_run(struct sd_decoder *d, const struct sd_rec_calls *r)
     if (!s->is_begun)
         s->number = r->number;
     s->is_begun = true;
-    s->at = r->events;
-    s->end = r->events + sd_calls_n(r);
-    s->base = r->base;
+    s->end = sd_calls_end(r);
+    s->at = sd_call_read(r->units, s->end, &told) ? r->units : s->end;
+    s->ticks = r->base;
     return 0;
+}
+
+/* hot: the next event of the run at hand; false: there is none. */
+static bool next_told(struct sd_call_spans *s, struct sd_call_told *told)
+{
+    const uint32_t *next = sd_call_read(s->at, s->end, told);
+
+    s->at = next ? next : s->end;
+    if (!next)
+        return false;
+    s->ticks += told->since;
+    s->number++;
+    return true;
 }
 
 /* A timeline whose names are lost is of a lost track. */
@@ -397,25 +411,18 @@ static int pop(struct sd_decoder *d, uint64_t to_ns, uint32_t flags, struct sd_e
     return e->site.at != NONE && e->track.at != NONE;
 }
 
-static enum sd_call_event event_of(uint32_t what)
-{
-    return (enum sd_call_event)(what & ((1u << SD_CALL_EVENT_BITS) - 1));
-}
-
-/* One word.  As pop. */
-static int take_word(struct sd_decoder *d, uint64_t word, struct sd_event *e)
+/* One event.  As pop. */
+static int take(struct sd_decoder *d, const struct sd_call_told *told,
+                struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
-    uint32_t what = (uint32_t)(word >> 32);
-    uint32_t site = what >> SD_CALL_EVENT_BITS;
-    uint64_t ns = next_moment(d, s->base + (uint32_t)word);
+    uint64_t ns = next_moment(d, s->ticks);
 
-    s->number++;
-    switch (event_of(what)) {
+    switch ((enum sd_call_event)told->event) {
     case SD_CALL_BEGINS:
-        return push(s, (struct sd_call_open){ ns, site, 0 });
+        return push(s, (struct sd_call_open){ ns, told->site, 0 });
     case SD_CALL_GOES_ON:
-        return push(s, (struct sd_call_open){ ns, site, SD_SPAN_RESUMED });
+        return push(s, (struct sd_call_open){ ns, told->site, SD_SPAN_RESUMED });
     case SD_CALL_ENDS:
         return pop(d, ns, 0, e);
     case SD_CALL_PAUSES:
@@ -427,27 +434,36 @@ static int take_word(struct sd_decoder *d, uint64_t word, struct sd_event *e)
     return 0;
 }
 
+/* Calls that began in the run at hand. */
+static uint32_t count_begun(struct sd_call_spans *s, bool *is_lost)
+{
+    struct sd_call_told told;
+    uint32_t n = 0;
+
+    while (next_told(s, &told)) {
+        s->n_undone += told.event == SD_CALL_NEVER_WAS;
+        if (told.event > SD_CALL_GOES_ON)
+            continue;
+        n += told.event == SD_CALL_BEGINS;
+        *is_lost |= !has_name(s, told.site);
+    }
+    return n;
+}
+
 /* A whole run as one event: how many calls began in it.  What stands for lost names is
  * made here, so that it is there when each call is asked for. */
 static int count_run(struct sd_decoder *d, struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
+    struct sd_call_told first = { 0 };
     bool is_lost = false;
-    uint32_t n = 0, undone, site;
+    uint32_t n, undone, site;
     int rc = fill(d, e, SD_EVENT_CALLS_RUN);
 
-    e->from_ns = next_moment(d, s->base + (uint32_t)*s->at);
-    e->to_ns = next_moment(d, s->base + (uint32_t)s->end[-1]);
-    s->number += (uint64_t)(s->end - s->at);
-    for (; s->at < s->end; s->at++) {
-        uint32_t what = (uint32_t)(*s->at >> 32);
-
-        s->n_undone += event_of(what) == SD_CALL_NEVER_WAS;
-        if (event_of(what) > SD_CALL_GOES_ON)
-            continue;
-        n += event_of(what) == SD_CALL_BEGINS;
-        is_lost |= !has_name(s, what >> SD_CALL_EVENT_BITS);
-    }
+    sd_call_read(s->at, s->end, &first);
+    e->from_ns = next_moment(d, s->ticks + first.since);
+    n = count_begun(s, &is_lost);
+    e->to_ns = next_moment(d, s->ticks);
     /* One that began in the run before, and turns out never to have been in this one,
      * is taken from those of the next that has any. */
     undone = s->n_undone < n ? (uint32_t)s->n_undone : n;
@@ -481,13 +497,14 @@ static int close_next(struct sd_decoder *d, struct sd_event *e)
 int sd_call_spans_next(struct sd_decoder *d, struct sd_event *e)
 {
     struct sd_call_spans *s = &d->spans;
+    struct sd_call_told told;
     int rc = 0;
 
     if (s->is_closing && s->at == s->end)
         rc = close_next(d, e);
     if (s->at != s->end && s->wish == SD_SPANS_COUNTED)
         return count_run(d, e);
-    while (rc == 0 && s->at != s->end)
-        rc = take_word(d, *s->at++, e);
+    while (rc == 0 && s->at != s->end && next_told(s, &told))
+        rc = take(d, &told, e);
     return rc;
 }

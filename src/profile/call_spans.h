@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_PROFILE_CALL_SPANS_H
 #define SD_PROFILE_CALL_SPANS_H
-/* call_spans: from the words of a timeline of calls (capture/record.h) to spans.
+/* call_spans: from the events of a timeline of calls (capture/record.h) to spans.
  *
  * A stream holds the timelines of one thread after another, each in the ids of its
  * table, whose definitions it brings along.  So there is one at hand: its names, and
  * the stack of what is open.  A call is handed out when it ends; inner ones come before
  * the outer.  What is open where a timeline ends is handed out then, as unfinished.
  *
- * Words are foreign: an end without a beginning is left out, a clock that goes back
+ * They are foreign: an end without a beginning is left out, a clock that goes back
  * stands still, and after a gap the stack is what the chunk behind it says. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,8 +55,8 @@ struct sd_call_spans { /* all zero is a fresh one */
     bool is_closing;          /* hands out what is open above `n_kept` */
     bool is_leaving;          /* and is done with the table then */
     size_t n_kept;            /* while closing */
-    const uint64_t *at, *end; /* words of the run at hand */
-    uint64_t base;
+    const uint32_t *at, *end; /* units of the run at hand */
+    uint64_t ticks;           /* of its last event */
     struct { /* how ticks become nanoseconds: a stretch of a straight line */
         uint64_t ticks, until, ns, most_ns;
         double slope;

@@ -46,7 +46,7 @@ static const struct sd_option options[] = {
                                 .fallback = "0",
                                 .meaning =
                                     "record when each call began and ended, too, for "
-                                    "Perfetto (convert x.sonde x.trace.json); 16 bytes "
+                                    "Perfetto (convert x.sonde x.trace.json); 8 bytes "
                                     "a call" },
     [SD_CALLS_OPT_SIGNATURES] = { .name = "signatures",
                                   .kind = SD_OPTIONAL,

@@ -254,19 +254,16 @@ hook_logged(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree
     struct sd_call_entry *e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f),
                                                (uintptr_t)f, sd_live_below(ts));
     PyObject *result;
-    uint64_t now;
 
     if (__builtin_expect(!e, 0))
         return hook_with_care(ts, f, raises);
     e->start = sd_tsc();
-    sd_call_tree_log_start(t, e);
+    if (__builtin_expect(!sd_call_tree_try_log_start(t, e), 0))
+        sd_call_tree_started(t, e);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, sd_live_start(f), 0);
-    now = sd_tsc();
-    t = sd_calls_only;
-    if (__builtin_expect(!t || !sd_call_tree_leave_logged(t, (uintptr_t)f, now), 0))
-        sd_calls_leave_at((uintptr_t)f, now);
+    sd_calls_leave((uintptr_t)f);
     return result;
 }
 
@@ -315,8 +312,6 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
 
     if (sd_live_is_plain(f) && t->names.sign && !t->extra)
         return hook_signed(ts, f, raises, t);
-    if (t->extra == SD_EXTRA_TIMELINE && !t->names.sign && sd_live_is_plain(f))
-        return hook_logged(ts, f, raises, t);
     position = sd_live_position(f);
     if (sd_live_makes_generator(f))
         return SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
@@ -346,7 +341,8 @@ static PyObject *hook(SD_EVAL_PARAMETERS)
     if (__builtin_expect(stack_now() < low_mark || !home.is_plain || !t, 0))
         return hook_with_care(ts, f, raises);
     if (__builtin_expect(!sd_live_is_plain(f) || t->has_more, 0))
-        return hook_step(ts, f, raises, t);
+        return t->is_logged && sd_live_is_plain(f) ? hook_logged(ts, f, raises, t)
+                                                   : hook_step(ts, f, raises, t);
     e = sd_call_tree_try(t, (uintptr_t)sd_live_code(f), (uintptr_t)f,
                          sd_live_below(ts));
     if (__builtin_expect(!e, 0))

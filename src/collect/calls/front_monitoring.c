@@ -54,17 +54,14 @@ static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code
 __attribute__((noinline)) static PyObject *start_more(struct sd_call_tree *t,
                                                       struct sd_call_entry *e)
 {
-    if (__builtin_expect(t->extra == SD_EXTRA_TIMELINE, 1))
-        sd_call_tree_log_start(t, e);
-    else
-        sd_call_tree_started(t, e);
+    sd_call_tree_started(t, e);
     return Py_None;
 }
 
 static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
 {
     e->start = sd_tsc();
-    if (__builtin_expect(t->extra, 0))
+    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
         return start_more(t, e);
     return Py_None; /* immortal where there is monitoring */
 }

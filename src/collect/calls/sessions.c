@@ -236,6 +236,7 @@ static void set_wishes(struct sd_call_tree *t, const struct sd_calls_session *s)
     t->sees_c = s->wish.events & SD_CALLS_C;
     t->names.sign = s->wish.events & SD_CALLS_SIGNED ? s->wish.names.sign : NULL;
     t->has_more = t->extra || t->names.sign;
+    t->is_logged = t->extra == SD_EXTRA_TIMELINE && !t->names.sign;
 }
 
 static int make_tree(struct sd_calls_session *s, struct thread *th,
@@ -415,7 +416,7 @@ static void enter_one(struct thread *th, struct sd_call_tree *t, uint64_t key,
         return;
     e->start = now;
     if (t->extra & SD_EXTRA_TIMELINE)
-        sd_call_tree_log_start(t, e);
+        sd_timeline_put(t, SD_CALL_BEGINS, e, e->start);
 }
 
 void sd_calls_enter_slowly(uint64_t key, const void *what, uintptr_t frame,

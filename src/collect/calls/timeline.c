@@ -13,13 +13,14 @@
 #include "collect/session.h"
 
 enum {
-    RUN_WORDS = 256,        /* 2 KiB: a log is made ready in steps of 8 and 32 */
+    RUN_UNITS = 512,        /* 2 KiB: a log is made ready in steps of 8 and 32 */
     MOST_OPEN = 256,        /* that are told at the beginning of a chunk */
     NAMES_BYTES = 4 * 1024, /* copied at once, where one name is not longer */
 };
-/* Where nothing is shared words must not wait for longer than the log's 100 ms until
- * they are written: ticks of a part of that. */
-#define WRITTEN_REACH (UINT64_C(1) << 25)
+/* Where nothing is shared events must not wait for longer than the log's 100 ms until
+ * they are written: ticks of a part of that.  Only the long form looks at the clock,
+ * and a run of short ones takes no more than this. */
+#define WRITTEN_REACH ((uint64_t)RUN_UNITS << SD_CALL_SHORT_BITS)
 #define PAIR_NS (UINT64_C(1000) * 1000 * 1000)
 
 int sd_timeline_init(struct sd_timeline *l, bool is_trial)
@@ -27,11 +28,11 @@ int sd_timeline_init(struct sd_timeline *l, bool is_trial)
     *l = (struct sd_timeline){ 0 };
     if (!is_trial)
         return 0;
-    l->scratch = sd_alloc(RUN_WORDS * sizeof *l->scratch);
+    l->scratch = sd_alloc(RUN_UNITS * sizeof *l->scratch);
     return l->scratch ? 0 : sd_no_memory();
 }
 
-/* --- What stands in front of words ------------------------------------------------ */
+/* --- What stands in front of events ----------------------------------------------- */
 
 static void *put(struct sd_log *log, enum sd_record_type type, size_t n)
 {
@@ -174,27 +175,19 @@ static bool take_log(struct sd_call_tree *t)
     return true;
 }
 
-/* Ticks of the last event, of this run or of the one before it. */
-static uint64_t last_ticks(const struct sd_timeline *l)
-{
-    if (!l->run || l->at == l->run->events)
-        return l->last;
-    return l->base + (uint32_t)l->at[-1];
-}
-
 static void end_run(struct sd_timeline *l, uint64_t now_ns)
 {
     struct sd_rec_calls *run = l->run;
-    uint32_t n;
+    uint32_t units, n;
 
     if (!run)
         return;
-    n = (uint32_t)(l->at - run->events);
-    l->last = last_ticks(l);
+    units = (uint32_t)(l->at - run->units);
+    n = units - l->n_long;
     l->number += n;
     l->run = NULL;
     l->at = l->end = NULL;
-    sd_log_end_run(l->log, run, sizeof *run, n, now_ns);
+    sd_log_end_run(l->log, run, sizeof *run, units * sizeof run->units[0], n, now_ns);
 }
 
 /* Chunks that were begun since are more than those that were finished. */
@@ -213,6 +206,15 @@ static void stand_anew(struct sd_timeline *l)
     l->seq = l->log->seq - 1;
 }
 
+static void fill_from(struct sd_timeline *l, uint32_t *units, uint64_t now)
+{
+    l->at = units;
+    l->end = units + RUN_UNITS;
+    l->n_long = 0;
+    l->last = now;
+    l->due = UINT64_MAX;
+}
+
 /* Begins a run for the next event, before which the entries up to `last` are open.
  * False: there is no place, and the event is lost. */
 static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
@@ -221,7 +223,7 @@ static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
     struct sd_timeline *l = &t->timeline;
     struct sd_rec_calls *run;
     size_t room =
-        from_bytes(n_told(t, last)) + sizeof *run + RUN_WORDS * sizeof(uint64_t) + 8;
+        from_bytes(n_told(t, last)) + sizeof *run + RUN_UNITS * sizeof(uint32_t) + 8;
 
     copy_names(t);
     if (!sd_log_room(l->log, room))
@@ -239,18 +241,19 @@ static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
         l->chunk = sd_log_chunk(l->log);
         l->seq = l->log->seq;
     }
-    run = sd_log_begin_run(l->log, SD_REC_CALLS, sizeof *run, RUN_WORDS, now_ns);
+    run = sd_log_begin_run(l->log, SD_REC_CALLS, sizeof *run,
+                           RUN_UNITS * sizeof run->units[0], now_ns);
     run->pad = 0;
     run->table = l->table;
-    run->base = l->base = now;
+    run->base = now;
     run->number = l->number;
     sd_log_commit(l->log, 0, now_ns);
     if (sd_log_chunk(l->log) != l->chunk)
         return false; /* it was due to be written, and the run went with it */
     l->run = run;
-    l->at = run->events;
-    l->end = run->events + RUN_WORDS;
-    l->reach = l->log->is_written ? WRITTEN_REACH : UINT32_MAX;
+    fill_from(l, run->units, now);
+    if (l->log->is_written)
+        l->due = now + WRITTEN_REACH;
     return true;
 }
 
@@ -263,53 +266,67 @@ static bool begin_run(struct sd_call_tree *t, const struct sd_call_entry *last,
 
 /* --- Events ----------------------------------------------------------------------- */
 
-static void begin_scratch(struct sd_timeline *l, uint64_t now)
-{
-    l->at = l->scratch;
-    l->end = l->scratch + RUN_WORDS;
-    l->base = now;
-    l->reach = UINT32_MAX;
-}
-
 static bool is_new(enum sd_call_event event)
 {
     return event == SD_CALL_BEGINS || event == SD_CALL_GOES_ON;
+}
+
+/* What it is in its short form, without ticks; more than that has bits for: it has
+ * none. */
+static uint32_t short_of(enum sd_call_event event, uint32_t site)
+{
+    if (event == SD_CALL_BEGINS)
+        return sd_call_short(SD_CALL_SHORT_BEGINS, site);
+    return event == SD_CALL_ENDS ? SD_CALL_SHORT_ENDS : UINT32_MAX;
+}
+
+/* Both units in one store: a death finds all of the event, or nothing. */
+static bool try_long(struct sd_timeline *l, enum sd_call_event event, uint32_t site,
+                     uint64_t now)
+{
+    uint64_t since = now - l->last, both;
+
+    if (l->end - l->at < 2 || since > UINT32_MAX || now > l->due)
+        return false;
+    both = sd_call_long(event, site, (uint32_t)since);
+    memcpy(l->at, &both, sizeof both);
+    l->at += 2;
+    l->n_long++;
+    l->last = now;
+    return true;
+}
+
+/* In the run at hand; false: it needs another one. */
+static bool try_here(struct sd_timeline *l, enum sd_call_event event, uint32_t site,
+                     uint64_t now)
+{
+    return sd_timeline_try(l, short_of(event, site), now) ||
+           try_long(l, event, site, now);
 }
 
 void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
                      const struct sd_call_entry *e, uint64_t now)
 {
     struct sd_timeline *l = &t->timeline;
-    uint64_t last = last_ticks(l);
-
-    if (now < last)
-        now = last;
-    if (!sd_timeline_try(l, sd_call_what(event, is_new(event) ? e->cell->site : 0),
-                         now))
-        sd_timeline_put_slowly(t, event, e, now);
-}
-
-void sd_timeline_put_slowly(struct sd_call_tree *t, enum sd_call_event event,
-                            const struct sd_call_entry *e, uint64_t now)
-{
-    struct sd_timeline *l = &t->timeline;
-    uint32_t what = sd_call_what(event, is_new(event) ? e->cell->site : 0);
+    uint32_t site = is_new(event) ? e->cell->site : 0;
     uint64_t now_ns;
     int saved = errno;
 
+    if (now < l->last)
+        now = l->last; /* it was told late, or the clock went back */
+    if (try_here(l, event, site, now))
+        return;
     if (l->scratch) {
-        begin_scratch(l, now);
-        sd_timeline_try(l, what, now);
+        fill_from(l, l->scratch, now);
+        try_here(l, event, site, now);
         return;
     }
     now_ns = sd_clock_ns();
     if (l->log && !sd_log_may_write(l->log))
         give_log(l); /* what stands in the run is not ours to change any more */
     end_run(l, now_ns);
-    if (now < l->last)
-        now = l->last;
     if (take_log(t) && begin_run(t, is_new(event) ? e - 1 : e, now, now_ns)) {
-        sd_timeline_try(l, what, now);
+        try_here(l, event, site, now);
     } else { /* what comes behind the gap says what is open there */
         l->number++;
         if (l->log)

@@ -4,13 +4,13 @@
 /* timeline: when each call of a tree began and ended, streamed into the capture.
  *
  * A tree only adds up.  With a timeline its thread has a log of its own besides, and
- * every call puts two words of 8 bytes there: a run (capture/log.h) is filled in place,
- * so that an event costs one store and survives any death.  The words name sites of the
- * tree's table, whose definitions are copied into the log before their first use; each
- * chunk begins with what is open, so that it can be read when others were lost
+ * every call puts two events of 4 bytes there: a run (capture/log.h) is filled in
+ * place, so that an event costs one store and survives any death.  They name sites of
+ * the tree's table, whose definitions are copied into the log before their first use;
+ * each chunk begins with what is open, so that it can be read when others were lost
  * (capture/record.h has the bytes).
  *
- * Without a log (while the cost of tracing is measured) the words go to a piece of
+ * Without a log (while the cost of tracing is measured) they go to a piece of
  * memory that is filled again and again. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,10 +23,11 @@ struct sd_log;
 struct sd_rec_calls;
 
 struct sd_timeline {    /* all zero: there is none */
-    uint64_t *at, *end; /* the next word, and where the run ends */
-    uint64_t base;      /* ticks that words are counted from ... */
-    uint64_t reach;     /* ... and how many a word may be behind them */
-    uint64_t *scratch;  /* instead of a log; owned */
+    uint32_t *at, *end; /* the next unit, and where the run ends */
+    uint64_t last;      /* ticks of the last event */
+    uint64_t due;       /* ticks after which the run is not gone on with */
+    uint32_t n_long;    /* events of the run that took two units */
+    uint32_t *scratch;  /* instead of a log; owned */
     struct sd_log *log; /* ours until it is given back; NULL: none now, or scratch */
     const struct sd_log *was; /* the one before it: compared, never looked into */
     struct sd_rec_calls *run; /* that is being filled, or NULL */
@@ -35,7 +36,6 @@ struct sd_timeline {    /* all zero: there is none */
     uint64_t given;           /* the same when the log was given back */
     uint64_t names;           /* mark: definitions up to here are copied */
     uint32_t chunk, seq;      /* of the log, in which `from` stands */
-    uint64_t last;            /* ticks of the last event of the run before */
     struct {
         uint64_t ticks, mono_ns;
     } pair; /* a moment on both clocks, a second old at most when a chunk begins */
@@ -57,22 +57,22 @@ void sd_timeline_after_fork(struct sd_timeline *l);
 /* All is in the capture; the log is given back. */
 void sd_timeline_release(struct sd_timeline *l);
 
-/* Not inlined, and rare: the run is full, or there is none. */
-void sd_timeline_put_slowly(struct sd_call_tree *t, enum sd_call_event event,
-                            const struct sd_call_entry *e, uint64_t now);
-
-/* In the rare cases: an event that may be told late goes behind the one before it. */
+/* Not inlined, and rare: the event has no short form, the run is full, or there is
+ * none.  One that is told late goes behind the one before it. */
 void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
                      const struct sd_call_entry *e, uint64_t now);
 
-/* hot: stores a word if there is place for it; false: do it slowly. */
+/* hot: stores an event in its short form (sd_call_short), if it has one and there is
+ * place for it; false: do it slowly. */
 static inline bool sd_timeline_try(struct sd_timeline *l, uint32_t what, uint64_t now)
 {
-    uint64_t since = now - l->base;
+    uint64_t since = now - l->last;
 
-    if (__builtin_expect(l->at == l->end || since > l->reach, 0))
+    if (__builtin_expect(l->at == l->end || (since | what) >> SD_CALL_SHORT_BITS, 0))
         return false;
-    __atomic_store_n(l->at++, since | (uint64_t)what << 32, __ATOMIC_RELAXED);
+    l->last = now;
+    __atomic_store_n(l->at++, (uint32_t)since << SD_CALL_SHORT_BITS | what,
+                     __ATOMIC_RELAXED);
     return true;
 }
 #endif

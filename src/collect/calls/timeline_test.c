@@ -69,13 +69,13 @@ struct heard {
     uint64_t depth, most_open; /* calls that are told as open where a chunk begins */
     uint64_t n_wrong;          /* ends without a beginning, clocks that go back */
     uint64_t table, number, last;
+    uint64_t most_site, most_since;
     struct sd_health health;
 };
 
-static void hear_word(struct heard *h, const struct sd_rec_calls *r, uint64_t word)
+static void hear_event(struct heard *h, const struct sd_call_told *told, uint64_t ticks)
 {
-    uint64_t ticks = r->base + (uint32_t)word;
-    uint32_t event = (uint32_t)(word >> 32) & 7;
+    uint32_t event = told->event;
 
     h->begins += event == SD_CALL_BEGINS;
     h->goes_on += event == SD_CALL_GOES_ON;
@@ -84,16 +84,32 @@ static void hear_word(struct heard *h, const struct sd_rec_calls *r, uint64_t wo
     h->never += event == SD_CALL_NEVER_WAS;
     h->n_wrong += event > SD_CALL_GOES_ON && h->depth == 0;
     h->n_wrong += ticks < h->last;
-    h->n_wrong += event <= SD_CALL_GOES_ON && word >> 35 == 0;
+    h->n_wrong += event <= SD_CALL_GOES_ON && told->site == 0;
+    if (told->site > h->most_site)
+        h->most_site = told->site;
+    if (told->since > h->most_since)
+        h->most_since = told->since;
     h->depth += event <= SD_CALL_GOES_ON ? 1 : -(uint64_t)1;
     h->last = ticks;
     h->number++;
 }
 
+static void hear_run(struct heard *h, const struct sd_rec_calls *r)
+{
+    const uint32_t *at = r->units, *end = sd_calls_end(r);
+    uint64_t ticks = r->base;
+    struct sd_call_told told;
+
+    h->n_wrong += r->table != h->table || r->number != h->number;
+    while ((at = sd_call_read(at, end, &told))) {
+        ticks += told.since;
+        hear_event(h, &told, ticks);
+    }
+}
+
 static void hear(struct heard *h, const struct sd_record *record)
 {
     const struct sd_rec_calls_from *from = (const void *)record;
-    const struct sd_rec_calls *calls = (const void *)record;
 
     h->n_names += record->type == SD_REC_NAMES;
     if (record->type == SD_REC_CALLS_FROM) {
@@ -110,6 +126,8 @@ static void hear(struct heard *h, const struct sd_record *record)
                                  h->depth,
                                  h->most_open,
                                  .n_wrong = h->n_wrong,
+                                 .most_site = h->most_site,
+                                 .most_since = h->most_since,
                                  .table = from->table };
         h->n_gaps += from->number != h->number;
         h->n_missing += from->number - h->number;
@@ -120,9 +138,7 @@ static void hear(struct heard *h, const struct sd_record *record)
             h->most_open = from->n;
         h->n_from++;
     } else if (record->type == SD_REC_CALLS) {
-        h->n_wrong += calls->table != h->table || calls->number != h->number;
-        for (uint32_t i = 0; i < sd_calls_n(calls); i++)
-            hear_word(h, calls, calls->events[i]);
+        hear_run(h, (const void *)record);
     }
 }
 
@@ -150,16 +166,16 @@ TEST(every_call_of_a_timeline_is_in_the_capture)
     struct heard h;
 
     begin(&w);
-    work(100000);                       /* several chunks */
+    work(200000);                       /* several chunks */
     sd_calls_enter(48, NULL, 0x100, 0); /* open to the end */
     end(&w);
     h = read_back(&w);
-    CHECK(h.begins == 100002 && h.ends == 100002 && h.depth == 0);
+    CHECK(h.begins == 200002 && h.ends == 200002 && h.depth == 0);
     CHECK(h.n_wrong == 0 && h.n_gaps == 0 && h.n_names >= 3);
     CHECK(h.n_from > 3 && h.most_open == 1);
-    CHECK(h.health.events == 200004 && h.health.lost_events == 0);
-    /* 8 bytes an event, and little else. */
-    CHECK(w.s.counts.bytes_raw < 200004 * 8 * 21 / 20 + 64 * 1024);
+    CHECK(h.health.events == 400004 && h.health.lost_events == 0);
+    /* 4 bytes an event, and little else. */
+    CHECK(w.s.counts.bytes_raw < 400004 * 4 * 5 / 4 + 64 * 1024);
     sd_scratch_remove(&w.s);
 }
 
@@ -171,14 +187,43 @@ TEST(a_timeline_tells_what_is_open_where_a_chunk_begins)
     begin(&w);
     for (uintptr_t depth = 1; depth <= 1000; depth++)
         sd_calls_enter(16, NULL, depth << 4, (depth - 1) << 4);
-    for (int i = 0; i < 40000; i++) {
+    for (int i = 0; i < 80000; i++) {
         sd_calls_enter(32, NULL, 0x10000, 1000 << 4);
         sd_calls_leave(0x10000);
     }
     end(&w); /* ends all that is open */
     h = read_back(&w);
-    CHECK(h.begins == 41000 && h.ends == 41000 && h.n_wrong == 0);
+    CHECK(h.begins == 81000 && h.ends == 81000 && h.n_wrong == 0);
     CHECK(h.most_open == 256); /* no more of them are told */
+    sd_scratch_remove(&w.s);
+}
+
+/* More functions than a short event can name, in one run of events with those that it
+ * can; and a call that takes longer than it can say. */
+TEST(a_timeline_tells_of_any_function_and_of_any_length)
+{
+    enum {
+        MANY = 10000
+    }; /* each is two definitions, and a name by a short event 2^14 */
+    uint64_t until;
+    struct world w;
+    struct heard h;
+
+    begin(&w);
+    for (int again = 0; again < 2; again++)
+        for (uint64_t key = 1; key <= MANY; key++) {
+            sd_calls_enter(key * 16, NULL, 0x100, 0);
+            sd_calls_leave(0x100);
+        }
+    sd_calls_enter(16, NULL, 0x100, 0);
+    for (until = sd_tsc() + (UINT64_C(1) << 20); sd_tsc() < until;)
+        ;
+    sd_calls_leave(0x100);
+    end(&w);
+    h = read_back(&w);
+    CHECK(h.begins == 2 * MANY + 1 && h.ends == h.begins && h.n_wrong == 0);
+    CHECK(h.most_site > UINT64_C(1) << 14 && h.most_since >= UINT64_C(1) << 20);
+    CHECK(h.health.events == 2 * h.begins && h.health.lost_events == 0);
     sd_scratch_remove(&w.s);
 }
 

@@ -477,8 +477,7 @@ void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t
 
 void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
 {
-    if (t->extra & SD_EXTRA_TIMELINE)
-        sd_call_tree_log_start(t, e);
+    log_event(t, SD_CALL_BEGINS, e, e->start);
     if (t->cpu)
         e->cpu_start = sd_thread_cpu_at(t->cpu, e->start);
 }
@@ -486,11 +485,8 @@ void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
 void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
 {
     struct sd_call_entry *top = t->top;
-    uint64_t cpu;
+    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
 
-    if (__builtin_expect(sd_call_tree_leave_logged(t, frame, now), 1))
-        return;
-    cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
     if (top->frame != frame) {
         sd_call_tree_leave_slowly(t, frame, now, cpu);
         return;

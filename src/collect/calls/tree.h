@@ -74,7 +74,8 @@ struct sd_call_tree {
     struct sd_cells *table;      /* owned */
     bool sees_c;                 /* C functions are wanted */
     uint8_t extra;               /* enum sd_call_extra */
-    bool has_more; /* something extra, or signatures: no start is the usual one */
+    bool has_more;  /* something extra, or signatures: no start is the usual one */
+    bool is_logged; /* but for a timeline alone */
     enum sd_clock_kind clock;
     struct sd_timeline timeline; /* when calls were, if that is wanted */
     struct sd_thread_cpu *cpu;   /* NULL: CPU time is not wanted; borrowed */
@@ -161,53 +162,38 @@ static inline struct sd_call_entry *sd_call_tree_enter(struct sd_call_tree *t,
     return sd_call_tree_enter_slowly(t, key, what, frame, below);
 }
 
+/* hot: the two ends of a call with a timeline and nothing else extra; false: not so, or
+ * its event has no short form, and nothing has changed.  The event is put after the
+ * clock was read for the beginning, and so is part of the call, as all of its end is
+ * part of the caller. */
+static inline bool sd_call_tree_try_log_start(struct sd_call_tree *t,
+                                              const struct sd_call_entry *e)
+{
+    return t->extra == SD_EXTRA_TIMELINE &&
+           sd_timeline_try(&t->timeline,
+                           sd_call_short(SD_CALL_SHORT_BEGINS, e->cell->site),
+                           e->start);
+}
+
+static inline bool sd_call_tree_try_log_end(struct sd_call_tree *t, uint64_t now)
+{
+    return t->extra == SD_EXTRA_TIMELINE &&
+           sd_timeline_try(&t->timeline, SD_CALL_SHORT_ENDS, now);
+}
+
 /* hot: the call in `frame` (tagged, of a C function) ended at `now`. */
 static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
                                       uint64_t now)
 {
     struct sd_call_entry *top = t->top;
 
-    if (__builtin_expect(top->frame != frame || t->extra, 0)) {
+    if (__builtin_expect(top->frame != frame, 0) ||
+        (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_end(t, now))) {
         sd_call_tree_leave_more(t, frame, now);
         return;
     }
     top->cell->ticks += now - top->start;
     t->top = top - 1;
-}
-
-/* hot: the two with a timeline and nothing else extra.  Its word is put after the clock
- * was read for the beginning, and so is part of the call, as all of its end is part of
- * the caller. */
-static inline void sd_call_tree_log_start(struct sd_call_tree *t,
-                                          const struct sd_call_entry *e)
-{
-    if (__builtin_expect(!sd_timeline_try(&t->timeline,
-                                          sd_call_what(SD_CALL_BEGINS, e->cell->site),
-                                          e->start),
-                         0))
-        sd_timeline_put_slowly(t, SD_CALL_BEGINS, e, e->start);
-}
-
-static inline void sd_call_tree_log_end(struct sd_call_tree *t, struct sd_call_entry *e,
-                                        uint64_t now)
-{
-    if (__builtin_expect(
-            !sd_timeline_try(&t->timeline, sd_call_what(SD_CALL_ENDS, 0), now), 0))
-        sd_timeline_put_slowly(t, SD_CALL_ENDS, e, now);
-}
-
-/* True: the call in `frame` was on top, and has ended. */
-static inline bool sd_call_tree_leave_logged(struct sd_call_tree *t, uintptr_t frame,
-                                             uint64_t now)
-{
-    struct sd_call_entry *top = t->top;
-
-    if (__builtin_expect(top->frame != frame || t->extra != SD_EXTRA_TIMELINE, 0))
-        return false;
-    sd_call_tree_log_end(t, top, now);
-    top->cell->ticks += now - top->start;
-    t->top = top - 1;
-    return true;
 }
 
 /* --- The rest -------------------------------------------------------------------- */
