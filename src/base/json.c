@@ -89,8 +89,9 @@ void sd_json_end(struct sd_json *j)
 
 /* One character of a string.  Control characters are legal in JSON from DEL on, but
  * people look at JSON on terminals, and U+2028 ends a line of JavaScript. */
-static void put_char(struct sd_out *out, uint32_t code, const char *s, size_t n)
+static void put_char(const struct sd_json *j, uint32_t code, const char *s, size_t n)
 {
+    struct sd_out *out = j->out;
     static const char letters[] = "\bb\ff\nn\rr\tt\"\"\\\\";
     const char *known = NULL;
 
@@ -98,7 +99,8 @@ static void put_char(struct sd_out *out, uint32_t code, const char *s, size_t n)
         known = (uint32_t)*l == code ? l + 1 : NULL;
     if (known)
         sd_out_printf(out, "\\%c", *known);
-    else if (code == '<' || sd_text_is_control(code)) /* none lies beyond U+FFFF */
+    else if ((code == '<' && !j->keeps_less) ||
+             sd_text_is_control(code)) /* none lies beyond U+FFFF */
         sd_out_printf(out, "\\u%04x", code);
     else
         sd_out_write(out, s, n);
@@ -106,8 +108,10 @@ static void put_char(struct sd_out *out, uint32_t code, const char *s, size_t n)
 
 static bool is_plain(char c) { return c >= ' ' && c < 0x7F && !strchr("\"\\<", c); }
 
-static void put_string(struct sd_out *out, const char *s, size_t n)
+static void put_string(const struct sd_json *j, const char *s, size_t n)
 {
+    struct sd_out *out = j->out;
+
     sd_out_text(out, "\"");
     while (n > 0) {
         uint32_t code = 0xFFFD;
@@ -125,7 +129,7 @@ static void put_string(struct sd_out *out, const char *s, size_t n)
             sd_out_text(out, "\xEF\xBF\xBD");
             len = 1;
         } else {
-            put_char(out, code, s, len);
+            put_char(j, code, s, len);
         }
         s += len;
         n -= len;
@@ -137,7 +141,7 @@ void sd_json_key(struct sd_json *j, const char *key)
 {
     sd_assert(in_object(j) && !j->after_key);
     separate(j);
-    put_string(j->out, key, strlen(key));
+    put_string(j, key, strlen(key));
     sd_out_text(j->out, j->pretty ? ": " : ":");
     j->after_key = true;
 }
@@ -145,7 +149,7 @@ void sd_json_key(struct sd_json *j, const char *key)
 void sd_json_text(struct sd_json *j, const char *s, size_t n)
 {
     begin_value(j);
-    put_string(j->out, s, n);
+    put_string(j, s, n);
 }
 
 void sd_json_string(struct sd_json *j, const char *s)

@@ -5,7 +5,7 @@
  * are its business; nesting is asserted.  Several values at the top are one per
  * line; the last line's end is the caller's.  Text that is not UTF-8 comes out with
  * U+FFFD in place of each bad byte; '<' is written \u003c, so that the result
- * may stand inside a <script>. */
+ * may stand inside a <script>, unless it is told to keep it. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +16,7 @@ enum { SD_JSON_DEPTH = 64 };
 struct sd_json {
     struct sd_out *out; /* borrowed */
     bool pretty;        /* two spaces per level */
+    bool keeps_less;    /* '<' stays: for readers that do not know \u, not for pages */
     int depth;
     bool has_items[SD_JSON_DEPTH];
     char closers[SD_JSON_DEPTH]; /* of each open level; [0] is the top, with none */

@@ -320,6 +320,7 @@ static int write_stacks(const struct sd_profile *p, const char *path,
                  : sd_sampled_collect(p, path, filter, style, &w.sampled);
     if (rc == 0) {
         sd_json_init(&w.j, out, false);
+        w.j.keeps_less = true; /* Perfetto shows \u003cmodule> as it stands */
         rc = put_all(&w, path, filter);
     }
     sd_frames_release(&w.frames);

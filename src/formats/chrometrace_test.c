@@ -19,7 +19,7 @@ TEST(chrometrace_begins_and_ends_what_changes)
     const char *text = sd_made_written("chrometrace", &style, &out);
 
     /* Line 3 from 0 to 20 ms, line 4 from there to 30; the idle rest is open. */
-    CHECK(strstr(text, "{\"name\":\"\\u003cmodule>\",\"cat\":\"python\",\"ph\":\"B\","
+    CHECK(strstr(text, "{\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"B\","
                        "\"pid\":7,\"tid\":7,\"ts\":0,"
                        "\"args\":{\"filename\":\"/x/app.py\",\"line\":3}}"));
     CHECK(strstr(text, "{\"name\":\"f\",\"cat\":\"python\",\"ph\":\"E\",\"pid\":7,"
@@ -30,7 +30,7 @@ TEST(chrometrace_begins_and_ends_what_changes)
     CHECK(!strstr(text, "\"ts\":130000"));
     CHECK(count(text, "\"ph\":\"B\"") == 5 && count(text, "\"ph\":\"E\"") == 5);
     CHECK(strstr(text, "\"ph\":\"M\",\"pid\":9,\"tid\":10,"));
-    CHECK(!strchr(text, '\033') && !strstr(text, "<x>"));
+    CHECK(!strchr(text, '\033'));
     sd_out_release(&out);
 }
 
@@ -40,9 +40,8 @@ TEST(chrometrace_keeps_a_frame_open_over_samples_that_have_it)
     struct sd_out out;
     const char *text = sd_made_written("chrometrace", &style, &out);
 
-    CHECK(count(text, "\"name\":\"\\u003cmodule>\",\"cat\":\"python\",\"ph\":\"B\"") ==
-          1);
-    CHECK(strstr(text, "\"name\":\"\\u003cmodule>\",\"cat\":\"python\",\"ph\":\"E\","
+    CHECK(count(text, "\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"B\"") == 1);
+    CHECK(strstr(text, "\"name\":\"<module>\",\"cat\":\"python\",\"ph\":\"E\","
                        "\"pid\":7,\"tid\":7,\"ts\":130000,"
                        "\"args\":{\"filename\":\"/x/app.py\"}}"));
     sd_out_release(&out);

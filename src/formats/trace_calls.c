@@ -43,6 +43,7 @@ static void make_site(struct sd_trace_calls *t, sd_site_id id)
 
     sd_out_to_memory(&made);
     sd_json_init(&j, &made, false);
+    j.keeps_less = true; /* as in all of the trace */
     sd_json_object(&j);
     sd_json_key_string(&j, "name", site->name);
     sd_json_key_string(&j, "cat", site->is_native ? "native" : "python");

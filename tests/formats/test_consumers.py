@@ -4,7 +4,7 @@
 
 speedscope (its web page, in Chromium): speedscope, Chrome trace, collapsed and pprof files.  The Firefox
 Profiler (its command line): Firefox, Chrome trace and collapsed files.  `go tool pprof`: pprof files.
-Perfetto's trace processor can be had from neither Debian, npm nor PyPI, so nothing here asks it.
+Perfetto's trace processor (which its viewer runs as WebAssembly, and so does Node): Chrome traces.
 The captures are made by hand (made.py).
 """
 import base64
@@ -26,6 +26,7 @@ import made  # noqa: E402
 
 PACKAGES = os.path.join(os.environ.get("SONDE_BUILD") or os.path.dirname(helpers.SONDE), "npm", "node_modules")
 SPEEDSCOPE = os.path.join(PACKAGES, "speedscope", "dist", "release", "index.html")
+PERFETTO = os.path.join(os.path.dirname(PACKAGES), "perfetto")
 FIREFOX = os.path.join(PACKAGES, "@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
 
 
@@ -155,6 +156,49 @@ def test_speedscope_opens_a_timeline_of_calls(folder):
     assert abs(inner[0] / sum(lengths["inner"]) - 1) < 0.01, "inner: %r, of %g ms" % (inner, sum(lengths["inner"]))
     assert abs(outer[0] / sum(lengths["outer"]) - 1) < 0.01, "outer: %r, of %g ms" % (outer, sum(lengths["outer"]))
     assert abs(outer[1] - (outer[0] - inner[0])) <= 0.02 * outer[0], "own time of outer: %r, inner %r" % (outer, inner)
+
+
+# ---- Perfetto
+
+
+def perfetto(path, *queries):
+    """What its trace processor answers: for each query a list of rows, as dictionaries."""
+    need_package(os.path.join(PERFETTO, "engine_bundle.js"))
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfetto.js")
+    done = helpers.run(["node", script, PERFETTO, path] + list(queries), limit=300)
+    helpers.equal(done.status, 0, "status of Perfetto (%r)" % done.err[-500:])
+    return [json.loads(line) for line in done.out.splitlines() if line.startswith("[")]
+
+
+# What it could not make sense of: events that overlap, or end without a beginning, numbers that are none.
+COMPLAINTS = "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+
+
+def test_perfetto_opens_a_timeline_of_calls(folder):
+    path, lengths = timeline(folder)
+    complaints, slices, threads, roots = perfetto(
+        path, COMPLAINTS, "select name, dur, depth, parent_id is null as is_root from slice order by ts, depth",
+        "select thread.name as name, count(*) as n from slice join thread_track on track_id = thread_track.id join thread using (utid) group by utid",
+        "select child.name as name, parent.name as below, count(*) as n from slice child join slice parent on child.parent_id = parent.id "
+        "where child.name in ('inner', 'outer') group by 1, 2 order by 1")
+    helpers.equal(complaints, [], "what Perfetto complains of")
+    found = collections.defaultdict(list)
+    for s in slices:
+        found[s["name"]].append(s["dur"] / 1e6)
+    helpers.equal({name: len(all) for name, all in found.items()}, {name: len(all) for name, all in lengths.items()}, "slices")
+    for name, all in lengths.items():
+        for got, want in zip(sorted(found[name]), sorted(all)):
+            assert abs(got - want) < 2e-6, "%s: %r ms, not %r" % (name, got, want)
+    helpers.equal([(t["name"], t["n"]) for t in threads], [("MainThread", len(slices))], "slices of threads")
+    helpers.equal(roots, [{"name": "inner", "below": "outer", "n": 20}, {"name": "outer", "below": "<module>", "n": 1}], "callers")
+
+
+def test_perfetto_opens_our_chrome_trace(folder):
+    complaints, slices = perfetto(converted(folder, ".trace.json"), COMPLAINTS,
+                                  "select slice.name as name, sum(dur) / 1e6 as ms from slice join thread_track on track_id = thread_track.id "
+                                  "where slice.name in ('f', '<listcomp>') group by 1 order by 1")
+    helpers.equal(complaints, [], "what Perfetto complains of")
+    helpers.equal({s["name"]: round(s["ms"], 6) for s in slices}, {"f": 400, "<listcomp>": 150}, "ms of slices")
 
 
 # ---- Firefox Profiler

@@ -172,7 +172,7 @@ TEST(every_call_of_a_timeline_is_in_the_capture)
     h = read_back(&w);
     CHECK(h.begins == 200002 && h.ends == 200002 && h.depth == 0);
     CHECK(h.n_wrong == 0 && h.n_gaps == 0 && h.n_names >= 3);
-    CHECK(h.n_from > 3 && h.most_open == 1);
+    CHECK(h.n_from > 3 && h.most_open >= 1 && h.most_open <= 2);
     CHECK(h.health.events == 400004 && h.health.lost_events == 0);
     /* 4 bytes an event, and little else. */
     CHECK(w.s.counts.bytes_raw < 400004 * 4 * 5 / 4 + 64 * 1024);
