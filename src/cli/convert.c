@@ -12,12 +12,16 @@
 #include "formats/format.h"
 #include "report/report.h"
 
-enum { OPT_FORMAT, OPT_QUALIFIED, OPT_FORCE, OPT_LIST };
+enum { OPT_FORMAT, OPT_QUALIFIED, OPT_MIN_DURATION, OPT_FORCE, OPT_LIST };
 static const struct sd_option options[] = {
     [OPT_FORMAT] = { "format", SD_TEXT, NULL,
                      "the format to write, when the suffix of OUT does not say it", 'f',
                      "NAME" },
     [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
+    [OPT_MIN_DURATION] = { "min-duration", SD_DURATION, NULL,
+                           "of a timeline of calls only those that took this long at "
+                           "least (.trace.json)",
+                           0, "TIME" },
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT when it is there already", 0,
                     NULL },
     [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',
@@ -51,8 +55,8 @@ static struct sd_stack_style qualified(const char *to, const char *format)
 
 static int run(const struct sd_command *c)
 {
+    struct sd_stack_style wish = { 0 };
     const struct sd_stack_style *style = NULL;
-    struct sd_stack_style wish;
     const char *format = c->values[OPT_FORMAT].text;
     enum sd_create_flags create =
         c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW;
@@ -71,6 +75,15 @@ static int run(const struct sd_command *c)
         style = &wish;
     }
     rc = sd_export_check_spares(c->words[1], c->words, 1);
+    if (rc == 0 && c->values[OPT_MIN_DURATION].number) {
+        wish.min_ns = (uint64_t)c->values[OPT_MIN_DURATION].number;
+        style = &wish;
+        if (sd_call_file_is(c->words[0]) || sd_line_file_is(c->words[0]))
+            rc = sd_fail(SD_EUSAGE,
+                         "%s has no timeline, of which --min-duration leaves "
+                         "calls out: sonde calls --timeline",
+                         c->words[0]);
+    }
     if (rc == 0 && sd_call_file_is(c->words[0]))
         rc = sd_call_file_convert(c->words[0], c->words[1], format, create);
     else if (rc == 0 && sd_line_file_is(c->words[0]))
@@ -95,6 +108,7 @@ const struct sd_verb sd_verb_convert = {
     .examples = "sonde convert train.sonde train.csv\n"
                 "sonde convert train.sonde - --format json | jq .\n"
                 "sonde convert --qualified train.sonde train.speedscope.json\n"
+                "sonde convert --min-duration 100us app.sonde app.trace.json\n"
                 "sonde convert --list\n",
     .options = options,
     .run = run,

@@ -319,6 +319,25 @@ static void prefer_trace(struct wish *wish, const struct sd_profile *p)
         wish->format = sd_format_named("chrometrace");
 }
 
+/* Only the trace of a timeline has calls one by one, of which the short ones may go. */
+static int check_min(const struct wish *wish, const struct sd_profile *p,
+                     const char *capture, const char *to)
+{
+    if (!wish->style || !wish->style->min_ns)
+        return 0;
+    if (!p->n_timeline_calls)
+        return sd_fail(SD_EUSAGE,
+                       "%s has no timeline, of which --min-duration leaves "
+                       "calls out: sonde calls --timeline",
+                       capture);
+    if (wish->format != sd_format_named("chrometrace"))
+        return sd_fail(SD_EUSAGE,
+                       "--min-duration is for a trace (.trace.json): %s "
+                       "does not have calls one by one",
+                       to);
+    return 0;
+}
+
 int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create)
 {
@@ -334,7 +353,9 @@ int sd_export(const char *capture, const char *to, const char *format,
     if (style && style->is_qualified)
         sd_profile_qualify(p);
     prefer_trace(&wish, p);
-    rc = sd_export_open(&file, to, create);
+    rc = check_min(&wish, p, capture, to);
+    if (rc == 0)
+        rc = sd_export_open(&file, to, create);
     if (rc == 0)
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));
     sd_profile_free(p);

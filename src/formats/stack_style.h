@@ -5,6 +5,7 @@
  * without options: threads that did something, the executed line of every frame, files
  * shortened. */
 #include <stdbool.h>
+#include <stdint.h>
 
 struct sd_stack_style {
     bool has_idle;       /* idle samples too */
@@ -16,5 +17,6 @@ struct sd_stack_style {
     bool is_qualified;   /* qualified names of functions: sd_profile_qualify */
     bool is_by_function; /* the first line of the function, not the executed one */
     const char *metric;  /* of what is counted; NULL: samples */
+    uint64_t min_ns;     /* of a timeline: shorter calls are left out */
 };
 #endif

@@ -228,6 +228,31 @@ def test_trace_json_is_asked_for_by_its_name(folder):
     equal(sorted(os.listdir(folder)), ["p.py", "trace.json"], "files")
 
 
+def test_short_calls_are_left_out_of_the_trace(folder):
+    program = write(folder, "p.py", "import time\ndef short(): pass\ndef long():\n    short()\n    time.sleep(0.01)\n"
+                                    "for _ in range(5): long(); short()\n")
+    done = sonde("calls", "--timeline", "--python", PYTHON, "-o", "p.sonde", program, cwd=folder)
+    equal(done.status, 0, "status (%r)" % done.err)
+
+    def converted(*options):
+        done = sonde("convert", "--force", *options, "p.sonde", "p.trace.json", cwd=folder)
+        equal(done.status, 0, "status (%r)" % done.err)
+        with open(os.path.join(folder, "p.trace.json")) as f:
+            trace = json.load(f)
+        return sorted((e["ts"], e["dur"], e["name"]) for e in trace["traceEvents"] if e["ph"] == "X"), trace.get("calls_left_out")
+
+    whole, none = converted()
+    kept, n_left_out = converted("--min-duration", "9ms")
+    equal(none, None, "calls that are left out where nobody asked")
+    equal(kept, [e for e in whole if e[1] >= 9000], "calls of 9 ms and more")
+    equal(len([e for e in kept if e[2] == "long"]), 5, "long calls")
+    equal(n_left_out, len(whole) - len(kept), "calls that are left out")
+    for other in "p.csv", "p.speedscope.json", "p.svg", "p.pstats":
+        done = sonde("convert", "--min-duration", "9ms", "p.sonde", other, cwd=folder)
+        equal((done.status, "is for a trace" in done.err), (2, True), "of %s, which is no trace (%r)" % (other, done.err))
+        equal(os.path.exists(os.path.join(folder, other)), False, "whether there is a " + other)
+
+
 PROFILE = r"""
 import sonde, sys, threading
 sonde.start(sys.argv[1])
