@@ -3,10 +3,10 @@
 #define SD_CPYTHON_COMPAT_H
 /* compat: CPython 3.8 to 3.13 under one set of names.
  *
- * With compat_eval.h, compat_frame.h and compat_args.h, which do the same for live
- * frames, it alone compares PY_VERSION_HEX.  Each difference is one macro or one
- * small function here, named after what is wanted, so that the extension reads the
- * same for every version.  Where a newer CPython has the call, its name is used. */
+ * With compat_eval.h, compat_frame.h, compat_args.h and compat_state.c, which do the
+ * same for live frames, it alone compares PY_VERSION_HEX.  Each difference is one macro
+ * or one small function here, named after what is wanted, so that the extension reads
+ * the same for every version.  Where a newer CPython has the call, its name is used. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>

@@ -18,15 +18,17 @@
 #if PY_VERSION_HEX >= 0x030c0000
 #include <internal/pycore_frame.h>
 
+#include "cpython/compat_state.h"
+
 typedef struct _PyInterpreterFrame sd_frame;
 
 /* hot: the frame that runs in this thread. */
 static inline sd_frame *sd_frame_now(void)
 {
 #if PY_VERSION_HEX >= 0x030d0000
-    return PyThreadState_GetUnchecked()->current_frame;
+    return sd_state_now()->current_frame;
 #else
-    return _PyThreadState_UncheckedGet()->cframe->current_frame;
+    return sd_state_now()->cframe->current_frame;
 #endif
 }
 

@@ -81,7 +81,7 @@ static inline void sd_calls_enter_signed(struct sd_call_tree *t, uint64_t key,
     if (__builtin_expect(e == NULL, 0))
         return;
     e->start = sd_tsc();
-    if (__builtin_expect(t->extra, 0))
+    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
         sd_call_tree_started(t, e);
 }
 
@@ -111,7 +111,7 @@ static inline void sd_calls_resume_signed(struct sd_call_tree *t, uint64_t key,
     if (__builtin_expect(t->waiting.n != 0, 0))
         sd_call_tree_resumed(t, e, sd_tsc());
     e->start = sd_tsc();
-    if (__builtin_expect(t->extra, 0))
+    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
         sd_call_tree_started(t, e);
 }
 
