@@ -34,7 +34,7 @@ static void keep(struct sd_trace_calls *t, struct sd_trace_text *text,
     t->texts.bad |= made->pending.bad;
 }
 
-/* `{"name":"f","cat":"python","ph":"X","args":{...}` */
+/* `{"name":"f","cat":"python","ph":"X"`, and `,"args":{...`, which stay open. */
 static void make_site(struct sd_trace_calls *t, sd_site_id id)
 {
     const struct sd_site *site = &t->p->sites[id.at];
@@ -48,13 +48,13 @@ static void make_site(struct sd_trace_calls *t, sd_site_id id)
     sd_json_key_string(&j, "name", site->name);
     sd_json_key_string(&j, "cat", site->is_native ? "native" : "python");
     sd_json_key_string(&j, "ph", "X");
+    t->sites[id.at].n_first = (uint32_t)made.pending.n;
     sd_json_key(&j, "args");
     sd_json_object(&j);
     if (site->file)
         sd_json_key_string(&j, "filename", site->file);
     if (site->line)
         sd_json_key_uint(&j, "line", site->line);
-    sd_json_end(&j);
     keep(t, &t->sites[id.at], &made);
     sd_out_release(&made);
 }
@@ -114,19 +114,25 @@ static char *put_us(char *to, uint64_t ns)
     return to;
 }
 
-/* Only where a call is not whole is there anything to say of it.  What a person should
- * see stands in args: viewers show nothing else. */
-static const char *remark_on(uint32_t flags)
+/* The end of its text, and of the event.  Only where a call is not whole is there
+ * anything to say of it: what a person should see stands in args, since viewers show
+ * nothing else; but a part of a call is no other function to those that compare them.
+ */
+static void put_args(const struct sd_trace_calls *t, struct sd_out *out,
+                     const struct sd_trace_text *site, uint32_t flags)
 {
-    if (flags & SD_SPAN_UNFINISHED)
-        return ",\"args\":{\"end\":\"unfinished\"}}";
-    return flags & (SD_SPAN_PAUSED | SD_SPAN_RESUMED) ? ",\"part\":true}" : "}";
-}
+    const uint8_t *args = t->texts.p + site->at + site->n_first;
+    size_t n = site->n - site->n_first;
 
-static void copy(struct sd_out *out, const struct sd_buf *texts,
-                 const struct sd_trace_text *text)
-{
-    sd_out_write(out, texts->p + text->at, text->n);
+    sd_out_write(out, args, n);
+    if (flags & SD_SPAN_UNFINISHED) {
+        sd_out_text(out, args[n - 1] == '{' ? "" : ",");
+        sd_out_text(out, "\"end\":\"unfinished\"}}");
+    } else if (flags & (SD_SPAN_PAUSED | SD_SPAN_RESUMED)) {
+        sd_out_text(out, "},\"part\":true}");
+    } else {
+        sd_out_write(out, "}}", 2);
+    }
 }
 
 void sd_trace_calls_put(struct sd_trace_calls *t, struct sd_json *j,
@@ -135,7 +141,6 @@ void sd_trace_calls_put(struct sd_trace_calls *t, struct sd_json *j,
     struct sd_trace_text *site = &t->sites[e->site.at];
     struct sd_trace_text *track = &t->tracks[e->track.at];
     char numbers[NUMBERS_MAX], *to = numbers;
-    const char *remark = remark_on(e->flags);
 
     if (!site->n)
         make_site(t, e->site);
@@ -148,10 +153,10 @@ void sd_trace_calls_put(struct sd_trace_calls *t, struct sd_json *j,
     to = put_us(to, e->from_ns);
     memcpy(to, ",\"dur\":", 7);
     to = put_us(to + 7, e->to_ns - e->from_ns);
-    to = stpcpy(to, remark);
     sd_out_write(j->out, "\n", 1);
     sd_json_item(j);
-    copy(j->out, &t->texts, site);
-    copy(j->out, &t->texts, track);
+    sd_out_write(j->out, t->texts.p + site->at, site->n_first);
+    sd_out_write(j->out, t->texts.p + track->at, track->n);
     sd_out_write(j->out, numbers, (size_t)(to - numbers));
+    put_args(t, j->out, site, e->flags);
 }

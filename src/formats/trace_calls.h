@@ -4,7 +4,7 @@
 /* trace_calls: calls over time as complete events (X) of a Chrome trace.
  *
  * There may be a hundred million of them, of a few thousand functions in a few threads,
- * so all of an event that is always the same is made once: writing one is copying two
+ * so all of an event that is always the same is made once: writing one is copying three
  * texts and two numbers. */
 #include "base/json.h"
 #include "profile/events.h"
@@ -12,6 +12,8 @@
 struct sd_trace_text { /* in `texts`; n 0: not made yet */
     size_t at;
     uint32_t n;
+    uint32_t
+        n_first; /* of a site: what stands before the numbers; its args come last */
 };
 
 struct sd_trace_calls {         /* all zero is a fresh one */
