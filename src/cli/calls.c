@@ -14,6 +14,7 @@
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "collect/calls/options.h"
+#include "formats/format.h"
 #include "report/report.h"
 
 extern const struct sd_collector_about sd_about_calls;
@@ -169,6 +170,51 @@ static int make_pstats(const struct sd_command *c, const struct sd_profile *p,
                   : sd_export_close(&file, sd_traced_put_pstats(p, &wish, &file.out));
 }
 
+/* --- A timeline */
+
+static bool has_timeline(const struct sd_command *c)
+{
+    return sd_command_options_of(c, &sd_about_calls)[SD_CALLS_OPT_TIMELINE].number != 0;
+}
+
+/* Is it what has calls one by one?  Of a capture with a timeline `.json` is, too. */
+static bool is_trace(const char *to)
+{
+    const struct sd_format *format = sd_format_for(to);
+
+    return format && (format == sd_format_named("chrometrace") ||
+                      format == sd_format_named("json"));
+}
+
+/* The capture goes once the file is made: what is not in that is lost. */
+static int check_timeline(const struct sd_command *c)
+{
+    const struct sd_option_value *v = c->values;
+    const char *to = v[SD_RUN_OUTPUT].text;
+    const struct sd_output *output = to ? sd_output_for(to) : NULL;
+
+    if (!to || !has_timeline(c) || (output && output->what == SD_OUTPUT_CAPTURE))
+        return 0;
+    if (!is_trace(to))
+        return sd_fail(SD_EUSAGE,
+                       "%s would be without the timeline: -o trace.json, or -o "
+                       "NAME.sonde, of which `sonde convert` makes both",
+                       to);
+    if (v[OPT_BY].is_given)
+        return sd_fail(
+            SD_EUSAGE,
+            "--by is for tables, a trace has calls one by one: -o NAME.sonde, of which "
+            "`sonde report` and `sonde convert` make both");
+    return 0;
+}
+
+/* The table is without them, and so is the trace. */
+static bool style_trace(const struct sd_command *c, struct sd_stack_style *out)
+{
+    out->is_mine = has_timeline(c) && c->values[OPT_MINE].number != 0;
+    return out->is_mine;
+}
+
 /* --- As data: what `sonde report` would print of the capture */
 
 struct looked_for {                     /* all zero is a released one */
@@ -280,6 +326,9 @@ static int check(const struct sd_command *c)
         return sd_fail(SD_EUSAGE, "choose one of --csv and --json");
     if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
         return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
+    rc = check_timeline(c);
+    if (rc < 0)
+        return rc;
     if (has_columns)
         wish.sort = by_itself; /* columns have words of their own */
     sd_call_stats_init(&none);
@@ -384,7 +433,7 @@ static int make_file(const struct sd_command *c, const struct sd_profile *p,
 static int run(const struct sd_command *c)
 {
     static const struct sd_run_manner manner = { check, makes_file, make_file,
-                                                 put_report };
+                                                 put_report, style_trace };
 
     return sd_run(c, &manner);
 }

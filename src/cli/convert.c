@@ -12,12 +12,16 @@
 #include "formats/format.h"
 #include "report/report.h"
 
-enum { OPT_FORMAT, OPT_QUALIFIED, OPT_MIN_DURATION, OPT_FORCE, OPT_LIST };
+enum { OPT_FORMAT, OPT_QUALIFIED, OPT_MINE, OPT_MIN_DURATION, OPT_FORCE, OPT_LIST };
 static const struct sd_option options[] = {
     [OPT_FORMAT] = { "format", SD_TEXT, NULL,
                      "the format to write, when the suffix of OUT does not say it", 'f',
                      "NAME" },
     [OPT_QUALIFIED] = SD_OPTION_QUALIFIED,
+    [OPT_MINE] = { "mine", SD_FLAG, NULL,
+                   "of a timeline of calls none of the standard library and of "
+                   "installed packages (.trace.json)",
+                   0, NULL },
     [OPT_MIN_DURATION] = { "min-duration", SD_DURATION, NULL,
                            "of a timeline of calls only those that took this long at "
                            "least (.trace.json)",
@@ -75,14 +79,15 @@ static int run(const struct sd_command *c)
         style = &wish;
     }
     rc = sd_export_check_spares(c->words[1], c->words, 1);
-    if (rc == 0 && c->values[OPT_MIN_DURATION].number) {
-        wish.min_ns = (uint64_t)c->values[OPT_MIN_DURATION].number;
+    wish.min_ns = (uint64_t)c->values[OPT_MIN_DURATION].number;
+    wish.is_mine = c->values[OPT_MINE].number != 0;
+    if (rc == 0 && (wish.min_ns || wish.is_mine)) {
         style = &wish;
         if (sd_call_file_is(c->words[0]) || sd_line_file_is(c->words[0]))
             rc = sd_fail(SD_EUSAGE,
-                         "%s has no timeline, of which --min-duration leaves "
-                         "calls out: sonde calls --timeline",
-                         c->words[0]);
+                         "%s has no timeline, of which %s leaves calls out: sonde "
+                         "calls --timeline",
+                         c->words[0], wish.is_mine ? "--mine" : "--min-duration");
     }
     if (rc == 0 && sd_call_file_is(c->words[0]))
         rc = sd_call_file_convert(c->words[0], c->words[1], format, create);

@@ -319,22 +319,25 @@ static void prefer_trace(struct wish *wish, const struct sd_profile *p)
         wish->format = sd_format_named("chrometrace");
 }
 
-/* Only the trace of a timeline has calls one by one, of which the short ones may go. */
-static int check_min(const struct wish *wish, const struct sd_profile *p,
-                     const char *capture, const char *to)
+/* Only the trace of a timeline has calls one by one, of which some may go. */
+static int check_left_out(const struct wish *wish, const struct sd_profile *p,
+                          const char *capture, const char *to)
 {
-    if (!wish->style || !wish->style->min_ns)
+    const char *word;
+
+    if (!wish->style || (!wish->style->min_ns && !wish->style->is_mine))
         return 0;
+    word = wish->style->is_mine ? "--mine" : "--min-duration";
     if (!p->n_timeline_calls)
-        return sd_fail(SD_EUSAGE,
-                       "%s has no timeline, of which --min-duration leaves "
-                       "calls out: sonde calls --timeline",
-                       capture);
+        return sd_fail(
+            SD_EUSAGE,
+            "%s has no timeline, of which %s leaves calls out: sonde calls --timeline",
+            capture, word);
     if (wish->format != sd_format_named("chrometrace"))
-        return sd_fail(SD_EUSAGE,
-                       "--min-duration is for a trace (.trace.json): %s "
-                       "does not have calls one by one",
-                       to);
+        return sd_fail(
+            SD_EUSAGE,
+            "%s is for a trace (.trace.json): %s does not have calls one by one", word,
+            to);
     return 0;
 }
 
@@ -353,7 +356,7 @@ int sd_export(const char *capture, const char *to, const char *format,
     if (style && style->is_qualified)
         sd_profile_qualify(p);
     prefer_trace(&wish, p);
-    rc = check_min(&wish, p, capture, to);
+    rc = check_left_out(&wish, p, capture, to);
     if (rc == 0)
         rc = sd_export_open(&file, to, create);
     if (rc == 0)

@@ -137,7 +137,8 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
-static const struct sd_run_manner manner = { check, makes_nothing, NULL, put_report };
+static const struct sd_run_manner manner = { check, makes_nothing, NULL, put_report,
+                                             NULL };
 
 /* What --hot means, behind what --only says. */
 static int find_hot(const struct sd_command *c, struct sd_buf *only)

@@ -181,9 +181,12 @@ static int make_export(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
     const char *to = rec->naming.export;
+    struct sd_stack_style style = { 0 };
 
     if (r->manner && r->manner->makes(rec->command, to))
         return r->manner->make(rec->command, p, to, rec->create);
+    if (r->manner && r->manner->style && r->manner->style(rec->command, &style))
+        return sd_export(rec->naming.capture, to, NULL, &style, rec->create);
     return sd_export(rec->naming.capture, to, NULL, NULL, rec->create);
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/shared_options.h"
 #include "cli/verb.h"
+#include "formats/stack_style.h"
 #include "profile/profile.h"
 
 /* The options of every such verb, in this order; its own follow. */
@@ -32,6 +33,9 @@ struct sd_run_manner {
     /* The table on stdout; `capture` is NULL when that is not kept. */
     int (*put_report)(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture);
+    /* How what -o names is written, if not by the verb itself; false, or NULL: as it is
+     * without being told. */
+    bool (*style)(const struct sd_command *c, struct sd_stack_style *out);
 };
 
 /* Returns the exit status.  `manner` is NULL for run and most collectors. */

@@ -36,7 +36,7 @@ struct writer {
     uint32_t *path; /* owned; frames of the stack at hand, from the newest out */
     size_t cap_path;
     uint64_t n_sections; /* ids given so far */
-    uint64_t n_left_out; /* calls that were too short */
+    uint64_t n_left_out; /* calls that were not wanted */
     struct sd_trace_calls calls;
 };
 
@@ -229,6 +229,13 @@ static bool is_short(const struct writer *w, const struct sd_event *e)
     return e->to_ns - e->from_ns < w->style->min_ns && !(e->flags & SD_SPAN_UNFINISHED);
 }
 
+/* Whom a library called stands in the one that called the library then. */
+static bool is_left_out(const struct writer *w, const struct sd_event *e)
+{
+    return is_short(w, e) ||
+           (w->style->is_mine && sd_site_is_library(&w->p->sites[e->site.at]));
+}
+
 static int put_others(struct writer *w, const char *path,
                       const struct sd_filter *filter)
 {
@@ -240,7 +247,7 @@ static int put_others(struct writer *w, const char *path,
         sd_events_want_calls(events);
     while (rc == 0 && w->j.out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {
         rc = 0;
-        if (e.kind == SD_EVENT_CALL && is_short(w, &e))
+        if (e.kind == SD_EVENT_CALL && is_left_out(w, &e))
             w->n_left_out++;
         else if (e.kind == SD_EVENT_CALL)
             sd_trace_calls_put(&w->calls, &w->j, &e);
@@ -309,7 +316,7 @@ static int put_all(struct writer *w, const char *path, const struct sd_filter *f
     if (rc < 0)
         return rc;
     sd_json_end(&w->j);
-    if (w->style->min_ns)
+    if (w->style->min_ns || w->style->is_mine)
         sd_json_key_uint(&w->j, "calls_left_out", w->n_left_out);
     sd_json_end(&w->j);
     sd_out_text(w->j.out, "\n");

@@ -18,5 +18,6 @@ struct sd_stack_style {
     bool is_by_function; /* the first line of the function, not the executed one */
     const char *metric;  /* of what is counted; NULL: samples */
     uint64_t min_ns;     /* of a timeline: shorter calls are left out */
+    bool is_mine;        /* of a timeline: calls of libraries are left out */
 };
 #endif

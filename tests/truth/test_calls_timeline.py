@@ -253,6 +253,36 @@ def test_short_calls_are_left_out_of_the_trace(folder):
         equal(os.path.exists(os.path.join(folder, other)), False, "whether there is a " + other)
 
 
+def test_calls_of_libraries_are_left_out_of_the_trace(folder):
+    program = write(folder, "p.py", "import fnmatch\ndef own(): return fnmatch.filter(list('abc'), 'a*')\nfor _ in range(5): own()\n")
+    done = sonde("calls", "--timeline", "--python", PYTHON, "-o", "p.sonde", program, cwd=folder)
+    equal(done.status, 0, "status (%r)" % done.err)
+
+    def names(*command):
+        done = sonde(*command, cwd=folder)
+        equal(done.status, 0, "status of %r (%r)" % (command, done.err))
+        with open(os.path.join(folder, command[-1] if command[0] == "convert" else "t.json")) as f:
+            trace = json.load(f)
+        return collections.Counter(e["name"] for e in trace["traceEvents"] if e["ph"] == "X"), trace.get("calls_left_out")
+
+    whole, _ = names("convert", "p.sonde", "whole.json")
+    mine, n_left_out = names("convert", "--mine", "p.sonde", "mine.json")
+    equal((whole["filter"], whole["own"], mine["filter"], mine["own"]), (5, 5, 0, 5), "calls of filter and own")
+    equal(n_left_out, sum(whole.values()) - sum(mine.values()), "calls that are left out")
+    at_once, _ = names("calls", "--timeline", "--mine", "--python", PYTHON, "-o", "t.json", program)
+    equal(at_once, mine, "calls of a trace that is made at once")
+
+
+def test_what_a_file_cannot_hold_is_refused_before_the_program_starts(folder):
+    program = write(folder, "p.py", "open('ran', 'w')\n")
+    for options, words in ((("-o", "x.pstats"), "without the timeline"), (("-o", "x"), "without the timeline"),
+                           (("-o", "x.svg"), "without the timeline"), (("-o", "x.speedscope.json"), "without the timeline"),
+                           (("--by", "module", "-o", "x.json"), "--by is for tables")):
+        done = sonde("calls", "--timeline", "--python", PYTHON, *options + (program,), cwd=folder)
+        equal((done.status, words in done.err), (2, True), "%r (%r)" % (options, done.err))
+    equal(os.listdir(folder), ["p.py"], "files")
+
+
 PROFILE = r"""
 import sonde, sys, threading
 sonde.start(sys.argv[1])
@@ -362,6 +392,7 @@ def test_a_kill_loses_no_call(folder):
     equal((got["leaf"], got["job"], got["main"]), (30000, 1, 1), "spans")
     unfinished = {e["name"] for e in spans if e.get("args", {}).get("end") == "unfinished"}
     assert {"job", "main"} <= unfinished and "leaf" not in unfinished, "unfinished: %r" % unfinished
+    equal({os.path.basename(e["args"].get("filename", "none")) for e in spans if e["name"] in ("job", "leaf")}, {"killed.py"}, "files of functions")
     equal(check_nesting(spans)["job", "leaf"], 30000, "calls from job")
     equal(info(path)["timeline_lost"], 0, "calls lost")
 
