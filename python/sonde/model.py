@@ -18,6 +18,7 @@ MACs and MAdds count one for each multiply-add of every matrix or vector product
 whose definition is then followed: COUNTS has them all.  Nothing of torch is imported before a model is profiled.
 """
 import enum
+import functools
 import math
 
 __all__ = [
@@ -489,8 +490,25 @@ class ProfilerReport:
         draw(self._profile.model, ["-o", str(path), "--force"])
 
 
+@functools.lru_cache(maxsize=None)
+def _pretty_class():
+    """A frame for people: printed, it shows every column, however narrow the terminal."""
+    pandas = _pandas()
+
+    class PrettyFrame(pandas.DataFrame):
+        @property
+        def _constructor(self):
+            return PrettyFrame
+
+        def __repr__(self):
+            with pandas.option_context("display.max_columns", None, "display.width", 120):
+                return super().__repr__()
+
+    return PrettyFrame
+
+
 def _prettified(frame):
-    pretty = frame.astype(object)
+    pretty = _pretty_class()(frame.astype(object))
     for metric in frame.columns:
         if metric not in _WORDS:
             pretty[metric] = [_pretty(metric, v) for v in frame[metric]]
