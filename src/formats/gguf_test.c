@@ -199,6 +199,20 @@ TEST(gguf_lists_in_lists_end)
     sd_buf_release(&b);
 }
 
+/* Found by fuzzing: the lists of a list that is cut were counted to their end. */
+TEST(gguf_lists_that_are_cut_end)
+{
+    struct sd_buf b = { 0 };
+
+    begin(&b, 3, 0, 1);
+    put_text(&b, "x");
+    sd_buf_u32(&b, 9);
+    sd_buf_u32(&b, 9);
+    sd_buf_u64(&b, UINT64_MAX);
+    check_refused(&b, "is cut");
+    sd_buf_release(&b);
+}
+
 TEST(gguf_without_memory_says_so)
 {
     struct sd_buf b;
