@@ -14,12 +14,18 @@
 #include "capture/capture.h"
 #include "cli/facts.h"
 #include "cli/load.h"
+#include "cli/machine.h"
 #include "cli/say.h"
 
-enum { OPT_JSON };
+enum { OPT_JSON, OPT_MACHINE, OPT_FRESH };
 enum { PROCESSES_SHOWN = 20 };
 static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
+    [OPT_MACHINE] = { "machine", SD_FLAG, NULL,
+                      "what this machine can do at best: arithmetic and memory", 0,
+                      NULL },
+    [OPT_FRESH] = { "fresh", SD_FLAG, NULL,
+                    "with --machine: measure again, even if it was before", 0, NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -317,9 +323,13 @@ static int run(const struct sd_command *c)
     struct sd_out out;
     int rc;
 
-    if (c->n_words != 1)
+    if (c->values[OPT_MACHINE].number && c->n_words == 0)
+        return sd_machine_info(c, c->values[OPT_FRESH].number,
+                               c->values[OPT_JSON].number);
+    if (c->n_words != 1 || c->values[OPT_MACHINE].number)
         return sd_say_failure(
-            sd_fail(SD_EUSAGE, "info wants one capture: sonde info train.sonde"));
+            sd_fail(SD_EUSAGE, "info wants one capture (sonde info train.sonde), or "
+                               "--machine alone"));
     rc = sd_load_one(c, c->words[0], NULL, &p);
     if (rc < 0)
         return sd_say_failure(rc);
@@ -337,13 +347,19 @@ const struct sd_verb sd_verb_info = {
     .group = SD_GROUP_READ,
     .summary = "says what a capture holds, whether it is whole, and how the program "
                "ended",
-    .usage = "[--json] FILE",
+    .usage = "[--json] FILE | --machine [--fresh] [--json]",
     .about = "Prints what a capture is: the command, host and collectors, when and how "
              "long it was recorded, how the program ended, and whether anything of the "
              "recording is missing. Works on a capture that is still being written or "
-             "whose writer was killed.",
+             "whose writer was killed.\n\n"
+             "With --machine: the peak of this machine, measured once and kept in the "
+             "cache folder (XDG_CACHE_HOME): operations a second for each type of "
+             "number with the widest instructions of the processor, bytes a second "
+             "from each level of memory, of one core and of all. sonde model compares "
+             "run times with it.",
     .examples = "sonde info train.sonde\n"
-                "sonde info train.sonde --json | jq .status\n",
+                "sonde info train.sonde --json | jq .status\n"
+                "sonde info --machine\n",
     .options = options,
     .run = run,
 };

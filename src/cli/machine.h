@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_MACHINE_H
+#define SD_CLI_MACHINE_H
+/* machine: what this machine can do at best, measured once (process/machine.h). */
+#include <stdint.h>
+
+#include "cli/verb.h"
+#include "process/machine.h"
+
+/* What was kept, or else what is measured now, and kept. */
+int sd_machine_known(bool is_fresh, struct sd_machine *m);
+/* Prints it; the exit status. */
+int sd_machine_info(const struct sd_command *c, bool is_fresh, bool is_json);
+#endif

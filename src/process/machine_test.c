@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "process/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/test.h"
+#include "process/machine_loops.h"
+
+static void make_example(struct sd_machine *m)
+{
+    sd_machine_identify(m);
+    m->measured_at = 1700000000;
+    m->one_core[SD_MACHINE_F32] = 1e11;
+    m->all_cores[SD_MACHINE_F32] = 4e11;
+    m->all_cores[SD_MACHINE_F64] = 2e11;
+    m->n_levels = 2;
+    m->levels[0] = (struct sd_machine_level){ "L1", 32768, 2e11, 8e11 };
+    m->levels[1] = (struct sd_machine_level){ "memory", 0, 1e10, 3e10 };
+    m->triad = 2.5e10;
+}
+
+TEST(machine_figures_are_kept_and_read_back)
+{
+    struct sd_machine m, again;
+    struct sd_buf text = { 0 };
+
+    make_example(&m);
+    sd_machine_write(&m, &text);
+    CHECK(!text.bad);
+    CHECK(sd_machine_read((char *)text.p, text.n, &again) == 0);
+    CHECK(strcmp(again.cpu, m.cpu) == 0 && again.n_cores == m.n_cores);
+    CHECK(again.all_cores[SD_MACHINE_F32] == 4e11 && again.triad == 2.5e10);
+    CHECK(again.n_levels == 2 && again.levels[0].bytes == 32768 &&
+          strcmp(again.levels[1].name, "memory") == 0);
+    for (size_t n = 0; n + 1 < text.n; n++)
+        CHECK(sd_machine_read((char *)text.p, n, &again) == SD_EFORMAT);
+    sd_buf_release(&text);
+}
+
+TEST(machine_cache_is_of_this_machine_and_may_be_missing)
+{
+    char folder[] = "/tmp/sonde-machine-XXXXXX", path[64];
+    const char *before = getenv("XDG_CACHE_HOME");
+    struct sd_machine m, again;
+    char *kept = before ? sd_strdup(before) : NULL;
+
+    CHECK(mkdtemp(folder));
+    setenv("XDG_CACHE_HOME", folder, 1);
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    CHECK(sd_machine_keep(&m) == 0);
+    CHECK(sd_machine_load(&again) == 0 && again.all_cores[SD_MACHINE_F32] == 4e11);
+    m.n_cores++;
+    CHECK(sd_machine_keep(&m) == 0);
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    snprintf(path, sizeof path, "%s/sonde/machine.txt", folder);
+    CHECK(unlink(path) == 0);
+    snprintf(path, sizeof path, "%s/sonde", folder);
+    CHECK(rmdir(path) == 0 && rmdir(folder) == 0);
+    if (kept)
+        setenv("XDG_CACHE_HOME", kept, 1);
+    else
+        unsetenv("XDG_CACHE_HOME");
+    sd_free(kept);
+}
+
+TEST(machine_peak_of_a_type_that_it_cannot_do_is_that_of_a_larger_one)
+{
+    struct sd_machine m;
+
+    make_example(&m);
+    CHECK(sd_machine_peak(&m, "float32") == 4e11);
+    CHECK(sd_machine_peak(&m, "bfloat16") == 4e11);
+    CHECK(sd_machine_peak(&m, "float64") == 2e11);
+    CHECK(sd_machine_peak(&m, "int64") == 4e11);
+    CHECK(sd_machine_bandwidth(&m) == 3e10);
+}
+
+TEST(machine_loops_run_and_their_numbers_stay_small)
+{
+    for (int k = 0; k < SD_MACHINE_NUMBERS; k++) {
+        struct sd_machine_kernel kernel = sd_machine_kernel((enum sd_machine_number)k);
+        double sink = 0;
+
+        if (!kernel.run)
+            continue;
+        kernel.run(1000, &sink);
+        CHECK(sink == sink);
+        CHECK(kernel.ops_per_round >= 12 * 2 * 2);
+    }
+}
+
+TEST(machine_memory_loops_read_and_write_all)
+{
+    _Alignas(64) double a[256], b[256], c[256];
+    double sink = 0;
+
+    for (int i = 0; i < 256; i++) {
+        a[i] = 0;
+        b[i] = i;
+        c[i] = 1;
+    }
+    sd_machine_triad(a, b, c, 256);
+    CHECK(a[0] == 3 && a[255] == 258);
+    sd_machine_sum(a, sizeof a, 3, &sink);
+    CHECK(sink == sink);
+}
