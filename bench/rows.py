@@ -167,4 +167,22 @@ CALLS = calls_rows() + signatures_rows() + [
     Row("graph of the same, every function drawn", "graph_file", "all", None, "≤ 0.5 s", most=5e8),
 ]
 
-ROWS = SECTIONS + CALLS + SAMPLING
+def of_version(limits, version):
+    """Of limits on 3.8 to 3.10, on 3.11, and from 3.12 on."""
+    return limits[0] if version in ("3.8", "3.9", "3.10") else limits[1] if version == "3.11" else limits[2]
+
+
+def lines_rows():
+    rows = []
+    for version in CALLS_VERSIONS:
+        worker, most = "lines-" + version, of_version((0.35, 0.35, 0.11), version)
+        rows.append(Row("lines %s: added to one line" % version, worker, "ours", "line_profiler", "≤ %.2f" % most, at_most=most))
+        rows.append(Row("lines %s: a wrapped call" % version, worker, "ourscall", "line_profilercall"))
+        most = of_version((5, 35, 2), version)
+        rows.append(Row("lines %s: slow-down of code not chosen" % version, worker, "oursother", "line_profilerother", "≤ %d %%" % most, unit="%", most=most))
+        for what, ours in (("memory", "oursmemory"), ("memory and its peak", "ourspeak")):
+            rows.append(Row("lines %s: with %s, added to one line" % (version, what), worker, ours, "memory_profiler", "≤ 2 µs, ≥ 40× cheaper", most=2000, at_most=1 / 40))
+    return rows
+
+
+ROWS = SECTIONS + CALLS + lines_rows() + SAMPLING
