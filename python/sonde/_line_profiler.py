@@ -123,10 +123,8 @@ def widths_of(config):
     return widths(config)
 
 
-def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, details=True, summarize=False, sort=False, rich=False, *,
-              config=None):
-    """Prints the times of functions' lines, as line_profiler does."""
-    text = _sonde.line_text(stats, unit, output_unit, stripzeros, details, summarize, sort, source_of, widths_of(config))
+def put_text(text, stream):
+    """Writes it; what the stream cannot carry as \\u2200."""
     stream = sys.stdout if stream is None else stream
     try:
         stream.write(text)
@@ -135,12 +133,19 @@ def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, deta
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
+def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, details=True, summarize=False, sort=False, rich=False, *,
+              config=None):
+    """Prints the times of functions' lines, as line_profiler does."""
+    text = _sonde.line_text(stats, unit, output_unit, stripzeros, details, summarize, sort, source_of, widths_of(config))
+    put_text(text, stream)
+
+
 def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None, stream=None, stripzeros=False, rich=False, *,
               config=None):
     """Prints the times of one function's lines, as line_profiler does."""
     text = _sonde.line_text({(filename, start_lineno, func_name): list(timings)}, unit, output_unit, stripzeros, True, False, False,
                             source_of, widths_of(config))
-    (sys.stdout if stream is None else stream).write(text.partition("\n\n")[2])
+    put_text(text.partition("\n\n")[2], stream)
 
 
 def get_code_block(filename, lineno):

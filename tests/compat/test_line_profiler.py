@@ -331,7 +331,7 @@ print(sorted(key[2] for key in prof.get_stats().timings), ip.user_ns["x"])
 ip.run_line_magic("load_ext", "sonde.compat.memory_profiler")
 result = ip.run_line_magic("memit", "-o -i 0.001 a = bytearray(b'x') * (80 << 20)")
 print(max(result.mem_usage) - result.baseline > 60, str(result).startswith("peak memory: "))
-import textwrap
+ip.run_cell("import textwrap")
 ip.run_line_magic("mprun", "-T mem.txt -f textwrap.dedent textwrap.dedent('  a')")
 """
 

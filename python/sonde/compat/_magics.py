@@ -94,7 +94,7 @@ class LineProfilerMagics(Magics):
         """
         import importlib
 
-        opts, statement = self.parse_options(parameter_s, "rszf:m:D:T:u:", list_all=True)
+        opts, statement = self.parse_options(parameter_s, "rszf:m:D:T:u:", list_all=True, posix=False)
         opts = one_each(opts, "DTu")
         prof = LineProfiler()
         spaces = self.shell.user_global_ns, self.shell.user_ns
@@ -131,10 +131,12 @@ class LineProfilerMagics(Magics):
 
 
 def one_each(opts, names):
-    """Options that are given once, as text; None where they are not."""
+    """Options that are given once, as text; None where they are not.  Quotes stay in the statement, where they belong, but not
+    around these."""
     for name in names:
         value = opts.get(name)
-        opts[name] = value[0] if isinstance(value, list) else value
+        value = value[0] if isinstance(value, list) else value
+        opts[name] = value[1:-1] if value and len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
     return opts
 
 
@@ -153,7 +155,7 @@ class MemoryProfilerMagics(Magics):
         from .memory_profiler import LineProfiler as MemoryProfiler
         from .memory_profiler import show_results
 
-        opts, statement = self.parse_options(parameter_s, "rf:T:c", list_all=True)
+        opts, statement = self.parse_options(parameter_s, "rf:T:c", list_all=True, posix=False)
         opts = one_each(opts, "T")
         spaces = self.shell.user_global_ns, self.shell.user_ns
         prof = MemoryProfiler(include_children="c" in opts)

@@ -8,6 +8,7 @@ import functools
 import os
 import sys
 import threading
+from inspect import CO_OPTIMIZED
 
 from .._line_profiler import Decorating, LineProfiler
 from .cProfile import Profile
@@ -186,10 +187,10 @@ def read_options(words):
 
 
 def functions_in(code):
-    """All code objects of functions that stand in this one."""
+    """All code objects of functions that stand in this one; bodies of classes are none, and comprehensions belong to their line."""
     for constant in code.co_consts:
         if isinstance(constant, type(code)):
-            if not constant.co_name.startswith("<") or constant.co_name == "<lambda>":
+            if constant.co_flags & CO_OPTIMIZED and (not constant.co_name.startswith("<") or constant.co_name == "<lambda>"):
                 yield constant
             yield from functions_in(constant)
 
@@ -225,16 +226,23 @@ def name_of(path):
     return None
 
 
-def resolve(name):
-    """(what holds it, its own name, the thing) of a dotted name, importing what is needed; None: there is no such thing."""
-    from importlib import import_module
+def import_from(folder, name):
+    """Imports a module, from a file in our folder: so a traceback shows the statement, should the module raise."""
+    path, names = os.path.join(folder, "kernprof-imports.py"), {}
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("import {0}\n".format(name))
+    execfile(path, names)
+    return sys.modules[name]
 
+
+def resolve(folder, name):
+    """(what holds it, its own name, the thing) of a dotted name, importing what is needed; None: there is no such thing."""
     parts, rest = name.split("."), []
     if not all(part.isidentifier() for part in parts):
         return None
     while parts:
         try:
-            found = import_module(".".join(parts))
+            found = import_from(folder, ".".join(parts))
             break
         except ModuleNotFoundError:
             rest.insert(0, parts.pop())
@@ -272,11 +280,11 @@ def modules_in(package):
                 continue
 
 
-def add_target(prof, word):
+def add_target(prof, folder, word):
     """What -p names: a dotted name or a file; packages with all that is below them, unless it ends in .__init__."""
     name = name_of(word) if os.path.exists(word) else word
     is_alone = bool(name) and name.endswith(".__init__")
-    found = resolve(name[:-len(".__init__")] if is_alone else name) if name else None
+    found = resolve(folder, name[:-len(".__init__")] if is_alone else name) if name else None
     if found is None:
         import warnings
 
@@ -322,12 +330,12 @@ def choose(prof, options, script, code):
             prof.add(found)
         prof.enable_by_count()
     for word in others if options.preimports else ():
-        add_target(prof, word)
+        add_target(prof, options.folder, word)
     takes_imports = is_whole and options.prof_imports
     for name in imports_of(script, package) if wanted and (takes_imports or not options.preimports) else ():
         if not takes_imports and not any(is_below(name, word) for word in others):
             continue
-        found = resolve(name)
+        found = resolve(options.folder, name)
         if found and (takes_imports or name in others or not isinstance(found[2], type(sys))):
             add_found(prof, *found)
 

@@ -13,6 +13,12 @@ from ..._line_profiler import LineProfiler
 FALSE = ("", "0", "off", "false", "no")
 
 
+def is_worker():
+    """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
 class GlobalProfiler:
     """A decorator that is switched from outside."""
 
@@ -82,8 +88,8 @@ class GlobalProfiler:
 
     def show(self):
         """Prints and writes what write_config and show_config say."""
-        if self._owner_pid is not None and os.getpid() != self._owner_pid:
-            return  # a forked child has no results of its own to tell
+        if self._owner_pid is not None and os.getpid() != self._owner_pid or is_worker():
+            return  # a child has no results of its own to tell
         if self.write_config["stdout"]:
             self._profile.print_stats(config=self._config, **self.show_config)
         if self.write_config["text"]:
