@@ -24,6 +24,7 @@ struct layout {
     uint32_t impl;
     uint32_t dims; /* their number stands in the 8 bytes before */
     uint32_t numel, dtype, device;
+    bool has_strides; /* they stand behind the dimensions, in the same way */
     uint64_t vtable; /* with which an implementation begins.  Others (of nested tensors,
                         sparse ones, wrappers) may keep their sizes elsewhere */
 };
@@ -214,6 +215,30 @@ static uint32_t only_place(const struct probe *p, size_t from, size_t step,
     return found;
 }
 
+/* The tensors that are made have no gaps: how far apart their elements are is known. */
+static bool has_strides(const uint8_t *impl, size_t at, const struct known *k)
+{
+    int64_t strides[6], gap = 1;
+    size_t bytes = (size_t)k->n_dims * sizeof *strides;
+
+    if (k->n_dims <= INLINE_DIMS)
+        memcpy(strides, impl + at + INLINE_DIMS * sizeof *strides, bytes);
+    else if (!look(word_at(impl, at) + bytes, strides, bytes))
+        return false;
+    for (int i = k->n_dims; i-- > 0; gap *= k->dims[i])
+        if (strides[i] != gap)
+            return false;
+    return true;
+}
+
+static bool all_have_strides(const struct probe *p, size_t at)
+{
+    for (int i = 0; i < N_KNOWN; i++)
+        if (!has_strides(p->impl[i], at, &known[i]))
+            return false;
+    return true;
+}
+
 static bool find_places(struct probe *p, struct layout *t)
 {
     if (!find_dims(p, t))
@@ -225,6 +250,7 @@ static bool find_places(struct probe *p, struct layout *t)
     t->numel = only_place(p, t->dims + INLINE_DIMS * 8, 8, all_have_numel);
     t->dtype = only_place(p, t->dims, 2, all_have_dtype);
     t->device = only_place(p, t->dims, 1, all_have_device);
+    t->has_strides = all_have_strides(p, t->dims);
     return t->numel && t->dtype && t->device;
 }
 
@@ -355,6 +381,20 @@ bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
     out->device = impl[t->device];
     out->device_index = impl[t->device + 1];
     return is_consistent(out, (int64_t)word_at(impl, t->numel));
+}
+
+bool sd_tensor_read_strides(PyObject *o, const struct sd_tensor *of, int64_t *strides)
+{
+    const struct layout *t = &torch.layout;
+    const uint8_t *impl = torch.state == STATE_KNOWN ? impl_of(t, o) : NULL;
+    size_t bytes = (size_t)of->n_dims * sizeof *strides;
+
+    if (!impl || !t->has_strides || word_at(impl, t->dims - 8) != of->n_dims)
+        return false;
+    if (of->n_dims > INLINE_DIMS)
+        return look(word_at(impl, t->dims) + bytes, strides, bytes);
+    memcpy(strides, impl + t->dims + INLINE_DIMS * sizeof *strides, bytes);
+    return true;
 }
 
 /* --- Text ------------------------------------------------------------------------- */

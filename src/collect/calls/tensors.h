@@ -37,6 +37,8 @@ void sd_tensors_are_near(void);
 
 /* hot: false: not known.  `o` is a tensor, by its type.  No code of anybody's runs. */
 bool sd_tensor_read(PyObject *o, struct sd_tensor *out);
+/* The same for how many elements apart its neighbours are, for each of `of`'s axes. */
+bool sd_tensor_read_strides(PyObject *o, const struct sd_tensor *of, int64_t *strides);
 void sd_tensor_put_dtype(const struct sd_tensor *t, struct sd_buf *to);
 void sd_tensor_put_device(const struct sd_tensor *t, struct sd_buf *to);
 #endif
