@@ -8,6 +8,7 @@
     extern const struct sd_collector sd_collector_##name;
 #define INSIDE(name) extern const struct sd_collector_about sd_about_##name;
 #define PYTHON(name) extern const struct sd_collector_about sd_about_##name;
+#define ASKED(name)
 #include "collect/collectors.def"
 #undef OUTSIDE
 #undef INSIDE
@@ -34,6 +35,7 @@ const struct sd_collector *const sd_outside_collectors[] = {
 #undef OUTSIDE
 #undef INSIDE
 #undef PYTHON
+#undef ASKED
 
 const struct sd_collector_about *sd_about_find(const char *name)
 {

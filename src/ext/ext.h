@@ -45,6 +45,7 @@ struct sd_ext {
         *signature; /* of calls (profile.h) */
     PyTypeObject *call_tables;
     PyTypeObject *lines;
+    PyTypeObject *model, *model_run;
     PyObject *quiet_one; /* what a disabled Profiler hands out */
     PyObject *members;   /* tuple: the words as enum members; NULL until used */
     PyObject *plain;     /* the Profiler behind section(): keeps nothing */

@@ -22,6 +22,7 @@
 #include "ext/line_stats.h"
 #include "ext/lines.h"
 #include "ext/memory.h"
+#include "ext/model.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
 #include "ext/section.h"
@@ -354,6 +355,7 @@ static PyMethodDef module_methods[] = {
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_NOARGS, NULL },
+    { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },
     { "profile", sd_lines_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "
@@ -419,6 +421,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->each = make_type(capsule, &sd_each_spec);
     ext->call_tables = make_type(capsule, &sd_call_tables_spec);
     ext->lines = make_type(capsule, &sd_lines_spec);
+    ext->model = make_type(capsule, &sd_model_object_spec);
+    ext->model_run = make_type(capsule, &sd_model_run_spec);
     for (int i = 0; i < SD_N_VIEWS; i++) {
         ext->views[i] = make_type(capsule, &sd_view_specs[i]);
         if (!ext->views[i])
@@ -428,7 +432,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->lsprof = make_type(capsule, &sd_lsprof_spec);
     if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
         !ext->profile || !ext->lsprof || !ext->call_tables || !ext->lines ||
-        sd_profile_make_entries(ext) < 0)
+        !ext->model || !ext->model_run || sd_profile_make_entries(ext) < 0)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
                     offsetof(struct sd_profiler, weakrefs));
@@ -467,6 +471,9 @@ static int add_names(PyObject *module, struct sd_ext *ext)
                    PyModule_AddObjectRef(module, "CallStats",
                                          (PyObject *)ext->call_tables) < 0 ||
                    PyModule_AddObjectRef(module, "Lines", (PyObject *)ext->lines) < 0 ||
+                   PyModule_AddObjectRef(module, "Model", (PyObject *)ext->model) < 0 ||
+                   PyModule_AddObjectRef(module, "ModelRun",
+                                         (PyObject *)ext->model_run) < 0 ||
                    PyModule_AddStringConstant(module, "__version__", SONDE_VERSION) < 0
                ? -1
                : 0;
@@ -521,6 +528,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->signature);
     Py_VISIT(ext->call_tables);
     Py_VISIT(ext->lines);
+    Py_VISIT(ext->model);
+    Py_VISIT(ext->model_run);
     for (int i = 0; i < SD_N_VIEWS; i++)
         Py_VISIT(ext->views[i]);
     Py_VISIT(ext->quiet_one);
@@ -556,6 +565,8 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->signature);
     Py_CLEAR(ext->call_tables);
     Py_CLEAR(ext->lines);
+    Py_CLEAR(ext->model);
+    Py_CLEAR(ext->model_run);
     return 0;
 }
 

@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: MIT
+"""Runs a model of torch for sonde.model: once to count what it does, or several times to time it.
+
+What is counted, and how, is C's (_sonde.ModelRun and _sonde.Model); here torch's modes, hooks and
+states are entered and left.  torch is imported when the first model comes.
+"""
+import contextlib
+import functools
+
+from . import _sonde
+
+
+class ModelError(RuntimeError):
+    """A model that cannot be run as it was asked: one sentence, with the way out; __cause__ is the model's own exception."""
+
+
+def _torch():
+    try:
+        import torch
+    except ImportError as why:
+        raise ModelError("a model of torch needs torch, which this Python cannot import ({0}): pip install torch, or give "
+                         "`sonde model` a file (.onnx, .safetensors, .gguf)".format(why)) from why
+    return torch
+
+
+@functools.lru_cache(maxsize=None)
+def _mode():
+    """The class that is both torch's mode and our body of it."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class SondeMode(_sonde.ModelRun, TorchDispatchMode):
+        def decompose(self, func, args, kwargs):
+            with self:
+                return func.decompose(*args, **kwargs)
+
+    return SondeMode
+
+
+def module_of(model):
+    """The module itself: of a compiled model the one that was compiled."""
+    torch = _torch()
+    inner = getattr(model, "_orig_mod", None)
+    model = inner if isinstance(inner, torch.nn.Module) else model
+    if isinstance(model, torch.nn.Module):
+        return model
+    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        raise ModelError("{0} is a class of models, not a model: call it first, {0}()".format(model.__name__))
+    raise ModelError("a torch.nn.Module is wanted, not {0}: wrap a function in a module whose forward calls it".format(
+        type(model).__name__))
+
+
+# ---- inputs
+
+
+def _first_float(module):
+    for tensor in list(module.parameters()) + list(module.buffers()):
+        if tensor.is_floating_point():
+            return tensor
+    return None
+
+
+def _shapes(input_shape):
+    """One shape, or several of them."""
+    try:
+        several = [tuple(int(n) for n in one) for one in input_shape]
+    except TypeError:
+        several = [tuple(int(n) for n in input_shape)]
+    if any(n < 0 for one in several for n in one):
+        raise ModelError("input_shape has a negative number: {0!r}".format(input_shape))
+    return several
+
+
+def _made(shape, like, real):
+    """Numbers of their own generator, so that no random state moves; or none at all."""
+    torch = _torch()
+    dtype = like.dtype if like is not None else torch.get_default_dtype()
+    device = like.device if like is not None else torch.device("cpu")
+    if not real or device.type == "meta":
+        return torch.empty(1, *shape, dtype=dtype, device="meta")
+    made = torch.randn(1, *shape, generator=torch.Generator().manual_seed(0))
+    return made.to(device=device, dtype=dtype)
+
+
+def inputs_of(model, input_shape=None, inputs=None, real=False):
+    """(args, kwargs) of one forward: `inputs` as they are given, or made from `input_shape`, which has no batch axis."""
+    torch = _torch()
+    module = module_of(model)
+    if inputs is not None:
+        if input_shape is not None:
+            raise ModelError("give either input_shape= or inputs=, not both")
+        if isinstance(inputs, dict) or (hasattr(inputs, "keys") and not isinstance(inputs, torch.Tensor)):
+            return (), dict(inputs)
+        return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
+    if input_shape is None:
+        raise ModelError("what does the model take? input_shape=(3, 224, 224), without the batch axis, or inputs=: "
+                         "a tensor, a tuple of them, or a dict of keyword arguments")
+    like = _first_float(module)
+    return tuple(_made(shape, like, real) for shape in _shapes(input_shape)), {}
+
+
+# ---- states that a forward may move
+
+
+def _random_states(torch):
+    import sys
+
+    states = [(torch.set_rng_state, torch.get_rng_state())]
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        states.append((torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all()))
+    if "random" in sys.modules:
+        states.append((sys.modules["random"].setstate, sys.modules["random"].getstate()))
+    if "numpy.random" in sys.modules:
+        states.append((sys.modules["numpy.random"].set_state, sys.modules["numpy.random"].get_state()))
+    return states
+
+
+def _put_back(states):
+    for put, state in states:
+        put(state)
+
+
+@contextlib.contextmanager
+def _same_randomness(torch):
+    states = _random_states(torch)
+    try:
+        yield
+    finally:
+        _put_back(states)
+
+
+@contextlib.contextmanager
+def _same_tensors(torch, module):
+    """Buffers keep their numbers and parameters their gradients over a real pass.  Gives a list that says afterwards
+    which parameters the forward itself changed: that cannot be undone."""
+    changed = []
+    buffers = [(b, b._version, b.detach().clone()) for b in module.buffers() if b.device.type != "meta"]
+    parameters = [(name, p, p.grad, p._version) for name, p in module.named_parameters()]
+    for _, p, _, _ in parameters:
+        p.grad = None
+    try:
+        yield changed
+    finally:
+        with torch.no_grad():
+            for buffer, version, before in buffers:
+                # Statistics of a batch norm move without a new version.
+                if buffer._version != version or not torch.equal(buffer, before):
+                    buffer.copy_(before)
+        for name, p, grad, version in parameters:
+            if p.grad is not grad:
+                p.grad = grad
+            if p._version != version:
+                changed.append(name)
+
+
+@contextlib.contextmanager
+def _same_modules(module):
+    """What the modules hold is put back afterwards."""
+    run = _mode()()
+    try:
+        run.begin(module)
+        yield
+    finally:
+        run.end()
+
+
+@contextlib.contextmanager
+def _hooks(run):
+    """Every module tells `run` when its forward begins and ends."""
+    from torch.nn.modules import module as modules
+
+    before = modules.register_module_forward_pre_hook(run.enter)
+    try:
+        after = modules.register_module_forward_hook(run.leave, always_call=True)
+        try:
+            yield
+        finally:
+            after.remove()
+    finally:
+        before.remove()
+
+
+# ---- backward
+
+
+def _tensors(torch, out, found, depth=6):
+    """Every tensor in what a model gave that has a gradient."""
+    if isinstance(out, torch.Tensor):
+        if out.requires_grad and (out.is_floating_point() or out.is_complex()):
+            found.append(out)
+    elif depth and isinstance(out, dict):
+        for one in out.values():
+            _tensors(torch, one, found, depth - 1)
+    elif depth and isinstance(out, (tuple, list)):
+        for one in out:
+            _tensors(torch, one, found, depth - 1)
+    elif depth and hasattr(out, "__dataclass_fields__"):
+        for one in vars(out).values():
+            _tensors(torch, one, found, depth - 1)
+    return found
+
+
+def _starts(torch, out):
+    """Outputs and their gradients: of the sum of all of them, each is 1."""
+    tensors = _tensors(torch, out, [])
+    if not tensors:
+        raise ModelError("there is nothing to go backward from: no output of the model depends on a parameter or input "
+                         "that requires a gradient (are gradients switched off, or all parameters frozen?)")
+    return tensors, [torch.ones(one.shape, dtype=one.dtype, device=one.device) for one in tensors]
+
+
+# ---- counting
+
+
+def _facts(made, torch, module, device, args, kwargs, twins):
+    made.fact("source", "torch {0}".format(torch.__version__))
+    made.fact("device", str(device))
+    made.fact("mode", "train" if module.training else "eval")
+    made.fact("grad", "on" if torch.is_grad_enabled() else "off")
+    made.fact("ran_on", "meta" if twins else "real tensors")
+    for name, value in [("", a) for a in args] + [(k + "=", v) for k, v in kwargs.items()]:
+        if isinstance(value, torch.Tensor) and not value.is_nested:
+            made.fact("input", "{0}{1}:{2}".format(name, ",".join(str(n) for n in value.shape), str(value.dtype).replace("torch.", "")))
+
+
+def _pass(torch, run, module, args, kwargs, backward, memory):
+    """One forward under the mode, and a backward."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_hooks(run))
+        if backward:
+            stack.enter_context(torch.enable_grad())
+        if memory:
+            stack.enter_context(torch.autograd.graph.saved_tensors_hooks(run.saved, run.restored))
+        with run:
+            out = module(*args, **kwargs)
+        if backward:
+            tensors, ones = _starts(torch, out)
+            run.set_backward(True)
+            with run:
+                torch.autograd.backward(tensors, ones)
+
+
+def _to_real(torch, o, device, depth=6):
+    """Inputs without data, as real ones: zeros where numbers are indices."""
+    if isinstance(o, torch.Tensor):
+        if o.device.type != "meta":
+            return o
+        if o.is_floating_point():
+            made = torch.randn(o.shape, generator=torch.Generator().manual_seed(0)).to(device=device, dtype=o.dtype)
+        else:
+            made = torch.zeros(o.shape, dtype=o.dtype, device=device)
+        return made.requires_grad_(o.requires_grad)
+    if depth and isinstance(o, (tuple, list)) and type(o) in (tuple, list):
+        return type(o)(_to_real(torch, one, device, depth - 1) for one in o)
+    if depth and type(o) is dict:
+        return {k: _to_real(torch, v, device, depth - 1) for k, v in o.items()}
+    return o
+
+
+def _device_of(torch, module):
+    first = _first_float(module)
+    return first.device if first is not None else torch.device("cpu")
+
+
+def _once(torch, module, args, kwargs, twins, backward, memory, rules):
+    run, device = _mode()(), _device_of(torch, module)
+    try:
+        run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules)
+        _facts(run.model, torch, module, device, args, kwargs, twins)
+        if twins:
+            args, kwargs = run.twins(args), run.twins(kwargs)
+        _pass(torch, run, module, args, kwargs, backward, memory)
+        if memory:
+            run.model.fact("peak_bytes", str(run.peak_bytes))
+    except Exception as why:
+        why._sonde_layer = run.failed_in
+        raise
+    finally:
+        made = run.end()
+    return made
+
+
+def _really(torch, module, args, kwargs, backward, memory, rules):
+    device = _device_of(torch, module)
+    args, kwargs = _to_real(torch, args, device), _to_real(torch, kwargs, device)
+    with _same_tensors(torch, module) as changed:
+        made = _once(torch, module, args, kwargs, False, backward, memory, rules)
+    if changed:
+        made.note("the forward itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3])))
+    return made
+
+
+def _is_lazy(module):
+    from torch.nn.parameter import is_lazy
+
+    return any(is_lazy(p) for p in list(module.parameters()) + list(module.buffers()))
+
+
+def _words(why):
+    text = " ".join(str(why).split())
+    return "{0}: {1}".format(type(why).__name__, text[:300] + ("..." if len(text) > 300 else "")) if text else type(why).__name__
+
+
+def _refused(module, why, args, kwargs):
+    """What to raise for what a model raised."""
+    layer = getattr(why, "_sonde_layer", None)
+    where = "in {0} ({1})".format(layer[0] or "the model", layer[1]) if layer else "before its first layer"
+    given = ["{0}".format(tuple(a.shape) if hasattr(a, "shape") else type(a).__name__) for a in args]
+    given += ["{0}={1}".format(k, tuple(v.shape) if hasattr(v, "shape") else type(v).__name__) for k, v in kwargs.items()]
+    return ModelError("{0} could not be run, {1}: {2} (it was given {3}; input_shape= has no batch axis, inputs= takes a tensor, a "
+                      "tuple of several, or a dict by name)".format(type(module).__name__, where, _words(why), ", ".join(given) or "nothing"))
+
+
+def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=False, rules=None):
+    """Runs the model once and gives what ran as a _sonde.Model.
+
+    On tensors without data, unless `real` is true or the model cannot do without (it reads values, or an operator knows
+    only real tensors): then on its own, with buffers, gradients and random states put back afterwards.
+    """
+    torch = _torch()
+    module = module_of(model)
+    args, kwargs, because = tuple(args), dict(kwargs or {}), None
+    if _is_lazy(module):
+        raise ModelError("{0} has parameters without a shape yet: call it once on a real input first".format(type(module).__name__))
+    on_meta = _device_of(torch, module).type == "meta"
+    memory = memory or backward
+    with _same_randomness(torch):
+        if not real or on_meta:
+            try:
+                return _once(torch, module, args, kwargs, True, backward, memory, rules)
+            except ModelError:
+                raise
+            except Exception as why:
+                if on_meta:
+                    raise _refused(module, why, args, kwargs) from why
+                because = _words(why)
+        try:
+            made = _really(torch, module, args, kwargs, backward, memory, rules)
+        except ModelError:
+            raise
+        except Exception as why:
+            raise _refused(module, why, args, kwargs) from why
+    if because:
+        made.fact("because", because)
+        made.note("the model ran on real tensors, because without data it cannot: {0}".format(because))
+    return made
+
+
+class Counting:
+    """Counts what torch runs inside a `with` block, on the caller's own tensors.  Modules that are called become layers:
+    those of `model` under their own names, others below the name of their type."""
+
+    def __init__(self, model=None, rules=None):
+        _torch()
+        self._module = None if model is None else module_of(model)
+        self._rules = rules
+        self._run = self._stack = None
+        self.model = None
+
+    def __enter__(self):
+        self._run = _mode()()
+        self._run.begin(self._module, rules=self._rules, backward=True)
+        self.model = self._run.model
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_hooks(self._run))
+            stack.enter_context(self._run)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *raised):
+        try:
+            return self._stack.__exit__(*raised)
+        finally:
+            self._run.end()
+
+
+# ---- timing
+
+
+def _median(numbers):
+    ordered = sorted(numbers)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _settle(torch, device):
+    """Work of a device that is still on its way counts for what started it.  Untested: no such device was at hand."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _timed_pass(torch, module, args, kwargs, device, backward):
+    """(forward, backward) of one pass without hooks, in nanoseconds."""
+    import time
+
+    _settle(torch, device)
+    begin = time.perf_counter_ns()
+    out = module(*args, **kwargs)
+    _settle(torch, device)
+    middle = time.perf_counter_ns()
+    if not backward:
+        return middle - begin, None
+    tensors, ones = _starts(torch, out)
+    started = time.perf_counter_ns()
+    torch.autograd.backward(tensors, ones)
+    _settle(torch, device)
+    return middle - begin, time.perf_counter_ns() - started
+
+
+def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
+    """The same with hooks: each layer's own time."""
+    run = _mode()()
+    try:
+        run.begin(module, backward=backward, timing=repeats, into=into)
+        with _hooks(run):
+            for _ in range(repeats):
+                run.pass_begins()
+                out = module(*args, **kwargs)
+                _settle(torch, device)
+                run.pass_ends(False)
+                if backward:
+                    tensors, ones = _starts(torch, out)
+                    run.pass_begins()
+                    torch.autograd.backward(tensors, ones)
+                    _settle(torch, device)
+                    run.pass_ends(True)
+        run.put_times(False)
+        if backward:
+            run.put_times(True)
+    finally:
+        run.end()
+
+
+def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3, repeats=10):
+    """Runs the model on real tensors and times it: medians of `repeats` passes, after `warmup` ones that do not count.
+
+    Gives {"forward_ns", "backward_ns", "repeats"}: whole passes without any hook.  With `into`, a Model of the same model,
+    the layers are timed in passes of their own, and their times put there.
+    """
+    torch = _torch()
+    module = module_of(model)
+    device = _device_of(torch, module)
+    if device.type == "meta":
+        raise ModelError("{0} is on meta and has no numbers to run with: move it to a real device (model.to_empty(device='cpu')) "
+                         "to time it".format(type(module).__name__))
+    if repeats < 1 or warmup < 0:
+        raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
+    args, kwargs = _to_real(torch, tuple(args), device), _to_real(torch, dict(kwargs or {}), device)
+    try:
+        with _same_randomness(torch), _same_modules(module), _same_tensors(torch, module) as changed:
+            with torch.enable_grad() if backward else torch.no_grad():
+                for _ in range(warmup):
+                    _timed_pass(torch, module, args, kwargs, device, backward)
+                passes = [_timed_pass(torch, module, args, kwargs, device, backward) for _ in range(repeats)]
+                if into is not None:
+                    _time_layers(torch, module, args, kwargs, device, into, backward, repeats)
+    except ModelError:
+        raise
+    except Exception as why:
+        raise _refused(module, why, args, kwargs) from why
+    took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats}
+    if into is not None:
+        for key, value in took.items():
+            if value is not None:
+                into.fact(key, str(value))
+        if changed:
+            into.note("the forward itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3])))
+    return took

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "cpython/compat.h"
+
+#include "collect/model/keep.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { MOST_ENTRIES = 1 << 20 }; /* larger ones are vocabularies, not caches */
+
+static bool is_container(PyObject *o)
+{
+    return (PyDict_Check(o) && PyDict_GET_SIZE(o) < MOST_ENTRIES) ||
+           (PyList_CheckExact(o) && PyList_GET_SIZE(o) < MOST_ENTRIES) ||
+           (PySet_CheckExact(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
+}
+
+static PyObject *copy_of(PyObject *o)
+{
+    if (PyDict_Check(o))
+        return PyDict_Copy(o);
+    if (PyList_CheckExact(o))
+        return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
+    return PySet_New(o);
+}
+
+static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
+{
+    struct sd_kept *grown = sd_grow_array(k->all, &k->cap, k->n + 1, sizeof *k->all);
+
+    if (grown)
+        k->all = grown;
+    if (!grown ||
+        sd_table_put(&k->by_container, (uint64_t)(uintptr_t)container, 1) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    k->all[k->n++] = (struct sd_kept){ Py_NewRef(container), Py_NewRef(copy) };
+    return 0;
+}
+
+/* --- Going in */
+
+/* The copy is walked, because making a twin may run anything. */
+static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
+                     struct sd_twins *twins, int depth)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    int rc = 0;
+
+    while (rc == 0 && PyDict_Next(copy, &at, &key, &value)) {
+        if (is_container(value)) {
+            rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+        } else if (twins) {
+            PyObject *twin = sd_twins_within(twins, value, depth);
+
+            if (!twin || (twin != value && PyDict_SetItem(dict, key, twin) < 0))
+                rc = -1;
+            Py_XDECREF(twin);
+        }
+    }
+    return rc;
+}
+
+static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
+                     struct sd_twins *twins, int depth)
+{
+    int rc = 0;
+
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(copy); i++) {
+        PyObject *value = PyList_GET_ITEM(copy, i);
+
+        if (is_container(value)) {
+            rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+        } else if (twins) {
+            PyObject *twin = sd_twins_within(twins, value, depth);
+
+            if (!twin || PyList_SetItem(list, i, twin) < 0) /* takes it */
+                rc = -1;
+        }
+    }
+    return rc;
+}
+
+int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
+                      int depth)
+{
+    PyObject *copy;
+    uint64_t unused;
+    int rc;
+
+    if (sd_table_get(&k->by_container, (uint64_t)(uintptr_t)container, &unused))
+        return 0;
+    copy = copy_of(container);
+    rc = copy ? note(k, container, copy) : -1;
+    if (rc == 0 && PyDict_Check(container))
+        rc = keep_dict(k, container, copy, twins, depth);
+    else if (rc == 0 && PyList_CheckExact(container))
+        rc = keep_list(k, container, copy, twins, depth);
+    Py_XDECREF(copy);
+    return rc;
+}
+
+/* --- Coming back */
+
+/* What is there and was not, or is not what it was. */
+static void put_back_dict(PyObject *dict, PyObject *copy)
+{
+    PyObject *now = PyDict_Copy(dict), *key, *value;
+    Py_ssize_t at = 0;
+
+    while (now && PyDict_Next(now, &at, &key, &value))
+        if (!PyDict_GetItemWithError(copy, key) && PyObject_DelItem(dict, key) < 0)
+            PyErr_Clear();
+    at = 0;
+    while (now && PyDict_Next(copy, &at, &key, &value))
+        if (PyDict_GetItemWithError(now, key) != value &&
+            PyObject_SetItem(dict, key, value) < 0)
+            PyErr_Clear();
+    Py_XDECREF(now);
+}
+
+static bool is_list_as_before(PyObject *list, PyObject *copy)
+{
+    Py_ssize_t n = PyList_GET_SIZE(list);
+
+    if (n != PyList_GET_SIZE(copy))
+        return false;
+    while (n-- > 0)
+        if (PyList_GET_ITEM(list, n) != PyList_GET_ITEM(copy, n))
+            return false;
+    return true;
+}
+
+static void put_back_set(PyObject *set, PyObject *copy)
+{
+    PyObject *done;
+
+    if (PyObject_RichCompareBool(set, copy, Py_EQ) == 1)
+        return;
+    PySet_Clear(set);
+    done = PyObject_CallMethod(set, "update", "O", copy);
+    Py_XDECREF(done);
+}
+
+static void put_back(const struct sd_kept *k)
+{
+    if (PyDict_Check(k->container))
+        put_back_dict(k->container, k->copy);
+    else if (PySet_CheckExact(k->container))
+        put_back_set(k->container, k->copy);
+    else if (!is_list_as_before(k->container, k->copy))
+        PyList_SetSlice(k->container, 0, PyList_GET_SIZE(k->container), k->copy);
+    PyErr_Clear();
+}
+
+void sd_keep_put_back(struct sd_keep *k)
+{
+    struct sd_raised raised = sd_raised_take();
+    struct sd_kept *all = k->all;
+    size_t n = k->n;
+
+    sd_table_release(&k->by_container);
+    memset(k, 0, sizeof *k);
+    for (size_t i = n; i-- > 0;) {
+        put_back(&all[i]);
+        Py_DECREF(all[i].container);
+        Py_DECREF(all[i].copy);
+    }
+    sd_free(all);
+    sd_raised_give_back(raised);
+}

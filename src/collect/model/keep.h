@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_MODEL_KEEP_H
+#define SD_MODEL_KEEP_H
+/* keep: what a model's modules hold, written down before a run and put back after it.
+ *
+ * A module that caches a tensor in its forward would keep one without data, and fail
+ * when it is really used.  So the attributes of each module, and the lists, dicts and
+ * sets among them, are noted; afterwards each has again what it had.  What a forward
+ * does to objects of other classes, or to tables of more than a million entries, cannot
+ * be undone.
+ *
+ * With twins, every tensor found on the way is replaced by its twin for the run. */
+#include "collect/model/twins.h"
+
+struct sd_kept {
+    PyObject *container, *copy; /* owned: a dict, list or set, and what it held */
+};
+
+struct sd_keep { /* all zero is a fresh one */
+    struct sd_kept *all;
+    size_t n, cap;
+    struct sd_table by_container; /* its address: 1 */
+};
+
+/* Notes this dict, list or set and those in it.  `twins` NULL: replaces nothing.  0, or
+ * -1 with an exception; what was noted until then can still be put back. */
+int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
+                      int depth);
+/* Puts everything back and is fresh again.  Leaves the exception that is set. */
+void sd_keep_put_back(struct sd_keep *k);
+#endif

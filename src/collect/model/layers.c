@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/* layers: a module and those in it, as layers of the model, with what they say of
+ * themselves and the tensors they hold. */
+#include "cpython/compat.h"
+
+#include "collect/model/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum {
+    DEEPEST = 200,   /* modules in modules; a circle ends here */
+    MOST_ATTRS = 64, /* of a module; the rest is not noted */
+    MOST_INTS = 16,  /* of an attribute */
+    KEEP_DEPTH = 3,  /* lists in lists of a module */
+    NAME_BYTES = 4096,
+};
+
+struct walk {
+    struct sd_run *run;
+    struct sd_table seen;  /* addresses of tensors, and of their data */
+    char path[NAME_BYTES]; /* of the module that is visited */
+    size_t n_path;
+    int depth;
+};
+
+static int raise_core(int rc)
+{
+    if (rc < 0 && !PyErr_Occurred())
+        PyErr_SetString(rc == SD_ENOMEM ? PyExc_MemoryError : PyExc_ValueError,
+                        sd_fail_text());
+    return rc < 0 ? -1 : 0;
+}
+
+/* --- What a module has: a dict of its own, or, of modules of TorchScript, what its
+ * methods tell. */
+static PyObject *table_of(PyObject *module, const char *field, const char *method)
+{
+    PyObject *found = PyObject_GetAttrString(module, field), *told, *dict;
+
+    if (found && PyDict_Check(found))
+        return found;
+    PyErr_Clear();
+    Py_XDECREF(found);
+    told = PyObject_CallMethod(module, method, NULL);
+    dict = told ? PyDict_New() : NULL;
+    if (dict && PyDict_MergeFromSeq2(dict, told, 1) < 0)
+        Py_CLEAR(dict);
+    Py_XDECREF(told);
+    return dict;
+}
+
+static bool is_dotted(PyObject *key)
+{
+    return PyUnicode_FindChar(key, '.', 0, PyUnicode_GetLength(key), 1) >= 0;
+}
+
+/* --- Attributes */
+
+static bool ints_of(PyObject *v, int64_t *out, uint32_t *n)
+{
+    Py_ssize_t has =
+        PyTuple_Check(v) || PyList_CheckExact(v) ? PySequence_Fast_GET_SIZE(v) : -1;
+
+    if (has < 1 || has > MOST_INTS)
+        return false;
+    for (Py_ssize_t i = 0; i < has; i++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(v, i);
+
+        if (!PyLong_Check(one))
+            return false;
+        out[i] = PyLong_AsLongLong(one);
+    }
+    *n = (uint32_t)has;
+    return true;
+}
+
+/* False: it is of no kind that is noted. */
+static bool attr_of(struct sd_model *m, const char *name, PyObject *v, int64_t *ints,
+                    struct sd_attr *out)
+{
+    uint32_t id, text, n;
+
+    if (sd_model_word(m, name, &id) < 0)
+        return false;
+    if (PyLong_Check(v)) {
+        *out = sd_attr_int(id, PyLong_AsLongLong(v));
+    } else if (PyFloat_CheckExact(v)) {
+        *out = sd_attr_real(id, PyFloat_AS_DOUBLE(v));
+    } else if (PyUnicode_CheckExact(v) && PyUnicode_GetLength(v) < 64) {
+        const char *word = PyUnicode_AsUTF8(v);
+
+        if (!word || sd_model_word(m, word, &text) < 0)
+            return false;
+        *out = sd_attr_text(id, text);
+    } else if (ints_of(v, ints, &n)) {
+        *out = sd_attr_ints(id, ints, n);
+    } else {
+        return false;
+    }
+    return !PyErr_Occurred();
+}
+
+static bool is_told(const char *name)
+{
+    return name && name[0] != '_' && strcmp(name, "training") != 0;
+}
+
+static int note_attributes(struct walk *w, PyObject *fields, PyObject *parameters,
+                           uint32_t layer)
+{
+    struct sd_model *m = w->run->model;
+    struct sd_attr attrs[MOST_ATTRS + 1];
+    int64_t ints[MOST_ATTRS + 1][MOST_INTS];
+    PyObject *key, *value, *bias = PyDict_GetItemString(parameters, "bias");
+    Py_ssize_t at = 0;
+    size_t n = 0;
+
+    while (n < MOST_ATTRS && PyDict_Next(fields, &at, &key, &value)) {
+        const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+
+        if (is_told(name) && attr_of(m, name, value, ints[n], &attrs[n]))
+            n++;
+        PyErr_Clear();
+    }
+    if (bias &&
+        attr_of(m, "bias", bias == Py_None ? Py_False : Py_True, ints[n], &attrs[n]))
+        n++;
+    PyErr_Clear();
+    return raise_core(sd_model_layer_attrs(m, layer, attrs, n));
+}
+
+/* --- Tensors */
+
+/* The same object, or the same data under another. */
+static bool is_tied(struct walk *w, PyObject *tensor)
+{
+    PyObject *data = PyObject_CallMethod(tensor, "data_ptr", NULL);
+    uint64_t at = data && PyLong_Check(data) ? PyLong_AsUnsignedLongLong(data) : 0;
+    uint64_t object = (uint64_t)(uintptr_t)tensor, unused;
+    bool is = sd_table_get(&w->seen, object, &unused) ||
+              (at != 0 && sd_table_get(&w->seen, at, &unused));
+
+    PyErr_Clear();
+    Py_XDECREF(data);
+    sd_table_put(&w->seen, object, 1);
+    if (at != 0)
+        sd_table_put(&w->seen, at, 1);
+    return is;
+}
+
+static int name_of_tensor(struct walk *w, PyObject *key, uint32_t *id)
+{
+    const char *word = PyUnicode_AsUTF8(key);
+    char name[NAME_BYTES + 256];
+    size_t n;
+
+    if (!word)
+        return -1;
+    memcpy(name, w->path, w->n_path);
+    n = w->n_path;
+    if (n > 0)
+        name[n++] = '.';
+    for (const char *p = word; *p && n < sizeof name - 1; p++)
+        name[n++] = *p;
+    return raise_core(sd_model_string(w->run->model, name, n, id));
+}
+
+static bool wants_gradient(PyObject *tensor)
+{
+    PyObject *wants = PyObject_GetAttrString(tensor, "requires_grad");
+    bool is = wants == Py_True;
+
+    PyErr_Clear();
+    Py_XDECREF(wants);
+    return is;
+}
+
+static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t layer,
+                       uint16_t kind)
+{
+    struct sd_run *r = w->run;
+    struct sd_model_tensor t = { .layer = layer, .flags = kind, .bytes = -1 };
+    struct sd_shape s;
+    struct sd_operand o;
+
+    if (sd_torch_shape(&r->torch, tensor, &s) < 0 ||
+        name_of_tensor(w, key, &t.name) < 0)
+        return -1;
+    o = sd_torch_operand(&r->torch, &s);
+    t.dims = o.dims;
+    t.dtype = o.dtype;
+    if (kind == SD_TENSOR_PARAMETER && wants_gradient(tensor))
+        t.flags |= SD_TENSOR_TRAINABLE;
+    if (is_tied(w, tensor))
+        t.flags |= SD_TENSOR_TIED;
+    return raise_core(sd_model_tensor(r->model, &t));
+}
+
+static int note_tensors(struct walk *w, PyObject *table, uint32_t layer, uint16_t kind)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(table, &at, &key, &value)) {
+        if (!PyUnicode_Check(key) || !sd_torch_is_tensor(&w->run->torch, value) ||
+            is_dotted(key)) /* told by a method: one of a module within */
+            continue;
+        if (note_tensor(w, key, value, layer, kind) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* As operators will meet them: twins are made by now, and stand in the tables. */
+static int note_weights(struct sd_run *r, PyObject *table)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(table, &at, &key, &value))
+        if (sd_torch_is_tensor(&r->torch, value) &&
+            (raise_core(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) < 0 ||
+             (r->wish.has_memory && sd_run_weight(r, value) < 0)))
+            return -1;
+    return 0;
+}
+
+/* --- Modules */
+
+static const char *type_of(PyObject *module, PyObject **holder)
+{
+    const char *name = strrchr(Py_TYPE(module)->tp_name, '.');
+
+    *holder = NULL;
+    name = name ? name + 1 : Py_TYPE(module)->tp_name;
+    if (strcmp(name, "RecursiveScriptModule") == 0)
+        *holder = PyObject_GetAttrString(module, "original_name");
+    PyErr_Clear();
+    if (*holder && PyUnicode_Check(*holder) && PyUnicode_AsUTF8(*holder))
+        return PyUnicode_AsUTF8(*holder);
+    return name;
+}
+
+static int note_layer(struct walk *w, PyObject *module, uint32_t parent, bool is_leaf,
+                      uint32_t *layer)
+{
+    struct sd_model *m = w->run->model;
+    PyObject *holder, *training;
+    const char *type = type_of(module, &holder);
+    uint32_t id;
+    int rc;
+
+    if (w->n_path == 0) {
+        *layer = SD_MODEL_ROOT;
+        rc = sd_model_word(m, type, &id);
+        if (rc == 0)
+            sd_model_set_type(m, SD_MODEL_ROOT, id);
+    } else {
+        rc = sd_model_layer(m, w->path, w->n_path, type, parent, layer);
+    }
+    Py_XDECREF(holder);
+    if (rc < 0)
+        return raise_core(rc);
+    training = PyObject_GetAttrString(module, "training");
+    PyErr_Clear();
+    if (training == Py_True)
+        m->layers[*layer].flags |= SD_LAYER_TRAINING;
+    if (is_leaf)
+        m->layers[*layer].flags |= SD_LAYER_LEAF;
+    Py_XDECREF(training);
+    return 0;
+}
+
+static int visit(struct walk *w, PyObject *module, uint32_t parent);
+
+static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
+{
+    PyObject *key, *child;
+    Py_ssize_t at = 0;
+    size_t n_path = w->n_path;
+    int rc = 0;
+
+    while (rc == 0 && PyDict_Next(children, &at, &key, &child)) {
+        const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
+        size_t n = name ? strlen(name) : 0;
+
+        if (child == Py_None || n == 0 || n_path + n + 2 > sizeof w->path)
+            continue;
+        if (n_path > 0)
+            w->path[w->n_path++] = '.';
+        memcpy(w->path + w->n_path, name, n);
+        w->n_path += n;
+        rc = visit(w, child, layer);
+        w->n_path = n_path;
+    }
+    return rc;
+}
+
+static int remember(struct sd_run *r, PyObject *module, uint32_t layer)
+{
+    if (PyList_Append(r->modules, module) < 0)
+        return -1;
+    return raise_core(sd_table_put(&r->layer_of, (uint64_t)(uintptr_t)module, layer));
+}
+
+/* Attributes first, then tensors, then everything is kept and, on twins, replaced. */
+static int note_module(struct walk *w, PyObject *module, PyObject *fields,
+                       PyObject *parameters, PyObject *buffers, uint32_t layer)
+{
+    struct sd_run *r = w->run;
+    struct sd_twins *twins = r->wish.on_twins ? &r->twins : NULL;
+
+    if (r->wish.is_timing)
+        return 0;
+    (void)module;
+    if (note_attributes(w, fields, parameters, layer) < 0 ||
+        note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
+        note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0)
+        return -1;
+    if (!r->wish.is_open && sd_keep_container(&r->keep, fields, twins, KEEP_DEPTH) < 0)
+        return -1;
+    return note_weights(r, parameters) < 0 || note_weights(r, buffers) < 0 ? -1 : 0;
+}
+
+static int find_layer(struct walk *w, PyObject *module, uint32_t parent, bool is_leaf,
+                      uint32_t *layer)
+{
+    if (!w->run->wish.is_timing)
+        return note_layer(w, module, parent, is_leaf, layer);
+    *layer = w->n_path == 0 ? SD_MODEL_ROOT
+                            : sd_model_find_layer(w->run->model, w->path, w->n_path);
+    if (*layer == UINT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "the model has no layer \"%.*s\" any more",
+                     (int)w->n_path, w->path);
+        return -1;
+    }
+    return 0;
+}
+
+/* One that is in two places is one layer, under its first name. */
+static int visit(struct walk *w, PyObject *module, uint32_t parent)
+{
+    PyObject *children, *parameters, *buffers, *fields;
+    uint64_t known;
+    uint32_t layer = 0;
+    int rc = -1;
+
+    if (sd_table_get(&w->run->layer_of, (uint64_t)(uintptr_t)module, &known) ||
+        w->depth >= DEEPEST)
+        return 0;
+    children = table_of(module, "_modules", "named_children");
+    parameters = children ? table_of(module, "_parameters", "named_parameters") : NULL;
+    buffers = parameters ? table_of(module, "_buffers", "named_buffers") : NULL;
+    fields = buffers ? PyObject_GetAttrString(module, "__dict__") : NULL;
+    w->depth++;
+    if (fields && PyDict_Check(fields) &&
+        find_layer(w, module, parent, PyDict_GET_SIZE(children) == 0, &layer) == 0 &&
+        remember(w->run, module, layer) == 0 &&
+        note_module(w, module, fields, parameters, buffers, layer) == 0)
+        rc = visit_children(w, children, layer);
+    w->depth--;
+    Py_XDECREF(children);
+    Py_XDECREF(parameters);
+    Py_XDECREF(buffers);
+    Py_XDECREF(fields);
+    if (rc < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "this is no module of torch");
+    return rc;
+}
+
+int sd_run_walk(struct sd_run *r, PyObject *module)
+{
+    struct walk w;
+    int rc;
+
+    memset(&w, 0, sizeof w);
+    w.run = r;
+    rc = visit(&w, module, SD_MODEL_ROOT);
+    sd_table_release(&w.seen);
+    return rc;
+}
+
+/* Two of a type have different names. */
+int sd_run_walk_met(struct sd_run *r, PyObject *module)
+{
+    struct walk w;
+    PyObject *holder;
+    const char *type = type_of(module, &holder);
+    int rc;
+
+    memset(&w, 0, sizeof w);
+    w.run = r;
+    w.n_path = (size_t)snprintf(w.path, 256, "%s", type);
+    for (int i = 2;
+         i < 10000 && sd_model_find_layer(r->model, w.path, w.n_path) != UINT32_MAX;
+         i++)
+        w.n_path = (size_t)snprintf(w.path, 256, "%.200s#%d", type, i);
+    if (w.n_path > 255)
+        w.n_path = 255;
+    Py_XDECREF(holder);
+    rc = visit(&w, module, SD_MODEL_ROOT);
+    sd_table_release(&w.seen);
+    return rc;
+}

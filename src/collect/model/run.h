@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_MODEL_RUN_H
+#define SD_MODEL_RUN_H
+/* run: one pass of a model of torch, watched: which operators ran, on which shapes, in
+ * which layer.
+ *
+ * Every operator that torch dispatches is told to sd_run_dispatch, below autograd, so
+ * that functional calls, custom functions and gradients are all seen.  Layers are told
+ * by hooks for all modules (enter, leave), which need nothing on the model itself.
+ *
+ * On twins (twins.h) nothing is computed: the outputs come from our own rules (rules.h)
+ * or from torch's functions for tensors without data.  Otherwise operators run as they
+ * would without us.
+ *
+ * Operators of a backward belong to the layer whose forward made the node of the graph
+ * that runs: nodes are numbered in the order in which they were made, so the numbers at
+ * the borders of layers say whose they are. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/model/keep.h"
+#include "collect/model/operators.h"
+#include "collect/model/times.h"
+#include "collect/model/torch.h"
+#include "collect/model/twins.h"
+#include "profile/model.h"
+
+struct sd_open_layer {
+    PyObject *module; /* borrowed: it runs, so it lives */
+    uint32_t layer;
+    struct sd_operands in; /* owned: what it was called with */
+};
+
+/* From this number of a node on, they are of that layer. */
+struct sd_border {
+    int64_t sequence;
+    uint32_t layer;
+};
+
+struct sd_storage {
+    PyObject *watch; /* owned: a weak reference to it; NULL: it is gone */
+    uint64_t at;     /* where torch has it */
+    int64_t bytes;
+};
+
+struct sd_storages { /* memory.c: what is alive, when it is asked for */
+    struct sd_storage *all;
+    size_t n, cap;
+    struct sd_table by_watch;       /* address of the weak reference: place in `all` */
+    struct sd_table alive;          /* `at`: 1 */
+    struct sd_table weights, saved; /* the same of the model's, and of those that are
+                                       kept for the backward */
+    int64_t live_bytes, peak_bytes;
+};
+
+struct sd_run_wish {
+    bool on_twins;     /* else on the model's own tensors */
+    bool has_memory;   /* follow what is alive */
+    bool has_backward; /* note whose nodes of the graph are whose */
+    bool is_timing;    /* only times of layers: nothing is dispatched to us */
+    bool is_open;      /* modules that are met become layers; none is known before */
+    PyObject *rules;   /* borrowed: a dict of the user's, or NULL */
+    bool (*is_known)(const char *name); /* has the table of costs a rule for it? */
+};
+
+struct sd_run {
+    struct sd_model *model; /* borrowed */
+    PyObject *self;         /* borrowed: the mode of torch that we are the body of */
+    struct sd_run_wish wish;
+    struct sd_torch torch;
+    struct sd_operators operators;
+    struct sd_twins twins;
+    struct sd_keep keep;
+    struct sd_table layer_of; /* address of a module: its layer */
+    PyObject *modules;        /* owned list: keeps those addresses */
+    struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
+    struct sd_open_layer *open;
+    size_t n_open, cap_open;
+    struct sd_border *borders;
+    size_t n_borders, cap_borders;
+    struct sd_operands in, out; /* scratch */
+    struct sd_storages storages;
+    struct sd_layer_times times; /* when timing */
+    PyObject *marked;            /* owned set: nodes that have a border already */
+    bool is_backward;            /* now */
+    uint32_t backward_layer;     /* of the operator before, in the backward */
+    uint32_t failed_in;          /* the innermost layer that an exception left */
+    bool has_failed;
+};
+
+/* Walks the module and notes its layers and tensors in `model`, which is fresh, or,
+ * when timing, has them already.  On failure (-1, with an exception) sd_run_end puts
+ * everything back all the same. */
+int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
+                 PyObject *module, const struct sd_run_wish *wish);
+/* Puts back what was changed and is fresh again.  Leaves the exception that is set. */
+void sd_run_end(struct sd_run *r);
+
+/* What __torch_dispatch__ is to do. */
+PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
+                          PyObject *args, PyObject *kwargs);
+/* The hooks: 0, or -1 with an exception. */
+int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args);
+int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result);
+uint32_t sd_run_layer_now(struct sd_run *r);
+
+/* layers.c: the modules, their attributes and tensors. */
+int sd_run_walk(struct sd_run *r, PyObject *module);
+/* The same for one that was met on the way, below a layer named after its type. */
+int sd_run_walk_met(struct sd_run *r, PyObject *module);
+
+/* timing.c: borders of the backward, which nodes of the graph tell. */
+int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer);
+
+/* memory.c */
+int sd_run_watch_outputs(struct sd_run *r, PyObject *result);
+int sd_run_weight(struct sd_run *r, PyObject *tensor); /* its storage is the model's */
+int sd_run_saved(struct sd_run *r, PyObject *tensor);  /* autograd keeps it */
+void sd_run_freed(struct sd_run *r, PyObject *watch);  /* a storage is gone */
+void sd_storages_release(struct sd_storages *s);
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_MODEL_TORCH_H
+#define SD_MODEL_TORCH_H
+/* torch: what the collector asks of torch, found once per run: its types, the calls
+ * that make tensors, and the shapes of tensors.
+ *
+ * Shapes are read from memory where the layout is known (calls/tensors.h), because an
+ * attribute of a tensor costs a microsecond of Python, and a model asks for thousands;
+ * else by attributes. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cpython/compat.h"
+#include "profile/model.h"
+
+enum { SD_TORCH_DTYPES = 64, SD_TORCH_STRANGE = SD_TORCH_DTYPES - 1 };
+
+struct sd_torch {
+    /* All owned; NULL where this torch has none. */
+    PyObject *tensor_base, *tensor, *parameter;      /* types */
+    PyObject *empty, *empty_strided, *make_subclass; /* functions */
+    PyObject *device_word, *dtype_word, *meta;       /* two words, and a device */
+    PyObject *node_now, *sequence_now;               /* of autograd */
+    PyObject *dtypes[SD_TORCH_DTYPES];               /* by torch's own number */
+    PyObject *on_meta[SD_TORCH_DTYPES];              /* {dtype=..., device=meta} */
+    uint8_t dtype_of[SD_TORCH_DTYPES];               /* enum sd_dtype */
+};
+
+/* A tensor as it is now. */
+struct sd_shape {
+    unsigned n;
+    uint8_t number; /* of its dtype; SD_TORCH_STRANGE: one that has none here */
+    bool is_meta;   /* it has no data */
+    bool is_nested; /* it has no shape of its own, but parts: sd_torch_parts */
+    int64_t dims[SD_MODEL_DIMS_MAX];
+};
+
+/* 0, or -1 with an exception: torch is not there, or lacks something. */
+int sd_torch_init(struct sd_torch *t);
+void sd_torch_release(struct sd_torch *t);
+
+/* hot: by its type. */
+static inline bool sd_torch_is_tensor(const struct sd_torch *t, PyObject *o)
+{
+    return (PyObject *)Py_TYPE(o) == t->tensor ||
+           (PyObject *)Py_TYPE(o) == t->parameter ||
+           PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)t->tensor_base);
+}
+
+/* 0, or -1 with an exception. */
+int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out);
+/* Calls `each` with the shape of each part of a nested tensor; `of` is what
+ * sd_torch_shape said of it. */
+int sd_torch_parts(PyObject *tensor, struct sd_shape of,
+                   int (*each)(const struct sd_shape *part, void *arg), void *arg);
+int sd_torch_strides(PyObject *tensor, const struct sd_shape *of, int64_t *strides);
+/* Without gaps, in the order of its axes. */
+bool sd_shape_is_contiguous(const struct sd_shape *s, const int64_t *strides);
+
+/* A new tensor without data; strides NULL: contiguous.  A new reference or NULL with an
+ * exception. */
+PyObject *sd_torch_make(struct sd_torch *t, uint8_t number, unsigned n,
+                        const int64_t *dims, const int64_t *strides);
+/* A tensor without data that is otherwise as this one: shape, strides, dtype, class,
+ * attributes, requires_grad. */
+PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor);
+
+/* As an operand of the model; its dims are those of `s`, which must outlive it. */
+struct sd_operand sd_torch_operand(const struct sd_torch *t, const struct sd_shape *s);
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_MODEL_H
+#define SD_EXT_MODEL_H
+/* model: `_sonde.Model`, a neural network with the operators that ran, and the
+ * questions to it; and `_sonde.ModelRun`, the body of the mode of torch that fills one
+ * (collect/model/run.h).  What sonde.model is made of. */
+#include "ext/ext.h"
+
+struct sd_model;
+
+extern PyType_Spec sd_model_object_spec, sd_model_run_spec;
+
+/* A Model without anything in it; a new reference, or NULL with an exception. */
+PyObject *sd_model_object_new(PyTypeObject *type);
+/* What it holds, borrowed; NULL with an exception when `o` is none. */
+struct sd_model *sd_model_of(PyTypeObject *type, PyObject *o);
+
+/* {name: definition} of the ways of counting. */
+PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused);
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* model_run: `_sonde.ModelRun`, what torch and its hooks call while a model runs.
+ *
+ * A class of Python is both this and torch's TorchDispatchMode; torch then calls
+ * __torch_dispatch__ here, without a frame of Python in between. */
+#include "ext/model.h"
+
+#include "analyse/op_cost.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/model/run.h"
+
+#define FAST(f) ((PyCFunction)(void (*)(void))(f))
+
+struct model_run {
+    PyObject_HEAD struct sd_run run;
+    PyObject *model; /* owned: the Model that is filled; NULL before begin() */
+    PyObject *rules; /* owned, or NULL */
+    bool is_running;
+};
+
+/* False, with an exception: there is nothing to be told to. */
+static bool is_begun(struct model_run *r)
+{
+    if (!r->is_running)
+        PyErr_SetString(PyExc_RuntimeError, "this run has not begun, or has ended");
+    return r->is_running;
+}
+
+static PyObject *done(int rc)
+{
+    if (rc < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* --- What torch calls */
+
+/* (func, types, args=(), kwargs=None), by position or by name. */
+static PyObject *run_dispatch(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                              PyObject *names)
+{
+    struct model_run *r = (struct model_run *)self;
+    PyObject *none = NULL, *result;
+
+    if (!is_begun(r))
+        return NULL;
+    if (n < 2 || (names && PyTuple_GET_SIZE(names) > 0)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "__torch_dispatch__(func, types, args, kwargs), by position");
+        return NULL;
+    }
+    if (n < 3)
+        none = PyTuple_New(0);
+    if (n < 3 && !none)
+        return NULL;
+    result = sd_run_dispatch(&r->run, args[0], args[1], n > 2 ? args[2] : none,
+                             n > 3 ? args[3] : NULL);
+    Py_XDECREF(none);
+    return result;
+}
+
+static PyObject *run_enter(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!r->is_running || n < 2) /* another thread's, or too late */
+        Py_RETURN_NONE;
+    return done(sd_run_enter(&r->run, args[0], args[1]));
+}
+
+static PyObject *run_leave(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!r->is_running || n < 3)
+        Py_RETURN_NONE;
+    return done(sd_run_leave(&r->run, args[0], args[2]));
+}
+
+static PyObject *run_freed(PyObject *self, PyObject *watch)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (r->is_running)
+        sd_run_freed(&r->run, watch);
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_saved(PyObject *self, PyObject *tensor)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (r->is_running && sd_run_saved(&r->run, tensor) < 0)
+        return NULL;
+    return Py_NewRef(tensor);
+}
+
+static PyObject *run_restored(PyObject *self, PyObject *tensor)
+{
+    (void)self;
+    return Py_NewRef(tensor);
+}
+
+/* A node of the graph of a backward: mark(layer, gradients). */
+static PyObject *run_mark(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    struct model_run *r = (struct model_run *)self;
+    unsigned long layer = n > 0 ? PyLong_AsUnsignedLong(args[0]) : 0;
+
+    if (PyErr_Occurred())
+        return NULL;
+    if (r->is_running && layer < r->run.times.n_layers)
+        sd_times_border(&r->run.times, (uint32_t)layer, sd_clock_ns());
+    Py_RETURN_NONE;
+}
+
+/* --- What the adapter calls */
+
+static bool has_rule(const char *name) { return sd_op_known(name) != SD_OP_UNKNOWN; }
+
+static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish,
+                 unsigned passes)
+{
+    struct sd_model *m = sd_model_of(Py_TYPE(r->model), r->model);
+    int rc;
+
+    wish->rules = r->rules;
+    wish->is_known = has_rule;
+    wish->is_open = module == Py_None;
+    r->is_running = true;
+    rc = sd_run_begin(&r->run, (PyObject *)r, m, module, wish);
+    if (rc == 0 && wish->is_timing) {
+        rc = sd_times_init(&r->run.times, (uint32_t)m->n_layers, passes);
+        if (rc < 0)
+            sd_ext_raise(rc);
+    }
+    return rc;
+}
+
+static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "module", "twins",  "backward", "memory",
+                             "rules",  "timing", "into",     NULL };
+    struct model_run *r = (struct model_run *)self;
+    struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
+    int twins = 0, backward = 0, memory = 0, passes = 0;
+    PyObject *module, *rules = Py_None, *into = Py_None;
+    struct sd_run_wish wish = { 0 };
+
+    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiO:begin", names,
+                                             &module, &twins, &backward, &memory,
+                                             &rules, &passes, &into))
+        return NULL;
+    if (r->is_running || (rules != Py_None && !PyDict_Check(rules)) ||
+        (into != Py_None && !sd_model_of(ext->model, into))) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError,
+                            "a run begins once, and its rules are a dict");
+        return NULL;
+    }
+    Py_XSETREF(r->model,
+               into != Py_None ? Py_NewRef(into) : sd_model_object_new(ext->model));
+    if (!r->model)
+        return NULL;
+    Py_XSETREF(r->rules, rules != Py_None ? Py_NewRef(rules) : NULL);
+    wish.on_twins = twins;
+    wish.has_backward = backward;
+    wish.has_memory = memory;
+    wish.is_timing = passes > 0;
+    return done(begin(r, module, &wish, (unsigned)passes));
+}
+
+static PyObject *run_end(PyObject *self, PyObject *unused)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    (void)unused;
+    if (r->is_running) {
+        r->is_running = false;
+        sd_run_end(&r->run);
+    }
+    return r->model ? Py_NewRef(r->model) : Py_NewRef(Py_None);
+}
+
+static PyObject *run_twins(PyObject *self, PyObject *o)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!is_begun(r))
+        return NULL;
+    return sd_twins_within(&r->run.twins, o, SD_TWINS_DEPTH);
+}
+
+static PyObject *run_set_backward(PyObject *self, PyObject *is)
+{
+    struct model_run *r = (struct model_run *)self;
+    int truth = PyObject_IsTrue(is);
+
+    if (truth < 0)
+        return NULL;
+    r->run.is_backward = truth;
+    Py_RETURN_NONE;
+}
+
+/* pass_begins(), pass_ends(is_backward): of a timed pass. */
+static PyObject *run_pass_begins(PyObject *self, PyObject *unused)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    (void)unused;
+    if (!is_begun(r))
+        return NULL;
+    r->run.n_open = 0;
+    sd_times_begin(&r->run.times, SD_MODEL_ROOT, sd_clock_ns());
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_pass_ends(PyObject *self, PyObject *is_backward)
+{
+    struct model_run *r = (struct model_run *)self;
+    uint64_t now = sd_clock_ns();
+
+    if (!is_begun(r))
+        return NULL;
+    sd_times_end(&r->run.times, is_backward == Py_True, now);
+    if (r->run.marked)
+        PySet_Clear(r->run.marked);
+    Py_RETURN_NONE;
+}
+
+/* Own times become those of a layer with all that is in it: layers come behind their
+ * parents. */
+static void put_times(struct sd_run *r, bool is_backward)
+{
+    struct sd_model *m = r->model;
+
+    for (size_t i = m->n_layers; i-- > 0;) {
+        struct sd_model_layer *l = &m->layers[i];
+        int64_t *to = is_backward ? &l->backward_ns : &l->time_ns;
+
+        *to = (int64_t)sd_times_of(&r->times, (uint32_t)i, is_backward);
+    }
+    for (size_t i = m->n_layers; i-- > 1;) {
+        const struct sd_model_layer *l = &m->layers[i];
+        struct sd_model_layer *parent = &m->layers[l->parent];
+
+        if (is_backward)
+            parent->backward_ns += l->backward_ns;
+        else
+            parent->time_ns += l->time_ns;
+    }
+}
+
+static PyObject *run_put_times(PyObject *self, PyObject *is_backward)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!is_begun(r))
+        return NULL;
+    put_times(&r->run, is_backward == Py_True);
+    Py_RETURN_NONE;
+}
+
+/* --- Attributes */
+
+static PyObject *get_model(PyObject *self, void *unused)
+{
+    PyObject *model = ((struct model_run *)self)->model;
+
+    (void)unused;
+    return Py_NewRef(model ? model : Py_None);
+}
+
+static PyObject *get_peak(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLongLong(((struct model_run *)self)->run.storages.peak_bytes);
+}
+
+/* (name, type) of the innermost layer that an exception left, or None. */
+static PyObject *get_failed_in(PyObject *self, void *unused)
+{
+    struct sd_run *r = &((struct model_run *)self)->run;
+    const struct sd_model_layer *l;
+
+    (void)unused;
+    if (!((struct model_run *)self)->is_running || !r->has_failed)
+        Py_RETURN_NONE;
+    l = &r->model->layers[r->failed_in];
+    return Py_BuildValue("(ss)", sd_model_text(r->model, l->name),
+                         sd_model_text(r->model, l->type));
+}
+
+/* --- The type */
+
+static void run_dealloc(PyObject *self)
+{
+    struct model_run *r = (struct model_run *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    if (r->is_running) {
+        r->is_running = false;
+        sd_run_end(&r->run);
+    }
+    Py_XDECREF(r->model);
+    Py_XDECREF(r->rules);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    { "__torch_dispatch__", FAST(run_dispatch), METH_FASTCALL | METH_KEYWORDS,
+      "What torch calls for every operator." },
+    { "begin", FAST(run_begin), METH_VARARGS | METH_KEYWORDS,
+      "begin(module, *, twins=False, backward=False, memory=False, rules=None, "
+      "timing=0, into=None)\n--\n\nNotes the layers and tensors of the module and, "
+      "with "
+      "twins, puts tensors without data in their place until end()." },
+    { "end", run_end, METH_NOARGS,
+      "end()\n--\n\nPuts back what was changed; gives the Model." },
+    { "twins", run_twins, METH_O,
+      "twins(o)\n--\n\nThe same with tensors without data." },
+    { "enter", FAST(run_enter), METH_FASTCALL, "The hook before a module's forward." },
+    { "leave", FAST(run_leave), METH_FASTCALL, "The hook behind a module's forward." },
+    { "mark", FAST(run_mark), METH_FASTCALL, "The hook before a node of a backward." },
+    { "freed", run_freed, METH_O, "A storage is gone." },
+    { "saved", run_saved, METH_O, "Autograd keeps a tensor." },
+    { "restored", run_restored, METH_O, "Autograd takes it back." },
+    { "set_backward", run_set_backward, METH_O, "Does the backward run now?" },
+    { "pass_begins", run_pass_begins, METH_NOARGS, "A timed pass begins." },
+    { "pass_ends", run_pass_ends, METH_O, "A timed pass, backward or not, is over." },
+    { "put_times", run_put_times, METH_O,
+      "Puts the medians of all passes, backward or not, into the Model." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef attributes[] = {
+    { "model", get_model, NULL, "The Model that is filled.", NULL },
+    { "peak_bytes", get_peak, NULL, "Of tensors that this run made.", NULL },
+    { "failed_in", get_failed_in, NULL, "The layer that an exception came from.",
+      NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+PyDoc_STRVAR(doc, "One watched pass of a model: the body of a mode of torch.");
+
+static PyType_Slot slots[] = {
+    { Py_tp_doc, (void *)doc },     { Py_tp_new, PyType_GenericNew },
+    { Py_tp_dealloc, run_dealloc }, { Py_tp_methods, methods },
+    { Py_tp_getset, attributes },   { 0, NULL },
+};
+
+PyType_Spec sd_model_run_spec = {
+    .name = "sonde._sonde.ModelRun",
+    .basicsize = sizeof(struct model_run),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""Small modules whose multiply-adds are known, counted in every way; prints `ok` or what is wrong, line by line.
+
+With a word it does one of: cases networks backward residue operators errors times memory counting.
+"""
+import contextlib
+import gc
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import torch_networks
+from sonde import _model
+
+torch.set_num_threads(1)
+
+
+def say(what, got, wanted):
+    print("ok %s" % what if got == wanted else "WRONG %s: %r, not %r" % (what, got, wanted))
+
+
+def macs(*args, **kwargs):
+    return _model.collect(*args, **kwargs).totals()["macs"]
+
+
+def module(function, **weights):
+    """A module around a function of (self, *inputs)."""
+    class Around(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name, value in weights.items():
+                setattr(self, name, nn.Parameter(value) if isinstance(value, torch.Tensor) else value)
+
+        def forward(self, *inputs):
+            return function(self, *inputs)
+
+    return Around()
+
+
+def attention(self, x):
+    return self.mha(x, x, x)[0]
+
+
+# name: (module, shapes of the inputs, MACs)
+CASES = {
+    "linear": (lambda: nn.Linear(512, 1000), [(1, 512)], 512000),
+    "linear, 1 axis": (lambda: nn.Linear(8, 4), [(8,)], 32),
+    "linear, 4 axes": (lambda: nn.Linear(8, 4), [(2, 3, 5, 8)], 960),
+    "conv": (lambda: nn.Conv2d(3, 64, 7, 2, 3), [(1, 3, 224, 224)], 118013952),
+    "depthwise conv": (lambda: nn.Conv2d(32, 32, 3, padding=1, groups=32), [(1, 32, 112, 112)], 3612672),
+    "conv of a batch": (lambda: nn.Conv2d(8, 16, 3, padding=1), [(4, 8, 32, 32)], 4718592),
+    "conv without a batch": (lambda: nn.Conv2d(8, 16, 3, padding=1), [(8, 32, 32)], 1179648),
+    "transposed conv": (lambda: nn.ConvTranspose2d(16, 8, 4, 2, 1), [(1, 16, 32, 32)], 2097152),
+    "conv1d": (lambda: nn.Conv1d(4, 6, 3), [(2, 4, 10)], 1152),
+    "conv3d": (lambda: nn.Conv3d(2, 4, 3, padding=1), [(1, 2, 4, 5, 6)], 25920),
+    "lstm": (lambda: nn.LSTM(64, 128, 2, batch_first=True), [(4, 10, 64)], 9175040),
+    "gru": (lambda: nn.GRU(64, 128, 2, batch_first=True), [(4, 10, 64)], 6881280),
+    "rnn": (lambda: nn.RNN(64, 128, 2, batch_first=True), [(4, 10, 64)], 2293760),
+    "attention": (lambda: module(attention, mha=nn.MultiheadAttention(64, 4, batch_first=True)), [(2, 10, 64)], 353280),
+    "encoder layer": (lambda: nn.TransformerEncoderLayer(64, 4, 256, batch_first=True), [(2, 10, 64)], 1008640),
+    "matmul": (lambda: module(lambda self, x: x @ self.w, w=torch.ones(32, 64)), [(8, 32)], 16384),
+    "functional linear": (lambda: module(lambda self, x: F.linear(x, self.w), w=torch.ones(64, 32)), [(8, 32)], 16384),
+    "functional conv": (lambda: module(lambda self, x: F.conv2d(x, self.w, padding=1), w=torch.ones(16, 8, 3, 3)), [(1, 8, 16, 16)], 294912),
+    "a constant that forward makes": (lambda: module(lambda self, x: x @ torch.ones(32, 64)), [(8, 32)], 16384),
+    "scaled dot product attention": (lambda: module(lambda self, q, k, v: F.scaled_dot_product_attention(q, k, v)), [(1, 12, 64, 64)] * 3, 6291456),
+    "einsum": (lambda: module(lambda self, a, b: torch.einsum("bij,bjk->bik", a, b)), [(3, 4, 5), (3, 5, 6)], 360),
+    "bilinear": (lambda: nn.Bilinear(4, 5, 6), [(2, 4), (2, 5)], None),
+    "mv, dot": (lambda: module(lambda self, a, b: torch.dot(torch.mv(a, b), b)), [(7, 7), (7,)], 56),
+    "baddbmm": (lambda: module(lambda self, a, b, c: torch.baddbmm(a, b, c)), [(2, 3, 5), (2, 3, 4), (2, 4, 5)], 120),
+}
+
+
+def twice():
+    shared = nn.Linear(32, 32)
+    return module(lambda self, x: self.l(self.l(x)), l=shared)
+
+
+@contextlib.contextmanager
+def surroundings(train, grad):
+    with torch.enable_grad() if grad else torch.no_grad():
+        yield train
+
+
+def cases():
+    for name, (factory, shapes, wanted) in CASES.items():
+        answers = set()
+        for device in ("cpu", "meta"):
+            with torch.device(device):
+                model = factory()
+                inputs = [torch.zeros(shape) for shape in shapes]
+            for train in (False, True):
+                model.train(train)
+                for grad in (False, True):
+                    with surroundings(train, grad):
+                        for real in (False, True) if device == "cpu" else (False,):
+                            made = _model.collect(model, inputs, real=real)
+                            ran_on = "real tensors" if real else "meta"
+                            if made.facts["ran_on"] != ran_on or made.unsupported or made.coverage != 1:
+                                answers.add((device, train, grad, real, made.facts.get("because"), str(made.unsupported)))
+                            answers.add(made.totals()["macs"])
+        say(name, sorted(answers, key=str), [wanted] if wanted is not None else sorted(answers, key=str)[:1])
+    with torch.device("meta"):
+        made = _model.collect(twice(), [torch.zeros(4, 32)])
+    say("a layer called twice", (made.totals()["macs"], made.totals()["params"], [r["n_calls"] for r in made.rows()]), (8192, 1056, [2]))
+
+
+def networks():
+    for name in torch_networks.MODELS:
+        model, x, params, wanted = torch_networks.build(name)
+        answers = set()
+        for train in (False, True):
+            model.train(train)
+            for grad in (False, True):
+                with surroundings(train, grad):
+                    made = _model.collect(model, (x,))
+                    answers.add((made.totals()["params"], made.totals()["macs"], made.coverage, made.facts["ran_on"], len(made.notes)))
+        say(name, answers, {(params, wanted, 1.0, "meta", 0)})
+    model, x, params, wanted = torch_networks.build("resnet18", "cpu")
+    made = _model.collect(model, (torch.empty(x.shape, device="meta"),))
+    say("rows of resnet18", len(made.rows()), 52)
+    say("resnet18 on the processor", (made.totals()["macs"], made.facts["device"]), (wanted, "cpu"))
+    say("resnet18 on real tensors", macs(model, (x,), real=True), wanted)
+    say("buffers of resnet18", made.totals()["buffers"], 9620)
+
+
+def backward():
+    mlp = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
+    for real in (False, True):
+        made = _model.collect(mlp, (torch.zeros(32, 784),), backward=True, real=real)
+        say("mlp, real=%s" % real, (made.totals()["macs"], made.totals()["backward_macs"]), (13090816, 6586368))
+        say("whose they are", [(r["name"], r["backward_macs"]) for r in made.rows()], [("0", 6422528), ("1", 0), ("2", 163840)])
+    for name, alone, with_input in [("resnet18", 5324206080, 5442220032), ("resnet50", 12149538816, 12267552768), ("mobilenet_v2", 891484800, 902322816)]:
+        model, x, _, _ = torch_networks.build(name)
+        say(name, macs(model, (x,), backward=True), alone)
+        say(name + " with the input", macs(model, (x.requires_grad_(),), backward=True), with_input)
+    with torch.no_grad():
+        say("without gradients around", macs(mlp, (torch.zeros(32, 784),), backward=True), 13090816)
+    say("no gradient is left", [p.grad for p in mlp.parameters()], [None] * 4)
+
+
+class Caches(nn.Module):
+    """Does what a careful model does not: caches, counts, draws, and fails when it is told to."""
+
+    def __init__(self, fails=False, reads=False):
+        super().__init__()
+        self.l, self.bn, self.drop, self.fails, self.reads = nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Dropout(), fails, reads
+        self.register_buffer("seen", torch.zeros(()))
+        self.last, self.kept, self.by_name, self.plain = None, [], {}, torch.ones(8)
+
+    def forward(self, x):
+        self.plain.mul_(2)
+        self.seen += 1
+        y = self.drop(self.bn(self.l(x))) * self.plain
+        self.last, self.new = y, y
+        self.kept.append(y)
+        self.by_name["y"] = y
+        y = y * torch.rand(8)
+        if self.reads and y.sum().item() > 1e9:
+            return x
+        if self.fails:
+            raise KeyError("on purpose")
+        return y
+
+
+def picture(model):
+    """All that must be the same afterwards."""
+    from torch.nn.modules import module as modules
+
+    hooks = [sorted(getattr(modules, name)) for name in dir(modules) if name.startswith("_global") and isinstance(getattr(modules, name), dict)]
+    inside = [(name, sorted(vars(m)), {k: id(v) for k, v in vars(m).items()}, [id(t) for t in m._parameters.values()], [id(t) for t in m._buffers.values()],
+               m.training, len(m._forward_hooks)) for name, m in model.named_modules()]
+    numbers = [t.tolist() for t in list(model.parameters()) + list(model.buffers()) + [model.plain]]
+    return (hooks, inside, numbers, torch.get_rng_state().tolist(), [p.grad for p in model.parameters()], list(model.kept), dict(model.by_name), model.last,
+            torch._C._len_torch_dispatch_stack(), {k: id(v) for k, v in vars(torch).items()}, {k: id(v) for k, v in vars(F).items()},
+            {k: id(v) for k, v in vars(nn.Module).items()}, torch.is_grad_enabled())
+
+
+def residue():
+    for fails in (False, True):
+        for reads in (False, True):
+            for way in ("collect", "backward", "real", "measure"):
+                model = Caches(fails, reads).train()
+                x = torch.ones(4, 8)
+                _model.collect(nn.Linear(2, 2), (torch.zeros(1, 2),), backward=True)  # torch loads parts of itself at first use
+                before, raised = picture(model), None
+                plain_before = model.plain.clone()
+                try:
+                    if way == "measure":
+                        _model.measure(model, (x,), backward=True, warmup=1, repeats=2)
+                    else:
+                        _model.collect(model, (x,), backward=way == "backward", real=way == "real")
+                except _model.ModelError as why:
+                    raised = type(why.__cause__).__name__
+                    del why
+                # What a forward that ran for real wrote into a plain tensor cannot be undone.
+                if way in ("real", "measure") or reads or fails:
+                    model.plain.copy_(plain_before)
+                after = picture(model)
+                say("%s, fails=%s, reads=%s: raised" % (way, fails, reads), raised, "KeyError" if fails else None)
+                say("%s, fails=%s, reads=%s: untouched" % (way, fails, reads), [i for i, (a, b) in enumerate(zip(before, after)) if a != b], [])
+                model.fails = False
+                say("and it runs", tuple(model(x).shape), (4, 8))
+
+
+def operators():
+    library = torch.library.Library("sonde_tests", "DEF")
+    library.define("odd(Tensor x, Tensor y) -> Tensor")
+    library.impl("odd", lambda x, y: x @ y, "CompositeExplicitAutograd")
+    library.define("shy(Tensor x) -> Tensor")
+    library.impl("shy", lambda x: x.cpu().clone(), "CPU")
+    odd = module(lambda self, x: torch.ops.sonde_tests.odd(torch.relu(x), self.w) + 1, w=torch.ones(32, 64))
+    made = _model.collect(odd, (torch.zeros(8, 32),))
+    say("it is named", (made.unsupported, round(made.coverage, 3)), ({"sonde_tests::odd": 1}, 0.667))
+    made = _model.collect(odd, (torch.zeros(8, 32),), rules={"sonde_tests::odd": lambda inputs, outputs: inputs[0][0] * inputs[0][1] * outputs[0][1]})
+    say("a rule mends it", (made.unsupported, made.coverage, made.totals()["macs"]), ({}, 1.0, 16384))
+    from torch.utils.flop_counter import register_flop_formula
+
+    @register_flop_formula(torch.ops.sonde_tests.odd)
+    def flops(x, y, *args, out_shape=None, **kwargs):
+        return 2 * x[0] * x[1] * y[1]
+
+    made = _model.collect(odd, (torch.zeros(8, 32),))
+    say("torch's own rule is asked", (made.unsupported, made.totals()["macs"]), ({}, 16384))
+    shy = module(lambda self, x: torch.ops.sonde_tests.shy(x) @ self.w, w=torch.ones(32, 64))
+    made = _model.collect(shy, (torch.zeros(8, 32),))
+    say("one that needs data", (made.facts["ran_on"], made.unsupported, made.totals()["macs"], len(made.notes)), ("real tensors", {"sonde_tests::shy": 1}, 16384, 1))
+    script = torch.jit.script(nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)))
+    say("TorchScript", macs(script, (torch.zeros(2, 8),)), 2 * (8 * 16 + 16 * 4))
+    with torch.inference_mode():
+        say("inference mode", macs(nn.Sequential(nn.Linear(8, 16), nn.Linear(16, 4)), (torch.zeros(2, 8),)), 2 * (8 * 16 + 16 * 4))
+    say("half precision", macs(nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16)).bfloat16(), (torch.zeros(2, 8, dtype=torch.bfloat16),)), 256)
+    checkpointed = module(lambda self, x: torch.utils.checkpoint.checkpoint(self.l, x, use_reentrant=False), l=nn.Sequential(nn.Linear(8, 8), nn.Sigmoid()))
+    say("checkpoint, done over again in the backward", macs(checkpointed, (torch.zeros(2, 8),), backward=True), 128 * 3)
+    compiled = torch.compile(nn.Linear(8, 4))
+    made = _model.collect(compiled, (torch.zeros(2, 8),))
+    say("a compiled model is the one behind", (made.totals()["macs"], [r["type"] for r in made.rows()]), (64, ["Linear"]))
+    quantized = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4)), {nn.Linear}) if hasattr(torch, "ao") else None
+    if quantized is not None:
+        say("a quantized model", macs(quantized, (torch.zeros(2, 8),)), 64)
+
+
+def errors():
+    def refused(*args, **kwargs):
+        try:
+            _model.collect(*args, **kwargs)
+        except _model.ModelError as why:
+            text = str(why)
+            return text if "\n" not in text else "more than one line"
+        return "nothing was raised"
+
+    def holds(what, text, *words):
+        say(what, [w for w in words if w not in text] or text.count("\n"), 0)
+
+    holds("not a model", refused(3), "torch.nn.Module", "int")
+    holds("a class", refused(nn.Linear), "Linear()")
+    holds("wrong shape", refused(nn.Sequential(nn.Conv2d(3, 8, 3)), (torch.zeros(1, 5, 9, 9),)), "in 0 (Conv2d)", "input_shape=", "(1, 5, 9, 9)")
+    holds("two inputs", refused(nn.Bilinear(2, 2, 2), (torch.zeros(1, 2),)), "input2", "inputs=")
+    holds("lazy", refused(nn.LazyLinear(4), (torch.zeros(1, 2),)), "call it once")
+    holds("nothing to go backward from", refused(module(lambda self, x: x + 1), (torch.zeros(2),), backward=True), "backward")
+    model = module(lambda self, x: self.l(x) if x.sum() > 0 else self.l(self.l(x)), l=nn.Linear(4, 4))
+    made = _model.collect(model, (torch.ones(1, 4),))
+    say("data decides", (made.totals()["macs"], made.facts["ran_on"]), (16, "real tensors"))
+    args, kwargs = _model.inputs_of(nn.Conv2d(3, 8, 3).half(), input_shape=(3, 9, 9))
+    say("dtype of the input", (args[0].dtype, tuple(args[0].shape), kwargs), (torch.float16, (1, 3, 9, 9), {}))
+    args, kwargs = _model.inputs_of(nn.Bilinear(2, 3, 2), input_shape=[(2,), (3,)])
+    say("two shapes", [tuple(a.shape) for a in args], [(1, 2), (1, 3)])
+    args, kwargs = _model.inputs_of(nn.Linear(2, 2), inputs={"input": torch.zeros(1, 2)})
+    say("by name", macs(nn.Linear(2, 2), args, kwargs), 4)
+
+
+def times():
+    model = nn.Sequential(nn.Linear(64, 64), nn.Sequential(nn.Linear(64, 64), nn.ReLU(inplace=True)), nn.Linear(64, 64))
+    model[1][0] = nn.Sequential(*[nn.Linear(64, 1024), nn.Linear(1024, 1024), nn.Linear(1024, 64)])
+    x = torch.zeros(64, 64)
+    made = _model.collect(model, (x,))
+    took = _model.measure(model, (x,), into=made, backward=True, warmup=2, repeats=5)
+    layers = {one["name"]: one for one in made.layers()}
+    within = {name: (one["within"]["time_ns"], one["within"]["backward_ns"]) for name, one in layers.items()}
+    say("all is timed", all(t > 0 and b > 0 for name, (t, b) in within.items() if layers[name]["called"]), True)
+    say("most of it is in the large layer", within["1"][0] > within["0"][0] and within["1"][1] > within["0"][1], True)
+    own = sum(one["own"]["time_ns"] for one in layers.values())
+    say("own times add up to the whole", own, layers[""]["within"]["time_ns"])
+    say("the whole, with hooks and without", 0.1 < took["forward_ns"] / within[""][0] < 10, True)
+    say("facts", (made.facts["forward_ns"], made.facts["repeats"]), (str(took["forward_ns"]), "5"))
+    say("no gradient is left", {p.grad for p in model.parameters()}, {None})
+    try:
+        _model.measure(nn.Linear(2, 2, device="meta"), (torch.zeros(1, 2),))
+    except _model.ModelError as why:
+        say("no numbers to run with", "meta" in str(why), True)
+
+
+def memory():
+    mlp = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
+    for real in (False, True):
+        made = _model.collect(mlp, (torch.zeros(32, 784),), memory=True, real=real)
+        kept = {one["name"]: one["own"]["activation_bytes"] for one in made.layers()}
+        # Linear keeps its input, ReLU its result, which is the input of the next.
+        say("what the backward needs, real=%s" % real, [kept["0"] or 0, kept["1"] or 0, kept["2"] or 0], [32 * 784 * 4, 32 * 256 * 4, 0])
+    with torch.no_grad():
+        made = _model.collect(mlp, (torch.zeros(32, 784),), memory=True)
+    say("the peak of a forward: two neighbours at once", int(made.facts["peak_bytes"]), 2 * 32 * 256 * 4)
+    again = type(made).read(made.bytes())
+    say("bytes and back", (again.totals(), again.rows(), again.facts), (made.totals(), made.rows(), made.facts))
+
+
+def counting():
+    model, x = nn.Sequential(nn.Linear(8, 4)), torch.zeros(2, 8)
+    with _model.Counting() as c:
+        (model(x) @ torch.ones(4, 3)).sum().backward()
+    say("all that runs is counted", c.model.totals()["macs"], 64 + 24 + 24 + 64)
+    say("layers have the names of their types", sorted(r["name"] for r in c.model.rows()), ["", "Sequential.0"])
+    say("the gradient is the caller's", model[0].weight.grad is not None, True)
+    with _model.Counting(model) as c:
+        model(x)
+    say("or their own", [r["name"] for r in c.model.rows()], ["0"])
+
+
+def speed():
+    """ViT-B/16 beside torch's own counter, in CPU time; the best of some."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    model, x, _, _ = torch_networks.build("vit_b_16")
+
+    def torchs():
+        with FlopCounterMode(display=False):
+            model(x)
+
+    def best(f):
+        took = []
+        for _ in range(4):
+            begin = time.process_time()
+            f()
+            took.append(time.process_time() - begin)
+        return min(took)
+
+    ours, theirs = best(lambda: _model.collect(model, (x,))), best(torchs)
+    print("ours %.4f s, torch's %.4f s" % (ours, theirs), file=sys.stderr)
+    say("at least as fast", ours < theirs, True)
+
+
+if __name__ == "__main__":
+    gc.collect()
+    for word in sys.argv[1:]:
+        globals()[word]()
