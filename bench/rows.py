@@ -185,4 +185,18 @@ def lines_rows():
     return rows
 
 
-ROWS = SECTIONS + CALLS + lines_rows() + SAMPLING
+MODEL_PEERS = {"fvcore": 8, "thop": 8, "ptflops": 8, "torchinfo": 8, "calflops": None, "flopcounter": 3}
+
+
+def model_rows():
+    """What it takes to count a model; the sums and what each tool leaves behind stand among the versions."""
+    rows = []
+    for name, words, most in (("vit_b_16", "ViT-B/16", 60e6), ("resnet50", "ResNet-50", None)):
+        for peer, times in MODEL_PEERS.items():
+            goals = (["≤ 0.06 s"] if most else []) + (["≥ %d× cheaper" % times] if times and most else [])
+            rows.append(Row("models: %s counted" % words, "models", "sonde-" + name, "%s-%s" % (peer, name), ", ".join(goals) or "-", most=most,
+                            at_most=1 / times if times and most else None))
+    return rows
+
+
+ROWS = SECTIONS + CALLS + lines_rows() + SAMPLING + model_rows()
