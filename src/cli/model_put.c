@@ -41,15 +41,26 @@ static void put_totals(struct sd_out *out, const struct sd_model_costs *c)
     sd_out_text(out, "\n");
 }
 
+/* The whole was timed by itself, without the hooks that layers are timed by. */
+static int64_t whole_ns(const struct sd_model *m, const char *key, int64_t of_layers)
+{
+    const char *told = sd_model_fact_of(m, key);
+    uint64_t ns;
+
+    return told && sd_text_parse_number(told, &ns) ? (int64_t)ns : of_layers;
+}
+
 static void put_measured(struct sd_out *out, const struct sd_model_costs *c)
 {
     const struct sd_model_sum *t = &c->total;
+    int64_t forward = whole_ns(c->model, "forward_ns", t->time_ns);
+    int64_t backward = whole_ns(c->model, "backward_ns", t->backward_ns);
     char n[2][SD_TEXT_MAX];
 
     if (t->time_ns >= 0)
-        sd_out_printf(out, "forward %s", sd_text_duration(n[0], t->time_ns));
+        sd_out_printf(out, "forward %s", sd_text_duration(n[0], forward));
     if (t->time_ns >= 0 && t->backward_ns >= 0)
-        sd_out_printf(out, ", backward %s", sd_text_duration(n[0], t->backward_ns));
+        sd_out_printf(out, ", backward %s", sd_text_duration(n[0], backward));
     if (t->activation_bytes >= 0)
         sd_out_printf(out, "%sactivations kept for the backward %s",
                       t->time_ns >= 0 ? "; " : "",
@@ -193,7 +204,7 @@ static void put_sums(struct sd_json *j, const struct sd_model_sum *t)
     key_number(j, "written_bytes", t->written_bytes);
     key_number(j, "activation_bytes", t->activation_bytes);
     key_number(j, "time_ns", t->time_ns);
-    key_number(j, "backward_ns", t->backward_ns);
+    key_number(j, "backward_time_ns", t->backward_ns);
     key_number(j, "operator_calls", (int64_t)t->n_ops);
 }
 
@@ -261,6 +272,7 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
     sd_json_object(&j);
     sd_json_key_string(&j, "model", sd_model_title(c->model));
     put_sums(&j, &c->total);
+    key_number(&j, "forward_ns", whole_ns(c->model, "forward_ns", c->total.time_ns));
     sd_json_key_string(&j, "count", sd_count_mode_name(c->mode));
     sd_json_key_string(&j, "definition", sd_count_mode_definition(c->mode));
     sd_json_key_real(&j, "coverage", c->coverage);
