@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "capture/chunk.h"
 #include "capture/define.h"
 #include "capture/pool.h"
@@ -393,4 +394,30 @@ void sd_log_meta(struct sd_log *l, const char *key, const char *value)
     memcpy(r->text, key, n);
     memcpy(r->text + n, value, m);
     sd_log_commit(l, 0, 0);
+}
+
+enum { MODEL_PIECE = 4096 - sizeof(struct sd_rec_model) };
+
+int sd_log_model(struct sd_log *l, uint64_t number, const void *p, size_t n)
+{
+    const uint8_t *bytes = p;
+    struct sd_rec_model *r;
+
+    if (n > UINT32_MAX)
+        return SD_EFULL;
+    for (size_t at = 0; at < n; at += MODEL_PIECE) {
+        uint32_t part = n - at < MODEL_PIECE ? (uint32_t)(n - at) : MODEL_PIECE;
+
+        if (!sd_log_room(l, sizeof *r + part + 8))
+            return SD_EFULL;
+        r = sd_log_put(l, SD_REC_MODEL, sizeof *r + part);
+        sd_clear_tail(&r->head, sizeof *r + part);
+        r->n = part;
+        r->number = number;
+        r->total = (uint32_t)n;
+        r->at = (uint32_t)at;
+        memcpy(r->bytes, bytes + at, part);
+        sd_log_commit(l, 0, 0);
+    }
+    return 0;
 }

@@ -168,6 +168,9 @@ void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
 /* Whole events of the rare kinds: room, definitions and commit in one call. */
 void sd_log_note(struct sd_log *l, enum sd_note_kind kind, const char *text);
 void sd_log_meta(struct sd_log *l, const char *key, const char *value);
+/* The bytes of a model, in pieces; `number` tells it from others of the log.  0, or
+ * SD_EFULL, bare, when not all of it found room: the rest is then left out. */
+int sd_log_model(struct sd_log *l, uint64_t number, const void *p, size_t n);
 
 /* --- What follows is the inside of the hot functions above. */
 

@@ -37,6 +37,9 @@ static uint64_t claimed_bytes(const struct sd_record *r)
     case SD_REC_NOTE:
         return offsetof(struct sd_rec_note, text) +
                (uint64_t)((const struct sd_rec_note *)p)->n;
+    case SD_REC_MODEL:
+        return offsetof(struct sd_rec_model, bytes) +
+               (uint64_t)((const struct sd_rec_model *)p)->n;
     case SD_REC_CALLS_FROM:
         return offsetof(struct sd_rec_calls_from, open) +
                sizeof(struct sd_open_call) *

@@ -202,6 +202,16 @@ struct sd_rec_size {
     int64_t dims[]; /* n_dims; one of all but shapes */
 };
 
+/* Models are longer than records: all pieces of one have its number and their place. */
+struct sd_rec_model {
+    struct sd_record head;
+    uint32_t n;      /* bytes that follow */
+    uint64_t number; /* of the model, in its stream */
+    uint32_t total;  /* bytes of the whole */
+    uint32_t at;     /* where these belong */
+    uint8_t bytes[];
+};
+
 struct sd_rec_open {
     struct sd_record head;
     uint32_t site;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "capture/chunk.h"
 
@@ -109,16 +110,31 @@ static int add_command(struct making *m, const char *command)
     return 0;
 }
 
+static void begin(struct making *m)
+{
+    struct sd_preamble preamble;
+
+    sd_preamble_fill(&preamble, SALT, sd_clock_real_ns(), sd_clock_ns());
+    sd_buf_add(m->to, &preamble, sizeof preamble);
+}
+
+static int end(struct making *m, int rc)
+{
+    struct sd_end last = { .chunks = m->n_chunks,
+                           .mono_ns = sd_clock_ns(),
+                           .real_ns = sd_clock_real_ns() };
+
+    add_chunk(m, SD_CHUNK_END, 0, ++m->seq, &last, sizeof last);
+    return rc == 0 && m->to->bad ? sd_no_memory() : rc;
+}
+
 int sd_whole_capture(struct sd_cells *const *tables, size_t n,
                      const struct sd_whole_how *how, struct sd_buf *to)
 {
     struct making m = { .to = to };
-    struct sd_preamble preamble;
-    struct sd_end end = { .status = 0 };
     int rc = 0;
 
-    sd_preamble_fill(&preamble, SALT, sd_clock_real_ns(), sd_clock_ns());
-    sd_buf_add(to, &preamble, sizeof preamble);
+    begin(&m);
     if (how->command)
         rc = add_command(&m, how->command);
     for (size_t i = 0; i < n && rc == 0; i++) {
@@ -126,9 +142,48 @@ int sd_whole_capture(struct sd_cells *const *tables, size_t n,
         if (how->ns_per_tick > 0 && rc == 0)
             add_rate(&m, i + 1, sd_cells_n_segments(tables[i]) + 1, how->ns_per_tick);
     }
-    end.chunks = m.n_chunks;
-    end.mono_ns = sd_clock_ns();
-    end.real_ns = sd_clock_real_ns();
-    add_chunk(&m, SD_CHUNK_END, 0, ++m.seq, &end, sizeof end);
-    return rc == 0 && to->bad ? sd_no_memory() : rc;
+    return end(&m, rc);
+}
+
+enum { MODEL_PIECE = 65528 - sizeof(struct sd_rec_model) };
+
+static int add_model(struct making *m, const uint8_t *p, uint32_t n)
+{
+    struct sd_rec_model *r = sd_alloc(sizeof *r + MODEL_PIECE);
+
+    if (!r)
+        return sd_no_memory();
+    for (uint32_t at = 0; at < n;) {
+        uint32_t part = n - at < MODEL_PIECE ? n - at : MODEL_PIECE;
+        uint32_t len = sd_align8((uint32_t)sizeof *r + part);
+
+        memset(r, 0, len);
+        r->head =
+            (struct sd_record){ (uint16_t)len, SD_REC_MODEL, (uint8_t)(m->seq + 1) };
+        r->n = part;
+        r->number = 1;
+        r->total = n;
+        r->at = at;
+        memcpy(r->bytes, p + at, part);
+        add_chunk(m, SD_CHUNK_META, 0, ++m->seq, r, len);
+        at += part;
+    }
+    sd_free(r);
+    return 0;
+}
+
+int sd_whole_model(const void *model, size_t n, const struct sd_whole_how *how,
+                   struct sd_buf *to)
+{
+    struct making m = { .to = to };
+    int rc = 0;
+
+    if (n > UINT32_MAX - MODEL_PIECE)
+        return sd_fail(SD_EFULL, "a model of %zu bytes is too large for a capture", n);
+    begin(&m);
+    if (how->command)
+        rc = add_command(&m, how->command);
+    if (rc == 0)
+        rc = add_model(&m, model, (uint32_t)n);
+    return end(&m, rc);
 }

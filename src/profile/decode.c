@@ -441,6 +441,11 @@ static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
                                r->n < room ? r->n : room);
 }
 
+static int take_model(struct sd_decoder *d, const struct sd_rec_model *r)
+{
+    return d->grow ? sd_models_add(d->grow, d->view.stream, r) : 0;
+}
+
 static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
 {
     uint32_t id = local_id(d, r->track, SD_REC_TRACK);
@@ -642,6 +647,8 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
         return take_meta(d, r);
     case SD_REC_NOTE:
         return take_note(d, r);
+    case SD_REC_MODEL:
+        return take_model(d, r);
     case SD_REC_EXIT:
         take_exit(d, r);
         return 0;

@@ -24,6 +24,7 @@ struct loader {
     struct sd_screen screen;
     struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
     size_t n_memos;
+    size_t n_models_cut;
 };
 
 static int grow_memos(struct loader *l, uint32_t site)
@@ -198,7 +199,7 @@ static int look_ahead(struct loader *l)
     if (rc == 0)
         rc = sd_screen_tracks(&l->screen, l->p);
     sd_decoder_rewind(&l->decoder);
-    l->p->n_notes = l->p->n_metas = 0; /* they come again */
+    l->p->n_notes = l->p->n_metas = l->p->models.n = 0; /* they come again */
     l->p->index->n_notes_cut = 0;
     l->p->index->n_refused = 0;
     return rc;
@@ -244,6 +245,9 @@ static int limits_text(const struct loader *l, char *text, size_t size)
                         "%" PRIu64 " unfinished sections are not shown: too many were "
                         "open at once",
                         l->decoder.opens.n_refused);
+    if (l->n_models_cut > 0)
+        return snprintf(text, size, "%zu models are not whole and not shown",
+                        l->n_models_cut);
     if (ix->n_notes_cut > 0)
         return snprintf(text, size, "%" PRIu64 " more notes", ix->n_notes_cut);
     return 0;
@@ -265,7 +269,11 @@ static int say_missing(struct loader *l, const struct sd_reader *r)
 {
     struct sd_profile *p = l->p;
     char text[200];
-    int n = limits_text(l, text, sizeof text), rc = 0;
+    int n, rc = sd_models_join(p, &l->n_models_cut);
+
+    if (rc < 0)
+        return rc;
+    n = limits_text(l, text, sizeof text);
 
     p->health = *sd_reader_health(r);
     if (n > 0) {

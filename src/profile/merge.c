@@ -409,6 +409,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     if (rc == 0)
         rc = merge_facts(into, from, ids);
     if (rc == 0)
+        rc = sd_models_take(into, &from->models);
+    if (rc == 0)
         rc = merge_complaint(into, from);
     return rc;
 }

@@ -51,6 +51,7 @@ void sd_profile_free(struct sd_profile *p)
     free_totals(&p->samples);
     free_totals(&p->calls);
     sd_line_totals_release(&p->lines);
+    sd_models_release(&p->models);
     sd_free(p->notes);
     sd_free(p->metas);
     free_index(p->index);

@@ -19,6 +19,7 @@
 #include "capture/reader.h"
 #include "profile/intervals.h"
 #include "profile/line_totals.h"
+#include "profile/models.h"
 
 typedef struct {
     uint32_t at;
@@ -194,6 +195,7 @@ struct sd_profile {
     struct sd_stack_totals samples; /* taken from time to time */
     struct sd_stack_totals calls;   /* traced, every one of them */
     struct sd_line_totals lines;    /* of chosen functions */
+    struct sd_models models;        /* that were profiled */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;
@@ -248,6 +250,9 @@ static inline sd_site_id sd_profile_function_of(const struct sd_profile *p,
 }
 
 const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or NULL */
+/* The bytes of the ith model that it holds (sd_model_read reads them), borrowed; NULL
+ * behind the last. */
+const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n);
 /* The id, or at = UINT32_MAX.  One name may be two metrics: `cpu` of a process is a
  * counter, that of a section an amount. */
 sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name,

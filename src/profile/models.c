@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/models.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/profile.h"
+
+static struct sd_model_bytes *find(struct sd_models *m, uint64_t stream,
+                                   uint64_t number)
+{
+    for (size_t i = m->n; i-- > 0;) /* pieces of one follow each other */
+        if (m->items[i].stream == stream && m->items[i].number == number)
+            return &m->items[i];
+    return NULL;
+}
+
+static int add(struct sd_models *m, const struct sd_model_bytes *one)
+{
+    struct sd_model_bytes *grown =
+        sd_grow_array(m->items, &m->cap, m->n + 1, sizeof *m->items);
+
+    if (!grown)
+        return sd_no_memory();
+    m->items = grown;
+    m->items[m->n++] = *one;
+    return 0;
+}
+
+int sd_models_add(struct sd_profile *p, uint64_t stream, const struct sd_rec_model *r)
+{
+    struct sd_model_bytes *b = find(&p->models, stream, r->number);
+    struct sd_model_bytes fresh = { .stream = stream,
+                                    .number = r->number,
+                                    .total = r->total };
+    struct sd_model_piece *piece;
+
+    if (!b) {
+        int rc = add(&p->models, &fresh);
+
+        if (rc < 0)
+            return rc;
+        b = &p->models.items[p->models.n - 1];
+    }
+    piece = sd_arena_alloc(&p->arena, sizeof *piece);
+    if (piece)
+        piece->p = sd_arena_copy(&p->arena, r->bytes, r->n);
+    if (!piece || (!piece->p && r->n > 0))
+        return sd_no_memory();
+    piece->at = r->at;
+    piece->n = r->n;
+    piece->next = b->pieces;
+    b->pieces = piece;
+    b->have += r->n;
+    return 0;
+}
+
+int sd_models_take(struct sd_profile *p, const struct sd_models *from)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->n && rc == 0; i++) {
+        struct sd_model_bytes one = { .total = from->items[i].total,
+                                      .have = from->items[i].total };
+
+        if (!from->items[i].whole)
+            continue;
+        one.whole = sd_arena_copy(&p->arena, from->items[i].whole, one.total);
+        rc = one.whole ? add(&p->models, &one) : sd_no_memory();
+    }
+    return rc;
+}
+
+/* Newest first means last first: the order in which they are asked for from behind. */
+static int join(struct sd_profile *p, struct sd_model_bytes *b)
+{
+    uint32_t left = b->total;
+    uint8_t *whole;
+
+    if (b->whole || b->have != b->total || b->total == 0)
+        return 0;
+    whole = sd_arena_alloc(&p->arena, b->total);
+    if (!whole)
+        return sd_no_memory();
+    for (const struct sd_model_piece *piece = b->pieces; piece; piece = piece->next) {
+        if (piece->n > left || piece->at != left - piece->n)
+            return 0; /* a hole, or out of order: not whole */
+        left -= piece->n;
+        if (piece->n > 0)
+            memcpy(whole + piece->at, piece->p, piece->n);
+    }
+    b->whole = whole;
+    return 0;
+}
+
+int sd_models_join(struct sd_profile *p, size_t *n_cut)
+{
+    int rc = 0;
+
+    *n_cut = 0;
+    for (size_t i = 0; i < p->models.n && rc == 0; i++) {
+        rc = join(p, &p->models.items[i]);
+        *n_cut += !p->models.items[i].whole;
+    }
+    return rc;
+}
+
+void sd_models_release(struct sd_models *m)
+{
+    sd_free(m->items);
+    *m = (struct sd_models){ 0 };
+}
+
+const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n)
+{
+    for (size_t k = 0; k < p->models.n; k++)
+        if (p->models.items[k].whole && i-- == 0) {
+            *n = p->models.items[k].total;
+            return p->models.items[k].whole;
+        }
+    *n = 0;
+    return NULL;
+}
