@@ -151,6 +151,26 @@ int64_t sd_peak_close_at_least(struct sd_peak_region *r, int64_t seen_bytes)
     return r->peak_bytes;
 }
 
+int64_t sd_peak_next(struct sd_peak_region *r, int64_t seen_bytes)
+{
+    int64_t mark, found = -1;
+    int cancel_state;
+
+    if (r->forks != sd_session_forks()) {
+        sd_peak_open(r);
+        return -1;
+    }
+    cancel_state = lock();
+    mark = r->peak_bytes >= 0 ? read_mark() : -1;
+    if (mark >= 0) {
+        fold(seen_bytes > mark ? seen_bytes : mark);
+        found = r->peak_bytes;
+        r->peak_bytes = sd_usage_reset_peak(&peak.usage) == 0 ? 0 : -1;
+    }
+    unlock(cancel_state);
+    return found;
+}
+
 int64_t sd_peak_of_process(void)
 {
     int cancel_state = lock();

@@ -28,6 +28,8 @@ int64_t sd_peak_close(struct sd_peak_region *r);
  * kernel's mark is kept from counts that lag by some pages per processor (Linux 6.2
  * and later), those of statm do not. */
 int64_t sd_peak_close_at_least(struct sd_peak_region *r, int64_t seen_bytes);
+/* The same of a region that opens again at once: one reading of the mark less. */
+int64_t sd_peak_next(struct sd_peak_region *r, int64_t seen_bytes);
 /* The process's own peak, resets notwithstanding. */
 int64_t sd_peak_of_process(void);
 

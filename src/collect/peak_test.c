@@ -58,6 +58,26 @@ TEST(peak_of_an_inner_region_counts_for_the_outer_one_too)
     CHECK(sd_peak_of_process() >= in_inner);
 }
 
+TEST(peak_of_a_region_that_opens_again_at_once_is_that_of_each_part)
+{
+    struct sd_peak_region outer, part;
+    int64_t rss, first, second, last;
+
+    if (!can_reset())
+        skip();
+    rss = rss_now();
+    sd_peak_open(&outer);
+    sd_peak_open(&part);
+    touch_and_drop(100 * MB);
+    first = sd_peak_next(&part, rss);
+    touch_and_drop(20 * MB);
+    second = sd_peak_next(&part, rss);
+    last = sd_peak_close_at_least(&part, rss + 40 * MB);
+    CHECK(is_about(first - rss, 100 * MB) && is_about(second - rss, 20 * MB));
+    CHECK(is_about(last - rss, 40 * MB)); /* what the caller has seen */
+    CHECK(is_about(sd_peak_close(&outer) - rss, 100 * MB));
+}
+
 TEST(peak_before_a_region_opens_is_the_process_alone)
 {
     struct sd_peak_region r;

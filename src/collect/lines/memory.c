@@ -10,6 +10,7 @@
 struct sd_line_peak {
     struct sd_peak_region region;
     bool is_open;
+    bool is_fresh; /* opened for a line that has not begun yet */
 };
 
 /* The last reading of any thread; 0: none yet.  A process has one memory. */
@@ -44,7 +45,16 @@ void sd_line_memory_forget(void)
     atomic_store_explicit(&last_bytes, 0, memory_order_relaxed);
 }
 
-struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak)
+static int64_t end_of(struct sd_line_peak *peak, int64_t rss_bytes, bool goes_on)
+{
+    if (!peak || !peak->is_open)
+        return -1;
+    peak->is_open = peak->is_fresh = goes_on;
+    return goes_on ? sd_peak_next(&peak->region, rss_bytes)
+                   : sd_peak_close_at_least(&peak->region, rss_bytes);
+}
+
+struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goes_on)
 {
     struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };
     struct sd_usage usage;
@@ -52,10 +62,7 @@ struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak)
 
     sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
     r.rss_bytes = usage.rss_bytes;
-    if (peak && peak->is_open) {
-        r.peak_bytes = sd_peak_close_at_least(&peak->region, r.rss_bytes);
-        peak->is_open = false;
-    }
+    r.peak_bytes = end_of(peak, r.rss_bytes, goes_on);
     if (r.rss_bytes < 0)
         return r;
     before = atomic_exchange_explicit(&last_bytes, r.rss_bytes, memory_order_relaxed);
@@ -69,6 +76,10 @@ void sd_line_peak_begin(struct sd_line_peak **peak)
         *peak = sd_zalloc(sizeof **peak);
     if (!*peak)
         return;
+    if ((*peak)->is_open && (*peak)->is_fresh) {
+        (*peak)->is_fresh = false;
+        return;
+    }
     sd_line_peak_leave(*peak);
     sd_peak_open(&(*peak)->region);
     (*peak)->is_open = true;

@@ -26,11 +26,13 @@ struct sd_line_reading {
 };
 
 /* Reads memory now; with the region of the line that ends, which it closes, its peak
- * too.  NULL: none. */
-struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak);
+ * too.  NULL: none.  Where another line begins at once the region stays open, and
+ * is that one's. */
+struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goes_on);
 /* A child of fork: the reading before was another process's. */
 void sd_line_memory_forget(void);
-/* Opens the region, made when it is first wanted; one that is open begins anew. */
+/* Opens the region, made when it is first wanted; one that is open begins anew, unless
+ * it was left open for this line. */
 void sd_line_peak_begin(struct sd_line_peak **peak);
 /* Closes it, if it is open.  NULL is fine. */
 void sd_line_peak_leave(struct sd_line_peak *peak);

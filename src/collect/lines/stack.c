@@ -142,19 +142,21 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
         sd_line_cell_memory(cell, &end->memory);
 }
 
+enum line_ending { ENDS, IS_SUSPENDED, GOES_ON }; /* the last: with another line */
+
 /* The line that the entry is at ends, or is interrupted.  Gives what was read of
  * memory, if that is wanted. */
 static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_open *e,
-                                       uint64_t now, bool is_suspended)
+                                       uint64_t now, enum line_ending how)
 {
     unsigned wants = wants_of(e->code);
     struct line_end end = { .now = now,
                             .memory.rss_bytes = -1,
-                            .is_suspended = is_suspended };
+                            .is_suspended = how == IS_SUSPENDED };
 
     end.cpu = cpu_now(s, wants, now);
     if (wants & SD_LINES_HAVE_MEMORY)
-        end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL);
+        end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL, how == GOES_ON);
     for (struct sd_line_book *b = sd_line_book_on(e->code->books); e->line && b;
          b = sd_line_book_on(b->next)) {
         struct sd_line_cell *cell = known_cell(b, e->line);
@@ -202,7 +204,7 @@ static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *cod
 
     if (!(wants_of(code) & SD_LINES_HAVE_MEMORY))
         return;
-    r = sd_line_memory_at_end(NULL);
+    r = sd_line_memory_at_end(NULL, false);
     if (below > s->entries && below->line)
         for (struct sd_line_book *b = sd_line_book_on(below->code->books); b;
              b = sd_line_book_on(b->next)) {
@@ -271,7 +273,7 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
     if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
         sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     else
-        end_line(s, e, now, is_suspended);
+        end_line(s, e, now, is_suspended ? IS_SUSPENDED : ENDS);
     s->top = e - 1;
     if (s->top > s->entries)
         add_child(s, e, &s->top->child, now);
@@ -296,7 +298,7 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
     }
     if (e->line == line)
         return;
-    read = end_line(s, e, now, false);
+    read = end_line(s, e, now, GOES_ON);
     begin_line(s, e, line, true);
     if (sd_line_memory_is_above(&read))
         sd_line_memory_ring(&read); /* last: it may end all of this */
