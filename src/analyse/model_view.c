@@ -202,7 +202,7 @@ static struct sd_cell shapes_cell(const struct row *r, bool is_output)
 
 /* FLOPs a second in forward and backward, as far as they were timed.  FLOPs of the
  * backward count only with its time. */
-static double rate_of(const struct sd_model_sum *s)
+double sd_model_rate(const struct sd_model_sum *s)
 {
     double flops = (double)s->flops, ns = (double)s->time_ns;
 
@@ -230,7 +230,7 @@ static const char *rule_word(enum sd_op_known known)
 
 static struct sd_cell rate_cell(const struct row *r, bool is_share)
 {
-    double rate = rate_of(r->sum);
+    double rate = sd_model_rate(r->sum);
 
     if (rate <= 0 || (is_share && r->wish->peak_flops <= 0))
         return text_cell(NULL);

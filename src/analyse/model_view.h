@@ -29,6 +29,8 @@ int sd_model_tables(const struct sd_model_costs *c,
 
 /* "ResNet18", or what else is known of it: the file's name, "model". */
 const char *sd_model_title(const struct sd_model *m);
+/* FLOPs a second of what was timed; 0: nothing was. */
+double sd_model_rate(const struct sd_model_sum *s);
 /* Files of weights do not say what is trained. */
 bool sd_model_knows_training(const struct sd_model *m);
 /* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */
@@ -52,6 +54,11 @@ struct sd_model_bars_wish {
 /* All in the arena. */
 int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wish *w,
                   struct sd_arena *a, struct sd_view_bars *out);
+
+/* Layers that do arithmetic under the roof of a machine: its peak and the bandwidth of
+ * its memory. */
+int sd_model_roofline(const struct sd_model_costs *c, double peak, double bandwidth,
+                      struct sd_arena *a, struct sd_view_roofline *out);
 
 /* Layers and what goes from one to another, coloured by a metric.  With a depth, layers
  * that lie deeper are part of those that hold them. */

@@ -173,6 +173,24 @@ struct sd_view_bars {
     const char *note; /* what is not drawn, or NULL */
 };
 
+/* What a machine can do at most with so many operations for each byte, and what was
+ * done. */
+struct sd_roofline_point {
+    const char *name;
+    double intensity; /* operations for each byte read or written */
+    double rate;      /* operations a second; 0: not timed */
+    double share;     /* of all operations, 0 to 1 */
+};
+struct sd_view_roofline {
+    const char *title;
+    const char *subtitle; /* or NULL */
+    double peak;          /* operations a second */
+    double bandwidth;     /* bytes a second, of memory */
+    struct sd_roofline_point *points;
+    size_t n_points;
+    const char *note; /* or NULL */
+};
+
 /* Parts of something and what goes from one to another: layers of a model. */
 struct sd_map_box {
     const char *name;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/export.h"
+#include "cli/machine.h"
 #include "cli/model_put.h"
 #include "cli/model_source.h"
 #include "cli/path.h"
@@ -97,8 +98,9 @@ static const struct sd_option options[] = {
                    "N" },
     [OPT_PLOT] = { "plot", SD_CHOICE, NULL,
                    "draw bars into the picture that -o names: of the layers with most, "
-                   "of shares, of all layers, of memory, of types",
-                   0, "top|impact|layers|memory|types" },
+                   "of shares, of all layers, of memory, of types; or layers under the "
+                   "roof of this machine",
+                   0, "top|impact|layers|memory|types|roofline" },
     [OPT_GRAPH] = { "graph", SD_FLAG, NULL,
                     "draw layers and what goes from one to another, coloured by "
                     "--metric, into the picture that -o names",
@@ -127,7 +129,7 @@ struct wish {
     enum sd_count_mode mode;
     struct sd_model_tables_wish tables;
     struct sd_model_fit_wish fit;
-    bool is_graph;
+    bool is_graph, is_roofline;
     enum sd_model_bars_kind bars;
     unsigned width;
     size_t n_bars;
@@ -179,6 +181,7 @@ static int read_picture(const struct sd_option_value *v, struct wish *w)
                   { "types", SD_MODEL_BARS_TYPES } };
 
     w->is_graph = v[OPT_GRAPH].number || !v[OPT_PLOT].text;
+    w->is_roofline = v[OPT_PLOT].text && strcmp(v[OPT_PLOT].text, "roofline") == 0;
     w->width = (unsigned)v[OPT_WIDTH].number;
     w->n_bars = v[OPT_ROWS].is_given ? v[OPT_ROWS].number : 0;
     for (size_t i = 0; v[OPT_PLOT].text && i < sizeof known / sizeof *known; i++)
@@ -247,6 +250,32 @@ static int read_wish(const struct sd_command *c, struct wish *w)
 
 /* --- What comes of it */
 
+/* The type that most of its parameters have decides which peak is its. */
+static const char *type_of(const struct sd_model *m)
+{
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].flags & SD_TENSOR_PARAMETER)
+            return sd_dtype_about(m->tensors[i].dtype)->name;
+    return "float32";
+}
+
+static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
+                        struct sd_out *out)
+{
+    struct sd_arena arena = { 0 };
+    struct sd_view_roofline roofline;
+    struct sd_machine machine;
+    int rc = sd_machine_known(false, &machine);
+
+    if (rc == 0)
+        rc = sd_model_roofline(c, sd_machine_peak(&machine, type_of(c->model)),
+                               sd_machine_bandwidth(&machine), &arena, &roofline);
+    if (rc == 0)
+        rc = sd_report_roofline(out, w->picture, &roofline, w->width);
+    sd_arena_release(&arena);
+    return rc;
+}
+
 static int put_picture(const struct sd_model_costs *c, const struct wish *w,
                        struct sd_out *out)
 {
@@ -255,6 +284,8 @@ static int put_picture(const struct sd_model_costs *c, const struct wish *w,
     struct sd_view_map map;
     int rc;
 
+    if (w->is_roofline && !w->is_graph)
+        return put_roofline(c, w, out);
     if (w->is_graph) {
         rc = sd_model_map(c, w->tables.metric, w->tables.depth, &arena, &map);
         if (rc == 0)
@@ -323,6 +354,16 @@ static int get(const struct sd_command *c, struct sd_model *m, int *status)
                         m, status);
 }
 
+/* Times say more beside what the machine can do.  Without it there is no such column.
+ */
+static void compare_with_machine(const struct sd_model_costs *c, struct wish *w)
+{
+    struct sd_machine machine;
+
+    if (c->total.time_ns >= 0 && sd_machine_known(false, &machine) == 0)
+        w->tables.peak_flops = sd_machine_peak(&machine, type_of(c->model));
+}
+
 static int run(const struct sd_command *c)
 {
     struct sd_model model;
@@ -339,6 +380,7 @@ static int run(const struct sd_command *c)
         return sd_say_failure(rc);
     rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
+        compare_with_machine(&costs, &w);
         rc = put(c, &costs, &w);
         sd_model_costs_release(&costs);
     }
@@ -365,6 +407,8 @@ const struct sd_verb sd_verb_model = {
                 "sonde model net.py:Net -i 1,3,224,224 --runtime --backward\n"
                 "sonde model net.py:Net -i 8,128:int64 --top 5 --metric params\n"
                 "sonde model net.py:Net -i 1,3,32,32 --graph -o net.svg\n"
+                "sonde model net.py:Net -i 1,3,32,32 --runtime --plot roofline -o "
+                "roof.svg\n"
                 "sonde model net.py:Net -i 1,3,32,32 --fit 64 --available 16GiB\n",
     .options = options,
     .run = run,

@@ -61,6 +61,10 @@ int sd_report_growth(struct sd_out *out, enum sd_picture kind,
 /* Bars from left to right, one below the other: as high as they are many. */
 int sd_report_bars(struct sd_out *out, enum sd_picture kind,
                    const struct sd_view_bars *b, unsigned width);
+/* Operations a second over operations for each byte, both by their logarithms, under
+ * the roof of the machine. */
+int sd_report_roofline(struct sd_out *out, enum sd_picture kind,
+                       const struct sd_view_roofline *r, unsigned width);
 /* Boxes from top to bottom as the links go (layers.h); as large as it needs to be. */
 int sd_report_map(struct sd_out *out, enum sd_picture kind,
                   const struct sd_view_map *m);
