@@ -9,11 +9,13 @@
 
 enum { MOST_ENTRIES = 1 << 20 }; /* larger ones are vocabularies, not caches */
 
+static bool is_set(PyObject *o) { return Py_TYPE(o) == &PySet_Type; }
+
 static bool is_container(PyObject *o)
 {
     return (PyDict_Check(o) && PyDict_GET_SIZE(o) < MOST_ENTRIES) ||
            (PyList_CheckExact(o) && PyList_GET_SIZE(o) < MOST_ENTRIES) ||
-           (PySet_CheckExact(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
+           (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
 }
 
 static PyObject *copy_of(PyObject *o)
@@ -149,7 +151,7 @@ static void put_back(const struct sd_kept *k)
 {
     if (PyDict_Check(k->container))
         put_back_dict(k->container, k->copy);
-    else if (PySet_CheckExact(k->container))
+    else if (is_set(k->container))
         put_back_set(k->container, k->copy);
     else if (!is_list_as_before(k->container, k->copy))
         PyList_SetSlice(k->container, 0, PyList_GET_SIZE(k->container), k->copy);
