@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""Checks of sonde.model that need torch, in one process of a Python that has it: test_model.py runs this.
+
+Prints `ok NAME` or `FAIL NAME: why` for each; names on the command line choose among them.
+"""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import torch
+from torch import nn
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import torch_networks  # noqa: E402
+
+import sonde.model as sm  # noqa: E402
+from sonde.model import MetricType, Profiler, ProfilerReport, ReportAnalyzer  # noqa: E402
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+SHAPE = (3, 224, 224)
+SONDE = os.environ["SONDE"]
+# What the tools themselves say of these models, where they are right.
+PEERS = {
+    "alexnet": {"fvcore": 714197696, "thop": 714206912, "ptflops": 714682664, "ptflops-hooks": 716441128, "torchinfo": 714682664},
+    "vgg16": {"fvcore": 15470289408, "thop": 15470314496, "ptflops": 15483821032, "ptflops-hooks": 15523225576, "torchinfo": 15483821032},
+    "resnet18": {"fvcore": 1819065856, "thop": 1824033792, "ptflops": 1814074344, "ptflops-hooks": 1825313768, "torchinfo": 1814083944},
+    "resnet50": {"fvcore": 4111512576, "thop": 4133742592, "ptflops": 4089185256, "ptflops-hooks": 4132436968, "torchinfo": 4089238376},
+    "mobilenet_v2": {"fvcore": 314193216, "thop": 327550720, "ptflops": 300775272, "ptflops-hooks": 320362728, "torchinfo": 300809384},
+}
+
+
+def equal(found, wanted, what=""):
+    if found != wanted:
+        raise AssertionError("%s%r, not %r" % (what and what + ": ", found, wanted))
+
+
+def refused(call, *words):
+    """What is raised is one sentence that has these words."""
+    try:
+        call()
+    except Exception as error:
+        said = str(error)
+        if not all(w in said for w in words) or "\n" in said.strip():
+            raise AssertionError("%s said %r" % (type(error).__name__, said))
+        return
+    raise AssertionError("nothing was raised")
+
+
+def made(name, device="meta"):
+    with torch.device(device):
+        return torch_networks.MODELS[name][0]()
+
+
+def check_functions():
+    for name in ("resnet50", "vit_b_16"):
+        model, (_, _, params, macs) = made(name), torch_networks.MODELS[name]
+        equal(sm.profile_params(model, SHAPE), params, name)
+        equal(sm.profile_macs(model, SHAPE), macs, name + " in training")
+        equal(sm.profile_flops(model.eval(), SHAPE), 2 * macs, name)
+        with torch.no_grad():
+            equal(sm.profile_madds(model, SHAPE), macs, name + " without gradients")
+    tokens = torch.zeros(1, 128, dtype=torch.int64)
+    equal(sm.profile_macs(made("gpt2_128"), inputs=tokens), 16114089984)
+    equal(sm.profile_params(made("gpt2_128"), readable=True), "124.44M")
+
+
+def check_other_tools_definitions():
+    for name, sums in PEERS.items():
+        counted = Profiler(made(name).eval(), SHAPE, runtime=False).profile().profile.model
+        equal({tool: counted.totals(tool)["macs"] for tool in sums}, sums, name)
+
+
+def check_metinors_rows():
+    model = made("resnet18", "cpu").eval()
+    report = ProfilerReport(Profiler(model, SHAPE, count="metinor", runtime=False).profile())
+    rows = {r["NAME"]: r for r in report.rows()}
+    equal(len(report.rows()), 52)
+    wanted = {"conv1": (118013952, 235225088, 159936, 802816), "bn1": (1605632, 3211264, 802944, 802816), "maxpool": (802816, 1605632, 802816, 200704),
+              "layer4.1.conv2": (115605504, 231185920, 2384384, 25088)}
+    equal({n: tuple(rows[n][k] for k in ("FLOPS", "MADDS", "MEM_READ", "MEM_WRITE")) for n in wanted}, wanted)
+    equal((rows["relu"]["FLOPS"], rows["relu"]["MADDS"], rows["fc"]["FLOPS"], rows["fc"]["MADDS"]), (802816, 802816, 512000, 1023000))
+    t = report.totals
+    equal((t["flops"], t["madds"], t["mem_read"], t["mem_write"]), (1821399040, 3638757912, 18714664, 6724584))
+    equal(rows["conv1"]["INPUTS"], (3, 224, 224))
+    equal(rows["fc"]["OUTPUTS"], (1000,))
+    equal(report.coverage, 1)
+    equal(sm.profile_memory(model, SHAPE, readable=True), ("18.71M", "6.72M"))
+
+
+def check_frames_and_searches():
+    if pandas is None:
+        return
+    report = sm.profile_metrics(made("resnet18", "cpu").eval(), input_shape=(3, 64, 64))
+    details = report.details
+    equal((list(details.index)[0], len(details), len(details.columns)), (1, 52, len(MetricType)))
+    assert (details[MetricType.RUNTIME] > 0).all() and report.summary[MetricType.RUNTIME][0] > 0
+    equal(report.pretty_details[MetricType.PARAMS].iloc[0], "9.41K")
+    equal(list(report.summary[MetricType.OUTPUTS]), [(1000,)])
+    analyzer = ReportAnalyzer(report)
+    equal(list(analyzer.find_top_n_layers(MetricType.PARAMS, n=3)[MetricType.NAME]), ["layer4.0.conv2", "layer4.1.conv1", "layer4.1.conv2"])
+    equal(len(analyzer.find_layers_by_type(nn.Conv2d)), 20)
+    impact = analyzer.layer_wise_impact("flops")
+    assert abs(impact.iloc[:, -1].sum() - 100) < 1e-6 and list(impact.columns)[-1] == "ProfilerMetric.FLOPS (%)"
+    refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
+    equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
+
+
+def check_pictures():
+    report = ProfilerReport(Profiler(made("resnet18"), SHAPE).profile())
+    analyzer = ReportAnalyzer(report)
+    for picture in (analyzer.plot_memory_usage(), analyzer.plot_layer_wise_impact(MetricType.FLOPS), analyzer.plot_top_n_layers(5, figsize=(8, 4)),
+                    analyzer.plot_total_params_per_layer(limit=10), analyzer.plot_layers_by_type("Conv2d"), report.graph(MetricType.PARAMS), report.graph(depth=2)):
+        svg = picture._repr_svg_()
+        assert svg.rstrip().endswith("</svg>") and "conv1" in svg, svg[:200]
+    with tempfile.TemporaryDirectory() as folder:
+        analyzer.plot_memory_usage().savefig(os.path.join(folder, "x.png"))
+        with open(os.path.join(folder, "x.png"), "rb") as f:
+            equal(f.read(4), b"\x89PNG")
+        refused(lambda: analyzer.plot_memory_usage().savefig("x.gif"), ".svg")
+    refused(lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "not measured")
+    assert "conv1" in str(report) and "1,814,073,344" in str(report)
+
+
+class Odd(nn.Module):
+    def forward(self, x):
+        return torch.special.bessel_j0(x @ torch.ones(32, 64)) + x @ torch.ones(32, 64)
+
+
+def check_rules_for_operators():
+    report = ProfilerReport(Profiler(Odd(), (8, 32), runtime=False).profile())
+    equal(report.unsupported, {"aten::special_bessel_j0": 1})
+    assert 0 < report.coverage < 1, report.coverage
+    equal(report.totals["macs"], 2 * 16384)
+    sm.rule("aten::special_bessel_j0", lambda inputs, outputs: inputs[0][-1])
+    try:
+        report = ProfilerReport(Profiler(Odd(), (8, 32), runtime=False).profile())
+        equal((report.unsupported, report.coverage, report.totals["macs"]), ({}, 1.0, 2 * 16384 + 64))
+    finally:
+        sm.rule("aten::special_bessel_j0", None)
+    refused(lambda: sm.rule("bessel", print), "mine::op")
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 2)
+
+    def forward(self, a, b):
+        return self.fc(a) + b
+
+
+def check_what_it_is_called_with():
+    a, b = torch.zeros(3, 4), torch.zeros(3, 2)
+    equal(sm.profile_macs(Two(), inputs=(a, b)), 24)
+    equal(sm.profile_macs(Two(), inputs={"b": b, "a": a}), 24)
+    equal(sm.profile_macs(nn.Linear(4, 2), inputs=a), 24)
+    equal(sm.profile_macs(nn.Linear(4, 2), (4,), backward=True), 8 + 8)
+    refused(lambda: sm.profile_macs(Two(), (4,)), "inputs=")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), (5,)), "Linear")
+    refused(lambda: sm.profile_macs("resnet", (5,)), "str")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
+    refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
+
+
+def quiet(call):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        return call(), said.getvalue()
+
+
+def check_other_tools_names():
+    from sonde.compat.fvcore.nn import ActivationCountAnalysis, FlopCountAnalysis, flop_count_table, parameter_count
+    from sonde.compat.ptflops import get_model_complexity_info
+    from sonde.compat.thop import clever_format, profile
+    from sonde.compat.torchinfo import summary
+
+    model, x = made("resnet18", "cpu").eval(), torch.zeros(1, *SHAPE)
+    flops = FlopCountAnalysis(model, x)
+    equal(flops.total(), 1819065856)
+    equal(flops.by_module()["fc"], 512000)
+    equal(sum(flops.by_operator().values()), 1819065856)
+    equal(flops.unsupported_ops(), {})
+    equal(ActivationCountAnalysis(model, x).total(), 2484712)
+    equal(parameter_count(model)[""], 11689512)
+    assert "layer1.0.conv1" in flop_count_table(flops)
+    equal(profile(model, inputs=(x,)), (1824033792, 11689512))
+    equal(clever_format([1824033792, 11689512], "%.3f"), ("1.824G", "11.690M"))
+    equal(get_model_complexity_info(model, SHAPE, as_strings=False, print_per_layer_stat=False), (1825313768, 11689512))
+    equal(get_model_complexity_info(model, SHAPE, print_per_layer_stat=False, backend="aten"), ("1.81 GMac", "11.69 M"))
+    found, text = quiet(lambda: summary(model, (1,) + SHAPE))
+    equal((found.total_params, found.total_mult_adds, found.total_output_bytes), (11689512, 1814083944, 39747392))
+    assert "Total params: 11,689,512" in text and "├─Conv2d: 1-1" in text, text[:300]
+
+
+def sonde(*words, **how):
+    return subprocess.run([SONDE, "model"] + list(words) + ["--python", sys.executable], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                          stdin=subprocess.DEVNULL, **how)
+
+
+def check_the_verb():
+    here = os.path.dirname(os.path.abspath(__file__))
+    done = sonde("torch_networks.py:alexnet", "-i", "1,3,224,224", "--json", "--count", "thop", cwd=here)
+    equal((done.returncode, done.stderr), (0, ""))
+    said = json.loads(done.stdout)
+    equal((said["macs"], said["params"], said["coverage"], said["unsupported"]), (714206912, 61100840, 1, {}))
+    equal([r["layers"] for r in said["types"] if r["type"] == "Conv2d"], [5])
+    assert said["definition"].startswith("As THOP"), said["definition"]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as f:
+            f.write("from torch import nn\nprint('hello')\nnumber = 3\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                    "        self.fc = nn.Linear(4, 2)\n    def forward(self, x, mask=None):\n        return self.fc(x)\ndef bad():\n    raise ValueError('no weights')\n")
+        done = sonde("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv", cwd=folder)
+        equal((done.returncode, done.stderr), (0, "hello\n"))
+        assert done.stdout.splitlines()[1].startswith("fc,Linear,"), done.stdout
+        sys.path.insert(0, folder)
+        for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
+                                    (("net:Not", "--input=1"), 1, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
+                                    (("net:Net", "--input=2,5"), 1, "Linear"), (("net:Net", "--input=2,4:floot"), 2, "floot")):
+            status_found, text = ended(words)
+            equal(status_found, status, text)
+            assert said in text and text.count("\n") == 1, text
+        sys.path.remove(folder)
+
+
+def ended(words):
+    """Status and stderr of the verb's Python half, in this process: importing torch takes longer than all that it does."""
+    from sonde import _model_main
+
+    argv, sys.argv = sys.argv, ["_model_main", "99"] + list(words)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+            return _model_main.main(), said.getvalue()
+    finally:
+        sys.argv = argv
+
+
+def main():
+    wanted, failed = sys.argv[1:], 0
+    for name, check in list(globals().items()):
+        if not name.startswith("check_") or wanted and not any(w in name for w in wanted):
+            continue
+        try:
+            check()
+            print("ok %s" % name[6:], flush=True)
+        except Exception as why:
+            failed += 1
+            print("FAIL %s: %s" % (name[6:], str(why).splitlines()[0] if str(why) else type(why).__name__))
+            print("    " + traceback.format_exc().strip().replace("\n", "\n    "), flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
