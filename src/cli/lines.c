@@ -122,8 +122,9 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
 
     (void)capture;
     if (p->lines.n == 0) {
-        sd_say("no line was counted: put @profile before a function, or name some with "
-               "--only 'func,Class.method,src/*.py'");
+        sd_say("no line was counted: no function was chosen, or none of them ran; put "
+               "@profile before one, or name some with --only "
+               "'func,Class.method,src/*.py'");
         return 0;
     }
     wish_of(c, &wish); /* checked before the start */

@@ -116,7 +116,7 @@ def test_what_has_no_source_has_numbers(folder):
 def test_nothing_chosen_is_said_in_a_sentence(folder):
     status, out, err = lines(folder, "print(1)\n")
     equal((status, out), (0, "1\n"), "status and stdout")
-    contains(err, "no line was counted: put @profile before a function, or name some with --only")
+    contains(err, "no line was counted: no function was chosen, or none of them ran; put @profile before one, or name some with --only")
 
 
 def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
