@@ -122,14 +122,19 @@ int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
         struct sd_onnx_value *v = (struct sd_onnx_value *)(uintptr_t)s->in[i];
 
         in[i] = operand_of(v);
-        if (v && v->is_weight && !v->is_placed) {
+        if (!v)
+            continue;
+        if (v->is_weight && !v->is_placed) {
             v->is_placed = true;
             v->layer = op.layer;
+        } else if (!v->is_weight && v->is_placed && v->layer != op.layer) {
+            rc = sd_model_edge(x->m, v->layer, op.layer);
         }
     }
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
         out[i] = operand_of(s->out[i]);
         s->out[i]->layer = op.layer;
+        s->out[i]->is_placed = true;
     }
     if (rc == 0)
         rc = sd_model_op(x->m, &op, in, s->n_in, out, s->n_out, attrs->list, attrs->n);

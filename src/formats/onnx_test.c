@@ -502,6 +502,8 @@ TEST(onnx_layers_are_the_modules_that_exporters_tell)
     CHECK(m.n_tensors == 1);
     CHECK(&m.layers[m.tensors[0].layer] == layer(&m, "body.0.fc"));
     CHECK(layer(&m, "top.0")->n_calls == 1);
+    CHECK(m.n_edges == 2 && &m.layers[m.edges[0].from] == layer(&m, "body.0.fc") &&
+          &m.layers[m.edges[0].to] == layer(&m, "top.0"));
     sd_model_release(&m);
     drop_file(&f);
 }

@@ -148,16 +148,19 @@ static void draw_roof(struct sheet *s)
     sd_canvas_unclip(s->canvas);
 }
 
+static double radius_of(const struct sd_roofline_point *p)
+{
+    return 3 + 14 * sqrt(fmax(p->share, 0));
+}
+
 static void draw_points(struct sheet *s)
 {
     const struct sd_view_roofline *r = s->of;
 
-    for (size_t i = 0; i < r->n_points; i++) {
-        double radius = 3 + 14 * sqrt(fmax(r->points[i].share, 0));
-
+    for (size_t i = 0; i < r->n_points; i++)
         sd_canvas_dot(s->canvas, x_of(s, log10(r->points[i].intensity)),
-                      y_of(s, log10(height_of(r, i))), radius, SD_RGBA(0xd98032, 0.7));
-    }
+                      y_of(s, log10(height_of(r, i))), radius_of(&r->points[i]),
+                      SD_RGBA(0xd98032, 0.7));
 }
 
 /* The largest ones, each where none was written before. */
@@ -180,7 +183,7 @@ static void draw_names(struct sheet *s)
         if (best == r->n_points)
             return;
         below = r->points[best].share;
-        x = x_of(s, log10(r->points[best].intensity)) + 9;
+        x = x_of(s, log10(r->points[best].intensity)) + radius_of(&r->points[best]) + 4;
         y = y_of(s, log10(height_of(r, best))) + 4;
         for (size_t i = 0; i < n; i++)
             is_free &= fabs(taken[i][1] - y) > 13 || fabs(taken[i][0] - x) > 140;
