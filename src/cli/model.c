@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "capture/whole.h"
 #include "cli/export.h"
 #include "cli/machine.h"
 #include "cli/model_put.h"
@@ -109,7 +111,8 @@ static const struct sd_option options[] = {
     [OPT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object", 0, NULL },
     [OPT_CSV] = { "csv", SD_FLAG, NULL, "print the first table as CSV", 0, NULL },
     [OPT_OUTPUT] = { "output", SD_TEXT, NULL,
-                     "write to FILE: .json, .csv, .txt, or a picture: .svg, .png, "
+                     "write to FILE: .sonde, .json, .csv, .txt, or a picture: .svg, "
+                     ".png, "
                      ".jpeg, .pdf",
                      'o', "FILE" },
     [OPT_FORMAT] = { "format", SD_CHOICE, NULL,
@@ -120,7 +123,7 @@ static const struct sd_option options[] = {
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
-enum form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_PICTURE };
+enum form { FORM_TEXT, FORM_JSON, FORM_CSV, FORM_PICTURE, FORM_CAPTURE };
 
 struct wish {
     enum form form;
@@ -158,14 +161,16 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
         w->form = FORM_JSON;
     else if (sd_path_has_suffix(name, ".csv"))
         w->form = FORM_CSV;
+    else if (sd_path_has_suffix(name, ".sonde"))
+        w->form = FORM_CAPTURE;
     else if (strcmp(name, "-") == 0 || sd_path_has_suffix(name, ".txt"))
         w->form = FORM_TEXT;
     else
-        return sd_fail(
-            SD_EUSAGE,
-            "cannot write %s: the tables of a model are .txt, .json or .csv, "
-            "its pictures .svg, .png, .jpeg or .pdf",
-            name);
+        return sd_fail(SD_EUSAGE,
+                       "cannot write %s: a counted model is .sonde, its tables .txt, "
+                       ".json or .csv, "
+                       "its pictures .svg, .png, .jpeg or .pdf",
+                       name);
     return 0;
 }
 
@@ -304,6 +309,25 @@ static int put_picture(const struct sd_model_costs *c, const struct wish *w,
     return rc;
 }
 
+/* The model as it was counted: other views of it are made later, without running it. */
+static int put_capture(const struct sd_command *c, const struct sd_model *m,
+                       struct sd_out *out)
+{
+    struct sd_buf bytes = { 0 }, whole = { 0 };
+    int rc;
+
+    sd_model_write(m, &bytes);
+    rc = bytes.bad
+             ? sd_no_memory()
+             : sd_whole_model(bytes.p, bytes.n,
+                              &(struct sd_whole_how){ .command = c->words[0] }, &whole);
+    if (rc == 0)
+        sd_out_write(out, whole.p, whole.n);
+    sd_buf_release(&bytes);
+    sd_buf_release(&whole);
+    return rc;
+}
+
 static int put_tables(const struct sd_command *command, const struct sd_model_costs *c,
                       const struct wish *w, struct sd_out *out, int fd)
 {
@@ -330,8 +354,12 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
 
     if (rc < 0)
         return rc;
-    rc = w->form == FORM_PICTURE ? put_picture(costs, w, &file.out)
-                                 : put_tables(c, costs, w, &file.out, file.fd);
+    if (w->form == FORM_CAPTURE)
+        rc = put_capture(c, costs->model, &file.out);
+    else if (w->form == FORM_PICTURE)
+        rc = put_picture(costs, w, &file.out);
+    else
+        rc = put_tables(c, costs, w, &file.out, file.fd);
     return sd_export_close(&file, rc);
 }
 

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "cli/environment.h"
 #include "cli/interpreter.h"
+#include "cli/load.h"
 #include "cli/package.h"
 #include "cli/path.h"
 #include "formats/model_files.h"
@@ -113,6 +114,27 @@ static int read_bytes(const char *path, struct sd_model *m, bool *is_one)
         rc = sd_model_read(m, map.p, map.n);
     sd_map_release(&map);
     return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
+}
+
+/* A capture holds the bytes of the models that were counted; the first is taken. */
+static int read_capture(const struct sd_command *c, const char *path,
+                        struct sd_model *m)
+{
+    struct sd_profile *p = NULL;
+    const void *bytes;
+    size_t n;
+    int rc = sd_load_one(c, path, NULL, &p);
+
+    if (rc < 0)
+        return rc;
+    bytes = sd_profile_model(p, 0, &n);
+    rc = bytes ? sd_model_read(m, bytes, n)
+               : sd_fail(SD_EABSENT,
+                         "%s holds no model; one is written by: sonde model ... -o "
+                         "x.sonde",
+                         path);
+    sd_profile_free(p);
+    return rc;
 }
 
 /* --- A model of a program */
@@ -280,7 +302,6 @@ int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
     bool is_one = false;
     int rc;
 
-    (void)c;
     *status = 0;
     if (is_program(asked->target))
         return run_program(asked, m, status);
@@ -289,6 +310,8 @@ int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
                        "there is no file %s; a model of a program is named pkg.mod:"
                        "factory",
                        asked->target);
+    if (sd_path_has_suffix(asked->target, ".sonde"))
+        return read_capture(c, asked->target, m);
     rc = read_bytes(asked->target, m, &is_one);
     if (rc < 0 || is_one)
         return rc;
