@@ -77,9 +77,9 @@ int64_t sd_layer_params(const struct sd_model *m, uint32_t layer)
 {
     int64_t all = 0;
 
-    for (size_t i = 0; i < m->n_tensors; i++)
-        if (m->tensors[i].layer == layer && m->tensors[i].flags & SD_TENSOR_PARAMETER)
-            all = sd_plus(all, sd_dims_elements(m->tensors[i].dims));
+    for (uint32_t i = m->layers[layer].first_tensor; i; i = m->tensors[i - 1].next)
+        if (m->tensors[i - 1].flags & SD_TENSOR_PARAMETER)
+            all = sd_plus(all, sd_dims_elements(m->tensors[i - 1].dims));
     return all;
 }
 
@@ -87,14 +87,12 @@ int64_t sd_layer_params(const struct sd_model *m, uint32_t layer)
 const struct sd_model_tensor *sd_layer_tensor(const struct sd_model *m, uint32_t layer,
                                               const char *name)
 {
-    for (size_t i = 0; i < m->n_tensors; i++) {
-        const char *whole = sd_model_text(m, m->tensors[i].name), *dot;
+    for (uint32_t i = m->layers[layer].first_tensor; i; i = m->tensors[i - 1].next) {
+        const char *whole = sd_model_text(m, m->tensors[i - 1].name);
+        const char *dot = strrchr(whole, '.');
 
-        if (m->tensors[i].layer != layer)
-            continue;
-        dot = strrchr(whole, '.');
         if (!strcmp(dot ? dot + 1 : whole, name))
-            return &m->tensors[i];
+            return &m->tensors[i - 1];
     }
     return NULL;
 }

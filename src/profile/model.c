@@ -316,14 +316,20 @@ int sd_model_called(struct sd_model *m, uint32_t layer, const struct sd_operand 
 
 int sd_model_tensor(struct sd_model *m, const struct sd_model_tensor *t)
 {
+    struct sd_model_layer *l = &m->layers[t->layer];
     struct sd_model_tensor made = *t;
     int rc = more(&m->tensors, m->n_tensors, &m->cap_tensors, sizeof *m->tensors);
 
+    sd_assert(t->layer < m->n_layers);
     if (rc == 0)
         rc = copy_dims(m, t->dims, &made.dims);
     if (rc < 0)
         return rc;
+    made.next = 0;
     m->tensors[m->n_tensors++] = made;
+    *(l->last_tensor ? &m->tensors[l->last_tensor - 1].next : &l->first_tensor) =
+        (uint32_t)m->n_tensors;
+    l->last_tensor = (uint32_t)m->n_tensors;
     return 0;
 }
 

@@ -111,6 +111,8 @@ struct sd_model_tensor {
     uint8_t dtype;
     struct sd_dims dims;
     int64_t bytes; /* as stored; -1: from dims and dtype */
+    uint32_t next; /* tensor of the same layer, its place and 1; 0: none.  Set by the
+                      builder */
 };
 
 /* --- Layers */
@@ -141,6 +143,7 @@ struct sd_model_layer {
     uint32_t order; /* of its first call, from 1; 0: was never called */
     uint32_t n_calls;
     struct sd_layer_call *calls, *last_call;
+    uint32_t first_tensor, last_tensor; /* of its own, as `next` of a tensor */
     int64_t time_ns;     /* all its calls in one forward of the model, with the layers
                             in it: the median of several; or SD_MODEL_NONE */
     int64_t backward_ns; /* the same of the backward */
