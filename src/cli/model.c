@@ -310,8 +310,7 @@ static int put_picture(const struct sd_model_costs *c, const struct wish *w,
 }
 
 /* The model as it was counted: other views of it are made later, without running it. */
-static int put_capture(const struct sd_command *c, const struct sd_model *m,
-                       struct sd_out *out)
+static int put_capture(const struct sd_model *m, struct sd_out *out)
 {
     struct sd_buf bytes = { 0 }, whole = { 0 };
     int rc;
@@ -320,7 +319,8 @@ static int put_capture(const struct sd_command *c, const struct sd_model *m,
     rc = bytes.bad
              ? sd_no_memory()
              : sd_whole_model(bytes.p, bytes.n,
-                              &(struct sd_whole_how){ .command = c->words[0] }, &whole);
+                              &(struct sd_whole_how){ .command = sd_model_title(m) },
+                              &whole);
     if (rc == 0)
         sd_out_write(out, whole.p, whole.n);
     sd_buf_release(&bytes);
@@ -355,7 +355,7 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
     if (rc < 0)
         return rc;
     if (w->form == FORM_CAPTURE)
-        rc = put_capture(c, costs->model, &file.out);
+        rc = put_capture(costs->model, &file.out);
     else if (w->form == FORM_PICTURE)
         rc = put_picture(costs, w, &file.out);
     else

@@ -147,7 +147,7 @@ static void draw_line(struct drawing *d, const struct sd_layers_line *l)
         return;
     sd_canvas_begin(d->canvas, d->x + p[0].x, d->y + p[0].y);
     for (size_t i = 1; i < l->n_points; i++) {
-        if (i % 2) /* between layers; the others are inside one */
+        if (i % 2 == 0) /* from one layer to the next; the others are inside one */
             curve_to(d, &p[i - 1], &p[i]);
         else
             sd_canvas_to(d->canvas, d->x + p[i].x, d->y + p[i].y);
