@@ -397,6 +397,18 @@ static PyObject *model_tensors(PyObject *self, PyObject *unused)
     return list;
 }
 
+static PyObject *model_edges(PyObject *self, PyObject *unused)
+{
+    const struct sd_model *m = model_of(self);
+    PyObject *list = PyList_New(0);
+
+    (void)unused;
+    for (size_t i = 0; list && i < m->n_edges; i++)
+        if (!append(list, Py_BuildValue("(II)", m->edges[i].from, m->edges[i].to)))
+            Py_CLEAR(list);
+    return list;
+}
+
 static PyObject *model_bytes(PyObject *self, PyObject *unused)
 {
     struct sd_buf buf = { 0 };
@@ -616,6 +628,8 @@ static PyMethodDef methods[] = {
       "of all within it." },
     { "tensors", model_tensors, METH_NOARGS,
       "tensors()\n--\n\nParameters and buffers." },
+    { "edges", model_edges, METH_NOARGS,
+      "edges()\n--\n\nWho hands data to whom: (layer, layer), by their places." },
     { "bytes", model_bytes, METH_NOARGS,
       "bytes()\n--\n\nAll of it as bytes, for Model.read() and captures." },
     { "read", model_read, METH_O | METH_CLASS,

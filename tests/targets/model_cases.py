@@ -123,6 +123,11 @@ def networks():
     say("rows of resnet18", len(made.rows()), 52)
     say("resnet18 on the processor", (made.totals()["macs"], made.facts["device"]), (wanted, "cpu"))
     say("resnet18 on real tensors", macs(model, (x,), real=True), wanted)
+    names = [one["name"] for one in made.layers()]
+    edges = {(names[a], names[b]) for a, b in made.edges()}
+    say("who hands data to whom", {("conv1", "bn1"), ("bn1", "relu"), ("relu", "maxpool"), ("maxpool", "layer1.0.conv1"), ("maxpool", "layer1.0"),
+                                   ("layer1.0.bn2", "layer1.0"), ("layer1.0", "layer1.0.relu"), ("layer2.0.downsample.1", "layer2.0")} - edges, set())
+    say("and who does not", edges & {("conv1", "relu"), ("bn1", "bn1"), ("layer1.0.conv1", "layer1.0.conv2")}, set())
     say("buffers of resnet18", made.totals()["buffers"], 9620)
 
 

@@ -51,6 +51,7 @@ void sd_run_end(struct sd_run *r)
     sd_free(r->borders);
     sd_table_release(&r->layer_of);
     sd_table_release(&r->weights);
+    sd_table_release(&r->makers);
     sd_operands_release(&r->in);
     sd_operands_release(&r->out);
     sd_times_release(&r->times);
@@ -469,6 +470,51 @@ static int ask_given(struct sd_run *r, const struct sd_operator *op, PyObject *a
     return 0;
 }
 
+/* --- Who hands data to whom */
+
+/* Another layer made it: that is an edge.  An address may be used again, but only by a
+ * tensor that an operator made, which is then noted anew. */
+static int note_use(struct sd_run *r, PyObject *v, uint32_t layer)
+{
+    uint64_t from;
+
+    if (!sd_table_get(&r->makers, (uint64_t)(uintptr_t)v, &from) || from == layer)
+        return 0;
+    return raise_core(sd_model_edge(r->model, (uint32_t)from, layer));
+}
+
+static int note_uses(struct sd_run *r, const struct sd_operator *op,
+                     PyObject *const *values, uint32_t layer)
+{
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < op->schema.n_args; i++) {
+        PyObject *v = values[i];
+
+        if (!v || op->schema.args[i].kind == SD_ARG_OTHER)
+            continue;
+        if (!PyList_Check(v) && !PyTuple_Check(v))
+            rc = note_use(r, v, layer);
+        else
+            for (Py_ssize_t k = 0; rc == 0 && k < PySequence_Fast_GET_SIZE(v); k++)
+                rc = note_use(r, PySequence_Fast_GET_ITEM(v, k), layer);
+    }
+    return rc;
+}
+
+static int note_maker(struct sd_run *r, PyObject *result, uint32_t layer)
+{
+    int rc = 0;
+
+    if (sd_torch_is_tensor(&r->torch, result))
+        return raise_core(sd_table_put(&r->makers, (uint64_t)(uintptr_t)result, layer));
+    if (!PyTuple_Check(result) && !PyList_Check(result))
+        return 0;
+    for (Py_ssize_t i = 0; rc == 0 && i < PySequence_Fast_GET_SIZE(result); i++)
+        rc = note_maker(r, PySequence_Fast_GET_ITEM(result, i), layer);
+    return rc;
+}
+
 static int record(struct sd_run *r, const struct sd_operator *op, PyObject *args,
                   PyObject *kwargs, PyObject *result)
 {
@@ -489,6 +535,9 @@ static int record(struct sd_run *r, const struct sd_operator *op, PyObject *args
     if (ask_given(r, op, args, kwargs, result, &call.given_macs) < 0)
         return -1;
     call.layer = r->is_backward ? layer_in_backward(r) : sd_run_layer_now(r);
+    if (!r->is_backward && (note_uses(r, op, values, call.layer) < 0 ||
+                            note_maker(r, result, call.layer) < 0))
+        return -1;
     return raise_core(sd_model_op(r->model, &call, r->in.all, r->in.n, r->out.all,
                                   r->out.n, attrs.all, attrs.n));
 }

@@ -74,6 +74,7 @@ struct sd_run {
     struct sd_table layer_of; /* address of a module: its layer */
     PyObject *modules;        /* owned list: keeps those addresses */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
+    struct sd_table makers;   /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
     size_t n_open, cap_open;
     struct sd_border *borders;
