@@ -77,9 +77,10 @@ static int fail_as_existing(const char *path)
                    path);
 }
 
-static int create_new(const char *path, int *fd)
+static int create_new(const char *path, enum sd_create_flags flags, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+               flags & SD_CREATE_SHOWN ? 0666 : 0600);
     if (*fd >= 0)
         return 0;
     return errno == EEXIST ? fail_as_existing(path) : fail_to_create(errno, path);
@@ -121,17 +122,22 @@ int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **b
                           int *fd)
 {
     struct stat st;
+    int rc;
 
     *beside = NULL;
     *fd = -1;
     if (!(flags & SD_CREATE_OVER) || lstat(path, &st) < 0)
-        return create_new(path, fd);
+        return create_new(path, flags, fd);
     if (!S_ISREG(st.st_mode))
         return sd_fail(SD_EEXISTS,
                        "%s is not a regular file and is not replaced; choose "
                        "another name",
                        path);
-    return make_beside(path, beside, fd);
+    rc = make_beside(path, beside, fd);
+    if (rc == 0 && flags & SD_CREATE_SHOWN)
+        fchmod(*fd,
+               st.st_mode & 0777); /* where that fails it stays the owner's alone */
+    return rc;
 }
 
 int sd_file_replace(const char *path, const char *beside)

@@ -17,8 +17,10 @@ int sd_map_file(struct sd_map *m, const char *path);
 void sd_map_release(struct sd_map *m);
 
 /* Creates `path` new, 0600, close-on-exec, not following a link at its end.
- * Flags: with SD_CREATE_OVER an existing regular file is replaced. */
-enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1 };
+ * Flags: with SD_CREATE_OVER an existing regular file is replaced; with
+ * SD_CREATE_SHOWN, for what is made to be shown around, the mode is what the umask
+ * leaves of 0666, or that of the file which is replaced. */
+enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1, SD_CREATE_SHOWN = 2 };
 int sd_file_create(const char *path, enum sd_create_flags flags, int *fd);
 /* The same, but the existing file stays until sd_file_replace.  The new one has the
  * name *beside until then, which the caller frees; NULL: there is none to be replaced.

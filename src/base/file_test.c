@@ -127,6 +127,24 @@ TEST(a_new_file_is_the_owners_alone_and_not_inherited)
     CHECK(remove_folder() == 1);
 }
 
+TEST(what_is_shown_around_has_the_mode_of_the_umask_or_of_what_it_replaces)
+{
+    mode_t was = umask(027);
+    struct stat st;
+    int fd;
+
+    make_folder();
+    CHECK(sd_file_create(in_folder("x"), SD_CREATE_SHOWN, &fd) == 0);
+    CHECK(fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0640);
+    close(fd);
+    CHECK(chmod(in_folder("x"), 0604) == 0);
+    CHECK(sd_file_create(in_folder("x"), SD_CREATE_OVER | SD_CREATE_SHOWN, &fd) == 0);
+    CHECK(fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0604);
+    close(fd);
+    umask(was);
+    CHECK(remove_folder() == 1);
+}
+
 TEST(an_existing_file_is_not_touched_and_the_sentence_says_what_to_do)
 {
     int fd = 7;

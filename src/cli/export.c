@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "cli/graph.h"
 #include "cli/line_tables.h"
+#include "cli/path.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "formats/format.h"
@@ -99,7 +100,7 @@ int sd_export_open(struct sd_export_file *f, const char *path,
 
     *f = (struct sd_export_file){ .path = path, .fd = STDOUT_FILENO };
     if (strcmp(path, "-") != 0) {
-        rc = sd_file_create_beside(path, create, &f->beside, &f->fd);
+        rc = sd_file_create_beside(path, create | SD_CREATE_SHOWN, &f->beside, &f->fd);
         if (rc == SD_EEXISTS && create == SD_CREATE_NEW)
             return sd_fail(rc,
                            "%s is there already; choose another name, or --force "
@@ -215,10 +216,13 @@ static int read_wish(const char *capture, const char *to, const char *word,
         out->is_graph)
         return 0;
     if (out->output && out->output->what == SD_OUTPUT_CAPTURE)
-        return sd_fail(SD_EUSAGE,
-                       "convert writes no captures, it writes other formats (--list); "
-                       "a copy under another name is made by: cp %s %s",
-                       capture, to);
+        return sd_path_has_suffix(capture, ".sonde")
+                   ? sd_fail(SD_EUSAGE,
+                             "convert writes no captures, it writes other formats "
+                             "(--list); a copy under another name is made by: cp %s %s",
+                             capture, to)
+                   : sd_fail(SD_EUSAGE, "convert writes no captures, it writes other "
+                                        "formats of them (--list)");
     return sd_export_check(to, "");
 }
 

@@ -143,6 +143,17 @@ def test_capture_is_private(folder):
     equal(stat.S_IMODE(os.stat(path).st_mode), 0o600, "mode of the capture")
 
 
+def test_what_is_made_of_a_capture_has_the_mode_of_the_umask(folder):
+    result, path = sonde_run(folder, "-c", "pass")
+    os.umask(0o027)
+    try:
+        done = sonde("convert", path, os.path.join(folder, "x.csv"))
+    finally:
+        os.umask(0o022)
+    equal((result.status, done.status), (0, 0), done.err)
+    equal(stat.S_IMODE(os.stat(os.path.join(folder, "x.csv")).st_mode), 0o640, "mode of the table")
+
+
 def test_live_folder_is_private(folder):
     """While the program runs; it asks from inside, as anybody else would from outside."""
     source = "import os, sys\nd = sys.argv[1] + '.live'\nprint(oct(os.stat(d).st_mode & 0o777), sorted({oct(os.stat(os.path.join(d, n)).st_mode & 0o777) for n in os.listdir(d)}))"
