@@ -44,8 +44,22 @@ __all__ = [
 ]
 
 
+def plot(profile, path=None, force=False):
+    """Shows the flame graph and the call graph of a Profile, which stops collecting.
+
+    In a notebook both appear below the cell.  Elsewhere, and whenever a path is given (x.html), they are written as one
+    page that needs nothing else and stays when the program ends; its path is printed, and returned.  A file that is there
+    already is replaced with force=True alone.
+    """
+    if hasattr(profile, "_capture"):
+        profile.disable()  # first of all: what comes now is our own work
+    from ._plot import plot as show
+
+    return show(profile, path, force)
+
+
 _WHERE = {
-    "Profile": "_calls", "run": "_calls", "runctx": "_calls", "plot": "_plot", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
+    "Profile": "_calls", "run": "_calls", "runctx": "_calls", "LineProfiler": "_line_profiler", "LineStats": "_line_profiler",
     "memory_usage": "_memory", "profile": "_line_profiler",
 }
 

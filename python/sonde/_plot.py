@@ -80,7 +80,6 @@ def _command():
 
 def _pictures(profile):
     program = _program()
-    profile.disable()
     if not profile.getstats():
         raise ValueError("nothing was profiled yet: enable(), run what is to be seen, then plot()")
     title = _command().encode("utf-8", "replace").decode("utf-8")
@@ -96,6 +95,17 @@ def _shows_pictures():
         return False
     shell = sys.modules["IPython"].get_ipython()
     return shell is not None and type(shell).__name__ != "TerminalInteractiveShell"
+
+
+def _check(path, force):
+    """Before anything is drawn: can the page have this name?"""
+    if not path.lower().endswith((".html", ".htm")) and (os.path.isfile(path) or not os.path.exists(path)):
+        raise ValueError("plot() writes a page, x.html, not {0!r}; a picture alone is made by p.dump_stats('x.pstats') and then "
+                         "`sonde report x.pstats --graph -o x.svg`".format(path))
+    if os.path.isfile(path) and not force:
+        raise FileExistsError("{0!r} is there already; choose another name, or say force=True to replace it".format(path))
+    if not os.path.isdir(os.path.dirname(path)):
+        raise FileNotFoundError("{0!r} cannot be written: its folder does not exist".format(path))
 
 
 def _write(path, page):
@@ -116,15 +126,13 @@ def _write(path, page):
         raise
 
 
-def plot(profile, path=None):
-    """Shows the flame graph and the call graph of a Profile, which stops collecting.
-
-    In a notebook both appear below the cell.  Elsewhere, and whenever a path is given, they are written as one page
-    that needs nothing else and stays when the program ends; its path is printed, and returned.  A file that is there
-    is replaced, as by dump_stats(), but never by half a page.
-    """
+def plot(profile, path, force):
+    """sonde.plot, of a Profile that has stopped."""
     if not hasattr(profile, "_capture"):
         raise TypeError("plot() wants a sonde.Profile, not {0}".format(type(profile).__name__))
+    if path is not None:
+        path = os.path.abspath(os.fsdecode(path))
+        _check(path, force)
     pictures = _pictures(profile)
     if path is None and _shows_pictures():
         from IPython.display import display
@@ -134,7 +142,6 @@ def plot(profile, path=None):
     if path is None:
         handle, path = tempfile.mkstemp(prefix="sonde-plot-", suffix=".html")
         os.close(handle)
-    path = os.path.abspath(os.fspath(path))
     _write(path, pictures.page())
     print(path)
     return path

@@ -81,14 +81,34 @@ def test_a_page_is_replaced_by_a_whole_one_or_stays(folder):
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (%d, resource.RLIM_INFINITY))\n"
     write(folder, "x.html", "the old page")
     done = ran(folder, "from sonde import _plot\n_plot._pictures = lambda p: type('Full', (), {'page': lambda self: 'x' * 20000})()\n" +
-               "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + limit % 8192 + "sonde.plot(p, 'x.html')\n")
+               "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + limit % 8192 + "sonde.plot(p, 'x.html', force=True)\n")
     contains(done.err, "File too large")
     equal(sorted(os.listdir(folder)), ["program.py", "x.html"], "files left")
     with open(os.path.join(folder, "x.html")) as f:
         equal(f.read(), "the old page", "what was there")
-    equal(ran(folder, "sonde.plot(p, 'x.html')\n").status, 0, "status")
+    equal(ran(folder, "sonde.plot(p, 'x.html', force=True)\n").status, 0, "status")
     with open(os.path.join(folder, "x.html")) as f:
         contains(f.read()[:200], "<!DOCTYPE html>")
+
+
+def test_names_that_a_page_cannot_have_are_refused_before_anything_is_drawn(folder):
+    write(folder, "x.html", "the old page")
+    for name, why, words in (("a.png", "ValueError", "writes a page, x.html"), ("x.html", "FileExistsError", "force=True"),
+                             ("none/x.html", "FileNotFoundError", "none/x.html' cannot be written: its folder does not exist")):
+        done = ran(folder, "sonde.plot(p, %r)\n" % name)
+        equal(done.status, 1, name)
+        contains(done.err.splitlines()[-1], why, name)
+        contains(done.err.splitlines()[-1], words, name)
+        assert ".tmp" not in done.err, done.err
+    equal(sorted(os.listdir(folder)), ["program.py", "x.html"], "files left")
+
+
+def test_a_profile_that_still_collects_shows_none_of_the_drawing(folder):
+    done = ran(folder, "p = sonde.Profile(signatures=False)\np.enable()\nwork()\nsonde.plot(p, 'x.html')\n"
+               "print(*sorted({f.code.co_name for f in p.getstats() if not isinstance(f.code, str)}))\n")
+    equal(done.status, 0, "status (%s)" % done.err)
+    names = set(done.out.split("\n")[1].split())
+    assert {"work", "leaf", "plot"} <= names <= {"work", "leaf", "plot", "<listcomp>"}, names
 
 
 def test_a_timer_of_ones_own_keeps_its_unit(folder):
@@ -107,22 +127,28 @@ sonde.plot(p, 'x.html')
 
 
 def test_raw_times_stay_raw_in_pictures(folder):
-    """Of calls that do nothing most is the cost of tracing: the capture that is drawn has it when it is wanted."""
+    """Of calls that do nothing most is the cost of tracing: it is taken off unless times are to be raw, in getstats() and in what is drawn."""
     done = ran(folder, """
 import pstats, subprocess
 from sonde._plot import _program
-p = sonde.Profile(signatures=False, raw=True)
-p.enable()
-for i in range(20000): leaf()
-p.disable()
-with open("x.sonde", "wb") as f:
-    f.write(p._capture("x"))
-subprocess.run([_program(), "convert", "x.sonde", "x.pstats"], check=True)
-told, = [f.inlinetime for f in p.getstats() if getattr(f.code, "co_name", "") == "leaf"]
-drawn, = [row[2] for key, row in pstats.Stats("x.pstats").stats.items() if key[2] == "leaf"]
-print(0.999 < drawn / told < 1.001 or (drawn, told))
+def drawn(p):
+    with open("x.sonde", "wb") as f:
+        f.write(p._capture("x"))
+    subprocess.run([_program(), "convert", "--force", "x.sonde", "x.pstats"], check=True)
+    return [row[2] for key, row in pstats.Stats("x.pstats").stats.items() if key[2] == "leaf"][0]
+def told(p):
+    return [f.inlinetime for f in p.getstats() if getattr(f.code, "co_name", "") == "leaf"][0]
+times = {}
+for raw in (True, False):
+    p = sonde.Profile(signatures=False, raw=raw)
+    p.enable()
+    for i in range(20000): leaf()
+    p.disable()
+    print(0.999 < drawn(p) / told(p) < 1.001 or (raw, drawn(p), told(p)))
+    times[raw] = drawn(p)
+print(times[True] > 1.2 * times[False] or times)
 """)
-    equal((done.out.strip(), done.err), ("True", ""), "times of the pictures are those of getstats()")
+    equal((done.out.split(), done.err), (["True"] * 3, ""), "times of the pictures are those of getstats(), and raw ones are longer")
 
 
 helpers.run_tests(globals())
