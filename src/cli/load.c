@@ -3,65 +3,78 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 
 enum { STDIN_STEP = 1 << 20 };
 
-/* All of stdin, so that a capture can come through a pipe. */
-static int read_stdin(struct sd_buf *b)
+static int copy_stdin(int to)
 {
-    uint8_t *room;
-    ssize_t got;
+    struct sd_buf b = { 0 };
+    uint8_t *room = sd_buf_room(&b, STDIN_STEP);
+    ssize_t got = 1;
+    int rc = room ? 0 : sd_no_memory();
 
-    for (;;) {
-        room = sd_buf_room(b, STDIN_STEP);
-        if (!room)
-            return sd_no_memory();
+    while (rc == 0 && got != 0) {
         got = read(STDIN_FILENO, room, STDIN_STEP);
-        if (got == 0)
-            return 0;
         if (got > 0)
-            b->n += (size_t)got;
-        else if (errno != EINTR)
-            return sd_fail_errno(errno, "cannot read stdin");
+            rc = sd_write_all(to, room, (size_t)got);
+        else if (got < 0 && errno != EINTR)
+            rc = sd_fail_errno(errno, "cannot read stdin");
     }
+    sd_buf_release(&b);
+    return rc;
+}
+
+/* What comes through a pipe is kept in memory and takes the pipe's place: whoever asks
+ * what it is, and then reads it, finds a file. */
+int sd_load_stdin(void)
+{
+    struct stat st;
+    int fd, rc;
+
+    if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+        return 0;
+    fd = memfd_create("stdin", MFD_CLOEXEC);
+    if (fd < 0)
+        return sd_fail_errno(errno, "cannot keep stdin");
+    rc = copy_stdin(fd);
+    if (rc == 0 && dup2(fd, STDIN_FILENO) < 0)
+        rc = sd_fail_errno(errno, "cannot keep stdin");
+    close(fd);
+    return rc;
 }
 
 /* Where a capture comes from; the next one of the same file begins at `at`. */
 struct origin {
     const char *file;
     uint64_t at;
-    struct sd_buf bytes; /* of stdin */
 };
 
-static int open_reader(struct origin *o, struct sd_reader **out)
+static int open_reader(const struct origin *o, struct sd_reader **out)
 {
-    int rc = 0;
+    bool is_stdin = strcmp(o->file, "-") == 0;
+    int rc = is_stdin ? sd_load_stdin() : 0;
 
-    if (strcmp(o->file, "-") != 0)
-        return sd_reader_open_at(o->file, o->at, out);
-    if (o->at == 0)
-        rc = read_stdin(&o->bytes);
+    *out = NULL;
     if (rc == 0)
-        rc = sd_reader_open_bytes(o->bytes.p + o->at, o->bytes.n - (size_t)o->at, out);
-    return rc < 0 ? sd_fail_in(rc, "stdin") : 0;
+        rc = sd_reader_open_at(is_stdin ? SD_STDIN : o->file, o->at, out);
+    return rc;
 }
 
 /* False: it was the last. */
 static bool go_on(struct origin *o, const struct sd_reader *r)
 {
-    uint64_t next = sd_reader_next_at(r);
-
-    if (next && strcmp(o->file, "-") == 0)
-        next += o->at; /* the bytes it was given began there */
-    o->at = next;
-    return next != 0;
+    o->at = sd_reader_next_at(r);
+    return o->at != 0;
 }
 
 /* --- Every capture of every file, in one profile */
@@ -158,7 +171,6 @@ static int load_file(struct loading *l, const char *file)
             goes_on = go_on(&from, reader);
         sd_reader_free(reader);
     }
-    sd_buf_release(&from.bytes);
     return rc;
 }
 
@@ -218,7 +230,6 @@ static int copy_file(struct sd_merged *to, const char *file)
             goes_on = go_on(&from, reader);
         sd_reader_free(reader);
     }
-    sd_buf_release(&from.bytes);
     return rc;
 }
 

@@ -6,6 +6,11 @@
 #include "cli/verb.h"
 #include "profile/profile.h"
 
+/* stdin as a file that can be looked at twice and be opened by this name, whether it is
+ * one or a pipe. */
+#define SD_STDIN "/dev/stdin"
+int sd_load_stdin(void);
+
 /* One of them ("-" is stdin), with a progress line on a terminal when it is large. */
 int sd_load_one(const struct sd_command *c, const char *file,
                 const struct sd_filter *filter, struct sd_profile **out);

@@ -2,6 +2,8 @@
 /* report: what is in a capture, as tables, numbers for programs, or a picture. */
 #include "cli/report.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "cli/line_tables.h"
 #include "cli/load.h"
@@ -231,6 +233,17 @@ static enum kind kind_of(const char *file)
                                    : KIND_CAPTURE;
 }
 
+/* What kind of file comes through a pipe is asked before it is read. */
+static int keep_stdin(const struct sd_asked *a)
+{
+    int rc = 0;
+
+    for (int i = 0; i < a->n_words && rc == 0; i++)
+        if (strcmp(a->words[i], "-") == 0)
+            rc = sd_load_stdin();
+    return rc;
+}
+
 /* Captures and other tools' files have different answers. */
 static int check_kinds(const struct sd_asked *a, enum kind *kind)
 {
@@ -318,6 +331,8 @@ static int run(const struct sd_command *c)
     if (rc == 0 && a.v[SD_REPORT_OUTPUT].text)
         rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
                                     (size_t)a.n_words);
+    if (rc == 0)
+        rc = keep_stdin(&a);
     are_compared = rc == 0 && a.form == SD_FORM_GRAPH && a.v[SD_REPORT_COMPARE].number;
     if (rc == 0 && !are_compared) /* two that are compared may be of either kind */
         rc = check_kinds(&a, &kind);

@@ -112,6 +112,30 @@ static int choose_growth(const struct sd_option_value *v, enum sd_report_form *f
     return 0;
 }
 
+/* What would change nothing is refused, not ignored. */
+static int check_graph(const struct sd_asked *a)
+{
+    const struct sd_option_value *v = a->v;
+    const struct sd_option *options = a->command->verb->options;
+
+    for (size_t i = SD_REPORT_GRAPH + 1; i <= SD_REPORT_BY_DIFFERENCE; i++) {
+        if (!v[i].is_given)
+            continue;
+        if (!v[SD_REPORT_GRAPH].number)
+            return sd_fail(SD_EUSAGE, "--%s is of the call graph: say --graph, too",
+                           options[i].name);
+        if (i > SD_REPORT_COMPARE && !v[SD_REPORT_COMPARE].number)
+            return sd_fail(SD_EUSAGE,
+                           "--%s is of a comparison: say --compare, too, and two files",
+                           options[i].name);
+    }
+    if (v[SD_REPORT_DEPTH].is_given && !v[SD_REPORT_ROOT].text &&
+        !v[SD_REPORT_LEAF].text)
+        return sd_fail(SD_EUSAGE, "--depth counts from a function: say --root, or "
+                                  "--leaf, too");
+    return 0;
+}
+
 static int check_pixels(const struct sd_option_value *v)
 {
     if (v->is_given && (v->number < PIXELS_MIN || v->number > PIXELS_MAX))
@@ -283,6 +307,8 @@ int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
         rc = choose_form(a, &a->form);
     if (rc == 0)
         rc = choose_growth(a->v, &a->form);
+    if (rc == 0)
+        rc = check_graph(a);
     if (rc == 0)
         rc = read_pictures(a);
     if (rc == 0)

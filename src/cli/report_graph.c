@@ -7,6 +7,7 @@
 #include "cli/graph.h"
 #include "cli/load.h"
 #include "cli/report.h"
+#include "cli/say.h"
 
 /* --- What was asked for */
 
@@ -136,6 +137,20 @@ static int check_options(const struct sd_asked *a, const char *pstats_file)
 
 /* --- The answer */
 
+/* A box for each signature, under one name: whoever strips names wants one box. */
+static void say_what_stripping_leaves(const struct sd_asked *a,
+                                      const struct sd_profile *p)
+{
+    if (!a->v[SD_REPORT_STRIP].number || !a->v[SD_REPORT_SIGNATURES].number)
+        return;
+    for (size_t i = 0; i < p->n_sites; i++)
+        if (sd_site_is_signature(&p->sites[i])) {
+            sd_say("each signature has a box of its own, which --strip gives the name "
+                   "of its function; with --no-signatures each function has one");
+            return;
+        }
+}
+
 static int load_captures(const struct sd_asked *a, int first, int n,
                          struct sd_graph_source *s)
 {
@@ -147,6 +162,8 @@ static int load_captures(const struct sd_asked *a, int first, int n,
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
         sd_profile_drop_signatures(p);
+    if (rc == 0)
+        say_what_stripping_leaves(a, p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
         sd_profile_qualify(p);
     if (rc == 0)

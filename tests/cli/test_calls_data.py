@@ -3,10 +3,11 @@
 import csv
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, contains, equal, is_alive, run_tests, sonde, wait_for, write  # noqa: E402
+from helpers import PYTHON, SONDE, clean_env, contains, equal, is_alive, run_tests, sonde, wait_for, write  # noqa: E402
 
 SCRIPT = """
 def leaf(n):
@@ -97,6 +98,20 @@ def test_growth_is_drawn_and_what_has_no_effect_on_it_is_refused(folder):
     status, out, err = sonde("report", "x.sonde", "--scaling", "--metric", "calls", cwd=folder)
     equal((status, out), (2, ""), "calls do not grow")
     contains(err, "cpu_time")
+
+
+def test_files_of_all_kinds_come_through_pipes(folder):
+    write(folder, "script.py", SCRIPT)
+    calls(folder, "-o", "x.sonde", "script.py")
+    calls(folder, "-o", "x.pstats", "script.py")
+    for name in "x.sonde", "x.pstats":
+        with open(os.path.join(folder, name), "rb") as file:
+            whole = file.read()
+        for options in ((), ("--graph",), ("--json",)):
+            named = sonde("report", name, *options, cwd=folder)
+            piped = subprocess.run([SONDE, "report", "-"] + list(options), cwd=folder, input=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
+            equal((named.status, piped.returncode, piped.stderr), (0, 0, b""), (name, options))
+            equal(piped.stdout.count(b"\n"), named.out.count("\n"), "lines of %s %r" % (name, options))
 
 
 def test_what_has_no_lines_says_so(folder):
