@@ -125,7 +125,8 @@ const struct sd_collector_about sd_about_calls = {
     .blind_to = "lines inside a function, and C functions unless they are asked for.  "
                 "C code that calls no Python is part of its caller.  A call that is "
                 "open when the process is killed is counted, its time is not.  Under "
-                "a limit of nodes, recursion is folded into its outer call",
+                "a limit of nodes, recursion is folded into its outer call.  Code of "
+                "sub-interpreters is not followed",
     .metrics = metrics,
     .options = options,
     .check = check,

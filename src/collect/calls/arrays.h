@@ -37,9 +37,21 @@ static inline bool sd_array_is_old(const struct sd_array_dtype *d)
     return d->old_alignment != 0;
 }
 
+/* Where it points to the names of its fields: those of records have some. */
+enum { OLD_NAMES_AT = 56, NEW_NAMES_AT = 104 };
+#define SD_ARRAY_HAS_FIELDS (UINT64_C(1) << 63)
+
+/* Bytes of an element, and of what has fields that, too. */
 static inline uint64_t sd_array_bytes(const struct sd_array_dtype *d)
 {
-    return sd_array_is_old(d) ? d->old_elsize : (uint64_t)d->new_elsize;
+    uint64_t n = sd_array_is_old(d) ? d->old_elsize : (uint64_t)d->new_elsize;
+    const void *names = NULL;
+
+    if (d->number == SD_DTYPE_VOID)
+        memcpy(&names,
+               (const uint8_t *)d + (sd_array_is_old(d) ? OLD_NAMES_AT : NEW_NAMES_AT),
+               sizeof names);
+    return names ? n | SD_ARRAY_HAS_FIELDS : n;
 }
 
 /* Where a dtype of time points to its own data, and where in these the unit and the
@@ -60,6 +72,7 @@ static inline uint64_t sd_array_unit(const struct sd_array_dtype *d)
     return (uint64_t)unit << 32 | count;
 }
 
+/* Since 2.0 there may be 64 dimensions: those beyond are counted, and no more. */
 static inline int sd_array_n_dims(const struct sd_array *a)
 {
     return a->nd < SD_DIMS_MAX ? a->nd : SD_DIMS_MAX;
@@ -67,12 +80,12 @@ static inline int sd_array_n_dims(const struct sd_array *a)
 
 /* Letters, order and number of the dtype are eight bytes; the flags among them give
  * their place to the number of dimensions. */
-static inline uint64_t sd_array_word(const struct sd_array *a, int nd)
+static inline uint64_t sd_array_word(const struct sd_array *a)
 {
     uint64_t word;
 
     memcpy(&word, &a->dtype->kind, sizeof word);
-    return (word & ~UINT64_C(0xff000000)) | (uint64_t)nd << 24;
+    return (word & ~UINT64_C(0xff000000)) | (uint64_t)(a->nd & 0xff) << 24;
 }
 
 /* hot: how many of the words at `w` tell this array, too: its own and its dimensions.
@@ -81,8 +94,7 @@ static inline uint32_t sd_array_match(const struct sd_array *a, const uint64_t *
 {
     int nd = sd_array_n_dims(a);
 
-    if (sd_array_word(a, nd) != w[0] ||
-        sd_dtype_more(a->dtype->number) != SD_DTYPE_ALONE)
+    if (sd_array_word(a) != w[0] || sd_dtype_more(a->dtype->number) != SD_DTYPE_ALONE)
         return 0;
     for (int i = 0; i < nd; i++)
         if ((uint64_t)a->dims[i] != w[1 + i])

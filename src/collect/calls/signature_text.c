@@ -77,22 +77,54 @@ static int put_function(struct sd_signature_writer *w)
     return 1;
 }
 
-void sd_signature_write(struct sd_signature_writer *w)
+static void put_comma(struct sd_signature_writer *w)
 {
-    int n = sd_code_n_named(w->code), i = put_function(w), first = i;
+    if (w->n_put++ > 0)
+        sd_buf_text(&w->text, ", ");
+}
 
-    sd_buf_u8(&w->text, '(');
-    for (; i < n; i++) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
+static void put_arguments(struct sd_signature_writer *w, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        put_comma(w);
         put_argument(w, i);
     }
-    if (sd_code_has_rest(w->code)) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
-        put_rest(w, i++, false);
+}
+
+/* "*args" stands before the parameters that are given by name alone; in frames, and so
+ * in words, it comes behind them. */
+static void put_rest_first(struct sd_signature_writer *w, int from, int n)
+{
+    struct sd_buf before = w->text, behind;
+
+    w->text = (struct sd_buf){ 0 };
+    for (int i = from; i < n; i++) {
+        sd_buf_text(&w->text, ", ");
+        put_argument(w, i);
     }
+    behind = w->text;
+    w->text = before;
+    put_comma(w);
+    put_rest(w, n, false);
+    sd_buf_add(&w->text, behind.p, behind.n);
+    w->text.bad |= behind.bad;
+    sd_buf_release(&behind);
+}
+
+void sd_signature_write(struct sd_signature_writer *w)
+{
+    int n = sd_code_n_named(w->code), first = put_function(w);
+    int by_place = w->code->co_argcount > first ? w->code->co_argcount : first;
+
+    sd_buf_u8(&w->text, '(');
+    put_arguments(w, first, by_place);
+    if (sd_code_has_rest(w->code))
+        put_rest_first(w, by_place, n++);
+    else
+        put_arguments(w, by_place, n);
     if (sd_code_has_keywords(w->code)) {
-        sd_buf_text(&w->text, i > first ? ", " : "");
-        put_rest(w, i, true);
+        put_comma(w);
+        put_rest(w, n, true);
     }
     sd_buf_u8(&w->text, ')');
 }

@@ -17,6 +17,7 @@ struct sd_signature_writer { /* the first six are given, with all else 0 */
     bool has_self; /* the first parameter is told as the class */
     bool is_rounded;
     struct sd_buf text; /* released by who gave the rest */
+    uint32_t n_put;     /* arguments in it */
     struct sd_signature_size sizes[SD_SIGNATURE_SIZES];
     uint32_t n_sizes;
     uint8_t kinds[SD_VALUE_WORDS]; /* of the named arguments; PLAIN, of self */

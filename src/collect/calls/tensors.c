@@ -364,6 +364,17 @@ static bool read_dims(const struct layout *t, const uint8_t *impl,
     return true;
 }
 
+/* Those with symbolic sizes (as torch.compile traces them) keep these elsewhere, and
+ * look as if they were empty.  They are of classes of their own; of these the empty
+ * ones have their type alone. */
+static bool may_be_symbolic(PyObject *o, const struct sd_tensor *t)
+{
+    const PyTypeObject *base = Py_TYPE(o)->tp_base;
+
+    return t->n_dims == 1 && t->dims[0] == 0 && base &&
+           base->tp_flags & Py_TPFLAGS_HEAPTYPE; /* that of torch.Tensor is torch's */
+}
+
 bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
 {
     const struct layout *t = &torch.layout;
@@ -380,7 +391,8 @@ bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
     memcpy(&out->dtype, impl + t->dtype, sizeof out->dtype);
     out->device = impl[t->device];
     out->device_index = impl[t->device + 1];
-    return is_consistent(out, (int64_t)word_at(impl, t->numel));
+    return is_consistent(out, (int64_t)word_at(impl, t->numel)) &&
+           !may_be_symbolic(o, out);
 }
 
 bool sd_tensor_read_strides(PyObject *o, const struct sd_tensor *of, int64_t *strides)

@@ -213,7 +213,7 @@ static inline void read_array(struct sd_values *v, PyObject *o, struct sd_words 
     const struct sd_array *a = (const struct sd_array *)o;
     int nd = sd_array_n_dims(a);
 
-    sd_words_add(w, sd_array_word(a, nd));
+    sd_words_add(w, sd_array_word(a));
     read_more(v, a->dtype, w);
     for (int i = 0; i < nd; i++)
         add_size(w, (uint64_t)a->dims[i]);

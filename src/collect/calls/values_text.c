@@ -77,10 +77,10 @@ static void put_shape(struct sd_buf *to, const uint64_t *dims, unsigned n,
                       bool is_rounded)
 {
     sd_buf_text(to, "shape=(");
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n && i < SD_DIMS_MAX; i++)
         sd_buf_printf(to, "%s%s%" PRIu64, i ? ", " : "", is_rounded ? "~" : "",
                       dims[i]);
-    sd_buf_text(to, n == 1 ? ",)" : ")");
+    sd_buf_text(to, n == 1 ? ",)" : n > SD_DIMS_MAX ? ", ...)" : ")");
 }
 
 static void put_unit(struct sd_buf *to, uint64_t unit)
@@ -104,8 +104,10 @@ static void put_with_length(struct sd_buf *to, uint32_t number, char order,
         sd_buf_printf(to, "|S%" PRIu64, bytes);
     else if (number == SD_DTYPE_TEXT)
         sd_buf_printf(to, "%cU%" PRIu64, order == '>' ? '>' : '<', bytes / 4);
+    else if (bytes & SD_ARRAY_HAS_FIELDS)
+        sd_buf_printf(to, "void%" PRIu64, (bytes & ~SD_ARRAY_HAS_FIELDS) * 8);
     else
-        sd_buf_printf(to, "void%" PRIu64, bytes * 8);
+        sd_buf_printf(to, "|V%" PRIu64, bytes);
 }
 
 static void put_by_number(struct sd_buf *to, uint32_t number, char kind, char order)
@@ -130,7 +132,7 @@ static void put_dtype(struct sd_buf *to, uint64_t word, uint64_t more)
         return;
     case SD_DTYPE_HAS_SCALAR:
         if (number == SD_DTYPE_STRINGS)
-            sd_buf_text(to, "StringDType");
+            sd_buf_text(to, "StringDType()");
         else
             sd_values_put_type((const PyTypeObject *)(uintptr_t)more, to);
         return;
@@ -147,10 +149,10 @@ static void put_dtype(struct sd_buf *to, uint64_t word, uint64_t more)
 static void tell_size(struct sd_value_size *size, enum sd_size_kind kind,
                       const uint64_t *dims, unsigned n)
 {
-    if (!size)
+    if (!size || n > SD_DIMS_MAX) /* of which not all are known */
         return;
     size->kind = kind;
-    size->n_dims = (uint8_t)(n < SD_DIMS_MAX ? n : SD_DIMS_MAX);
+    size->n_dims = (uint8_t)n;
     for (unsigned i = 0; i < size->n_dims; i++)
         size->dims[i] = (int64_t)dims[i];
 }
@@ -167,7 +169,7 @@ static uint32_t put_array(const uint64_t *w, bool is_rounded, struct sd_buf *to,
     put_shape(to, w + n, nd, is_rounded);
     sd_buf_u8(to, ')');
     tell_size(size, SD_SIZE_SHAPE, w + n, nd);
-    return n + nd;
+    return n + (nd < SD_DIMS_MAX ? nd : SD_DIMS_MAX);
 }
 
 static uint32_t put_tensor(const uint64_t *w, bool is_rounded, struct sd_buf *to,
