@@ -34,7 +34,8 @@ struct maker {
     enum sd_calls_by by;
     struct sd_arena arena;
     struct sd_intern functions; /* function_key */
-    uint32_t *function_of;      /* by site; the place of its function */
+    uint32_t *function_of;      /* by site; the place of its function, from 1 on; 0:
+                                   not asked for yet */
     struct sd_triples callees;  /* function, line, 0 */
     struct sd_triples nodes;    /* parent, callee, 0 */
     uint32_t *node_of;          /* by stack */
@@ -55,34 +56,35 @@ static uint16_t twin_of(const struct sd_profile *p, uint32_t site)
     return p->sites[sd_profile_function_of(p, (sd_site_id){ site }).at].twin;
 }
 
-static int find_functions(struct maker *m)
+/* Only those that are in a stack that counts are asked for. */
+static int function_of(struct maker *m, uint32_t site, uint32_t *id)
 {
+    const struct sd_site *s = &m->p->sites[site];
+    struct function_key key = { s->name, s->file, s->line };
     int rc = 0;
 
-    m->function_of = sd_alloc((m->p->n_sites + 1) * sizeof *m->function_of);
-    if (!m->function_of)
-        return sd_no_memory();
-    for (size_t i = 0; i < m->p->n_sites && rc == 0; i++) {
-        const struct sd_site *s = &m->p->sites[i];
-        struct function_key key = { s->name, s->file, s->line };
-
-        if (m->has_twins)
-            key.line |= (uint64_t)twin_of(m->p, (uint32_t)i) << 32;
-        if (m->by == SD_CALLS_BY_MODULE)
-            key = (struct function_key){ s->file ? NULL : module_of_fileless(s),
-                                         s->file, 0 };
-        rc = sd_intern(&m->functions, &key, sizeof key, &m->function_of[i]);
+    if (m->has_twins)
+        key.line |= (uint64_t)twin_of(m->p, site) << 32;
+    if (m->by == SD_CALLS_BY_MODULE)
+        key =
+            (struct function_key){ s->file ? NULL : module_of_fileless(s), s->file, 0 };
+    if (m->function_of[site] == 0) {
+        rc = sd_intern(&m->functions, &key, sizeof key, id);
+        m->function_of[site] = *id + 1;
     }
+    *id = m->function_of[site] - 1;
     return rc;
 }
 
 static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
 {
     uint32_t line = m->by == SD_CALLS_BY_LINE ? s->line : 0;
-    struct sd_triple key = { m->function_of[s->site.at], line, 0 };
+    struct sd_triple key = { 0, line, 0 };
     struct sd_callee *callees;
-    int rc = sd_triples_add(&m->callees, key, id);
+    int rc = function_of(m, s->site.at, &key.a);
 
+    if (rc == 0)
+        rc = sd_triples_add(&m->callees, key, id);
     if (rc < 0 || *id < m->t->n_callees)
         return rc;
     callees =
@@ -297,10 +299,10 @@ static int choose_metric(struct sd_calltree *t, const char *name)
 static int make(struct maker *m, const struct sd_sample_choice *choice)
 {
     bool *is_in = mark_stacks(m->p, m->t->totals, choice);
-    int rc = is_in ? find_functions(m) : sd_no_memory();
+    int rc;
 
-    if (rc == 0)
-        rc = find_nodes(m, is_in);
+    m->function_of = sd_zalloc((m->p->n_sites + 1) * sizeof *m->function_of);
+    rc = is_in && m->function_of ? find_nodes(m, is_in) : sd_no_memory();
     if (rc == 0)
         rc = link_nodes(m);
     if (rc == 0)

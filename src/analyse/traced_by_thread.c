@@ -28,6 +28,75 @@ static size_t rest_at(const struct sd_view_table *part)
     return part->parents ? 0 : N_OWNER;
 }
 
+/* --- Totals, thread by thread */
+
+/* A server may have had thousands of threads: each is asked of its own totals alone. */
+struct sorted {
+    struct sd_stack_totals calls; /* owned; by track */
+    size_t *first;                /* owned; of each track, and behind the last */
+};
+
+static void release_sorted(struct sorted *s)
+{
+    sd_free(s->calls.items);
+    for (uint32_t k = 0; k < s->calls.n_metrics; k++)
+        sd_free(s->calls.values[k]);
+    sd_free(s->first);
+}
+
+static int make_sorted(struct sorted *s, const struct sd_profile *p)
+{
+    bool has_all;
+
+    s->calls = p->calls;
+    s->calls.items = sd_alloc((p->calls.n + 1) * sizeof *s->calls.items);
+    s->first = sd_zalloc((p->n_tracks + 2) * sizeof *s->first);
+    has_all = s->calls.items && s->first;
+    for (uint32_t k = 0; k < p->calls.n_metrics; k++) {
+        s->calls.values[k] = sd_alloc((p->calls.n + 1) * sizeof **s->calls.values);
+        has_all = has_all && s->calls.values[k];
+    }
+    return has_all ? 0 : sd_no_memory();
+}
+
+/* They keep their order: where each goes is counted first. */
+static int sort(struct sorted *s, const struct sd_profile *p)
+{
+    int rc = make_sorted(s, p);
+
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < p->calls.n; i++)
+        s->first[p->calls.items[i].track.at + 2]++;
+    for (size_t i = 2; i < p->n_tracks + 2; i++)
+        s->first[i] += s->first[i - 1];
+    for (size_t i = 0; i < p->calls.n; i++) {
+        size_t to = s->first[p->calls.items[i].track.at + 1]++;
+
+        s->calls.items[to] = p->calls.items[i];
+        for (uint32_t k = 0; k < p->calls.n_metrics; k++)
+            s->calls.values[k][to] = p->calls.values[k][i];
+    }
+    return 0;
+}
+
+/* The profile as if this thread's were all calls. */
+static struct sd_profile profile_of(const struct sorted *s, const struct sd_profile *p,
+                                    uint32_t track)
+{
+    struct sd_profile one = *p;
+    size_t from = s->first[track];
+
+    one.calls = s->calls;
+    one.calls.n = s->first[track + 1] - from;
+    one.calls.items += from;
+    for (uint32_t k = 0; k < one.calls.n_metrics; k++)
+        one.calls.values[k] += from;
+    return one;
+}
+
+/* --- Tables */
+
 struct parts {
     struct sd_view *v;
     size_t from;      /* of the view's tables: those of the threads */
@@ -35,16 +104,12 @@ struct parts {
     size_t n, n_rows;
 };
 
-static int make_part(struct parts *parts, const struct sd_profile *p,
+static int make_part(struct parts *parts, const struct sd_profile *one,
                      const struct sd_traced_table_wish *how, sd_traced_table *make,
                      uint32_t track)
 {
-    struct sd_traced_table_wish one = *how;
-    int rc;
+    int rc = make(one, how, parts->v);
 
-    one.traced.choice.has_track = true;
-    one.traced.choice.track.at = track;
-    rc = make(p, &one, parts->v);
     if (rc < 0)
         return rc;
     parts->tracks[parts->n++] = track;
@@ -55,18 +120,19 @@ static int make_part(struct parts *parts, const struct sd_profile *p,
 static int make_parts(struct parts *parts, const struct sd_profile *p,
                       const struct sd_traced_table_wish *how, sd_traced_table *make)
 {
-    bool *is_traced = sd_zalloc(p->n_tracks + 1);
-    int rc = 0;
+    struct sorted sorted = { .first = NULL };
+    int rc = sort(&sorted, p);
 
     parts->tracks = sd_alloc((p->n_tracks + 1) * sizeof *parts->tracks);
-    if (!is_traced || !parts->tracks)
+    if (rc == 0 && !parts->tracks)
         rc = sd_no_memory();
-    for (size_t i = 0; i < p->calls.n && rc == 0; i++)
-        is_traced[p->calls.items[i].track.at] = true;
-    for (uint32_t i = 0; i < p->n_tracks && rc == 0; i++)
-        if (is_traced[i])
-            rc = make_part(parts, p, how, make, i);
-    sd_free(is_traced);
+    for (uint32_t i = 0; i < p->n_tracks && rc == 0; i++) {
+        const struct sd_profile one = profile_of(&sorted, p, i);
+
+        if (one.calls.n)
+            rc = make_part(parts, &one, how, make, i);
+    }
+    release_sorted(&sorted);
     return rc;
 }
 
