@@ -476,17 +476,19 @@ static void try_exponential(struct sd_growth_fitter *t, struct sd_growth *g,
 static enum sd_growth_answer answer_for(const struct sd_growth_fitter *t,
                                         const struct sd_growth *g)
 {
-    double slowest = -INFINITY, quickest = INFINITY;
+    double slowest = -INFINITY, quickest = INFINITY, largest = -INFINITY;
 
     for (size_t i = 0; i < t->n; i++) {
         slowest = fmax(slowest, t->samples[i].y);
         quickest = fmin(quickest, t->samples[i].y);
+        if (t->samples[i].n == t->samples[t->n - 1].n)
+            largest = fmax(largest, t->samples[i].y);
     }
     if (g->n_sizes <= 1)
         return SD_GROWTH_ONE_SIZE;
     if (g->n_sizes < SD_GROWTH_SIZES_MIN)
         return SD_GROWTH_FEW_SIZES;
-    if (exp(slowest) < SHORTEST_NS)
+    if (exp(largest) < SHORTEST_NS)
         return SD_GROWTH_SHORT;
     if (g->to / g->from < RANGE_MIN && exp(slowest - quickest) < STEEP)
         return SD_GROWTH_NARROW;

@@ -78,7 +78,8 @@ static void put_name(struct writer *w, const char *word, uint32_t function)
     sd_out_printf(w->out, "%s=(%u)", word, function + 1);
     if (!w->is_name_known[function]) {
         w->is_name_known[function] = true;
-        sd_out_text(w->out, " ");
+        sd_out_text(w->out,
+                    f->name.n ? " " : " ???"); /* no name at all is no function */
         put_escaped(w, &f->name);
         sd_table_get(&w->n_alike, alike_key(f), &n);
         if (n > 1)

@@ -14,7 +14,8 @@ struct writer {
     struct sd_buf text; /* of the label at hand */
 };
 
-/* In quotes a backslash would begin an escape, of which graphviz has many. */
+/* In quotes a backslash would begin an escape, of which graphviz has many, and "&" the
+ * name of a character. */
 static void put_quoted(struct sd_out *out, const char *s)
 {
     sd_out_text(out, "\"");
@@ -23,6 +24,8 @@ static void put_quoted(struct sd_out *out, const char *s)
             sd_out_text(out, "\\n");
         else if (*s == '"' || *s == '\\')
             sd_out_printf(out, "\\%c", *s);
+        else if (*s == '&')
+            sd_out_text(out, "&amp;");
         else
             sd_out_write(out, s, 1);
     sd_out_text(out, "\"");
