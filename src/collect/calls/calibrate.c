@@ -23,8 +23,8 @@ struct shortest {
 };
 
 /* By what makes a difference: C functions heard or not, CPU time or not, a timeline or
- * not, signatures or not. */
-static struct sd_bouts known[16];
+ * not, signatures or not, and with the sizes of arguments or not. */
+static struct sd_bouts known[32];
 
 /* --- What is run ------------------------------------------------------------------ */
 
@@ -57,7 +57,24 @@ static void release(struct job *j)
     Py_CLEAR(j->c_function);
 }
 
-static int prepare(struct job *j)
+/* What the functions are called with.  Where values are sizes, one that changes now and
+ * then: new ones at each call would all be signatures of their own. */
+static PyObject *make_steps(bool has_sizes)
+{
+    PyObject *steps = PyTuple_New(N_CALLS);
+
+    for (Py_ssize_t i = 0; steps && i < N_CALLS; i++) {
+        PyObject *step = PyLong_FromSsize_t(has_sizes ? 7 + i / 2 % 2 : i);
+
+        if (!step)
+            Py_CLEAR(steps);
+        else
+            PyTuple_SET_ITEM(steps, i, step);
+    }
+    return steps;
+}
+
+static int prepare(struct job *j, bool has_sizes)
 {
     PyObject *done = NULL;
 
@@ -72,7 +89,7 @@ static int prepare(struct job *j)
     j->call = PyDict_GetItemString(j->names, "call");
     j->pass_by = PyDict_GetItemString(j->names, "pass_by");
     j->empty = PyDict_GetItemString(j->names, "empty");
-    j->steps = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", N_CALLS);
+    j->steps = make_steps(has_sizes);
     j->c_function = PyCFunction_New(&do_nothing_def, NULL);
     if (!j->steps || !j->c_function)
         goto fail;
@@ -231,9 +248,17 @@ static int one_bout(const struct job *j, struct sd_calls_session *s, struct sd_b
     return rc;
 }
 
+/* Are the values of integers read? */
+static bool has_sizes(const struct sd_calls_wish *wish)
+{
+    const struct sd_calls_names *names = wish->names.of;
+
+    return wish->events & SD_CALLS_SIGNED && names->detail == SD_VALUE_SIZES;
+}
+
 static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
 {
-    struct sd_calls_names names = { 0 };
+    struct sd_calls_names names = { .detail = has_sizes(wish) ? SD_VALUE_SIZES : 0 };
     struct sd_calls_wish mine = {
         .events = wish->events & ~(unsigned)(SD_CALLS_BOUNDED | SD_CALLS_ALL),
         .has_cpu = wish->has_cpu,
@@ -247,7 +272,7 @@ static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
     int rc = sd_calls_session_new(&mine, &s);
 
     if (rc == 0)
-        rc = prepare(&j);
+        rc = prepare(&j, has_sizes(wish));
     for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, is_first); i++)
         rc = one_bout(&j, s, k);
     release(&j);
@@ -260,7 +285,8 @@ static struct sd_bouts *known_of(const struct sd_calls_wish *wish)
 {
     return &known[(wish->events & SD_CALLS_C ? 1u : 0u) | (wish->has_cpu ? 2u : 0u) |
                   (wish->has_timeline ? 4u : 0u) |
-                  (wish->events & SD_CALLS_SIGNED ? 8u : 0u)];
+                  (wish->events & SD_CALLS_SIGNED ? 8u : 0u) |
+                  (has_sizes(wish) ? 16u : 0u)];
 }
 
 /* Another session would count our loops among its calls. */

@@ -474,6 +474,7 @@ static void rename_top(struct sd_call_tree *t, uint64_t from, uint64_t to,
                            was.frame & ~(uintptr_t)SD_FRAME_TAGS);
     if (e) {
         e->start = was.start;
+        e->skipped = was.skipped;
         e->cpu_start = was.cpu_start;
         if (t->extra & SD_EXTRA_TIMELINE) /* behind what was told just now */
             sd_timeline_put(t, SD_CALL_BEGINS, e, e->start);

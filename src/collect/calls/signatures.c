@@ -411,13 +411,9 @@ find_or_add(struct sd_signatures *s, struct function *of, const sd_args_frame *f
 
 /* Where all words have to be read; NULL, too, while Python ends: classes are told by
  * modules that go. */
-static struct sd_signature *find_by_words(struct sd_call_tree *t,
-                                          struct sd_signatures *s, struct function *of,
+static struct sd_signature *find_by_words(struct sd_signatures *s, struct function *of,
                                           const sd_args_frame *f)
 {
-    bool is_paused = of->is_slow; /* by who calls; the next one may change it */
-    struct sd_call_pause since;
-    struct sd_signature *r;
     struct sd_words w;
 
     if (sd_python_ends())
@@ -429,12 +425,7 @@ static struct sd_signature *find_by_words(struct sd_call_tree *t,
     for (int i = 0; i < N_LATEST && of->latest[i]; i++)
         if (is_same(of->latest[i], &w))
             return of->latest[i];
-    if (is_paused)
-        return find_or_add(s, of, f, &w);
-    since = sd_call_tree_pause(t);
-    r = find_or_add(s, of, f, &w);
-    sd_call_tree_go_on(t, since);
-    return r;
+    return find_or_add(s, of, f, &w);
 }
 
 /* hot: are the arguments of this kind? */
@@ -469,8 +460,8 @@ bool sd_signature_matches(struct sd_call_tree *t, const struct sd_signature *r,
 }
 
 /* hot: the one of these arguments; NULL: there is no memory for it, or Python ends. */
-static inline struct sd_signature *find(struct sd_call_tree *t, struct sd_signatures *s,
-                                        struct function *of, const sd_args_frame *f)
+static inline struct sd_signature *find(struct sd_signatures *s, struct function *of,
+                                        const sd_args_frame *f)
 {
     for (int i = 0; i < N_LATEST; i++) {
         struct sd_signature *r = of->latest[i];
@@ -485,18 +476,7 @@ static inline struct sd_signature *find(struct sd_call_tree *t, struct sd_signat
         }
         return r;
     }
-    return find_by_words(t, s, of, f);
-}
-
-__attribute__((noinline)) static struct sd_signature *
-find_paused(struct sd_call_tree *t, struct sd_signatures *s, struct function *of,
-            const sd_args_frame *f)
-{
-    struct sd_call_pause since = sd_call_tree_pause(t);
-    struct sd_signature *r = find(t, s, of, f);
-
-    sd_call_tree_go_on(t, since);
-    return r;
+    return find_by_words(s, of, f);
 }
 
 /* --- Functions -------------------------------------------------------------------- */
@@ -569,32 +549,40 @@ static uint64_t key_at_start(const struct sd_signatures *s, uint64_t key,
     return sd_function_key(found) == key ? found : key;
 }
 
+static uint64_t sign_start(struct sd_calls_names *names, uint64_t key,
+                           PyCodeObject *code, uintptr_t frame)
+{
+    struct function *of = function_of(names, code);
+    struct sd_signature *r =
+        of ? find(names->signatures, of, (const sd_args_frame *)frame) : NULL;
+
+    if (!r)
+        return key;
+    if (__builtin_expect(code->co_flags & GOES_ON, 0))
+        sd_table_put(&names->signatures->begun, frame,
+                     key_of(r)); /* without memory it has none */
+    return key_of(r);
+}
+
 uint64_t sd_calls_sign(struct sd_call_tree *t, uint64_t key, const void *what,
                        uintptr_t frame, bool goes_on)
 {
     struct sd_calls_names *names = t->names.of;
     PyCodeObject *code = (PyCodeObject *)what;
-    struct sd_signatures *s = names->signatures;
-    struct sd_signature *r = NULL;
-    struct function *of;
+    struct sd_call_pause since;
 
     /* A C function; the body of a module or class, which is nobody's call. */
     if (frame & SD_FRAME_TAGS || !(code->co_flags & CO_NEWLOCALS))
         return key;
-    if (__builtin_expect(!s, 0)) {
-        s = names->signatures = new_signatures(names->detail);
-        if (!s)
+    if (__builtin_expect(!names->signatures, 0)) {
+        names->signatures = new_signatures(names->detail);
+        if (!names->signatures)
             return key;
     }
     if (goes_on)
-        return key_at_start(s, key, frame);
-    of = function_of(names, code);
-    if (of)
-        r = of->is_slow ? find_paused(t, s, of, (const sd_args_frame *)frame)
-                        : find(t, s, of, (const sd_args_frame *)frame);
-    if (!r)
-        return key;
-    if (__builtin_expect(code->co_flags & GOES_ON, 0))
-        sd_table_put(&s->begun, frame, key_of(r)); /* without memory it has none */
-    return key_of(r);
+        return key_at_start(names->signatures, key, frame);
+    since = sd_call_tree_pause(t);
+    key = sign_start(names, key, code, frame);
+    sd_call_tree_go_on(t, since);
+    return key;
 }

@@ -19,9 +19,9 @@
  * SIZES) are rounded, up to 1024, and all others are one, `f(...)`.  A session may have
  * 65,536 functions with signatures; those that come later have none.
  *
- * What it takes to tell a signature is, in most cases, a part of what a call costs, and
- * as such it is measured (calibrate.h).  What takes longer is paused (tree.h): to make
- * a new one, to look for one that is not among the last, to look into tables. */
+ * Where a call has the signature of one of the last two from the same place, to see
+ * that is a part of what a call costs, and as such it is measured (calibrate.h).  All
+ * that takes longer is paused (tree.h): sd_calls_sign, and to look into tables. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

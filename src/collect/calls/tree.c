@@ -47,15 +47,38 @@ uint64_t sd_call_tree_now(const struct sd_call_tree *t)
 
 uint64_t sd_call_tree_cpu(const struct sd_call_tree *t)
 {
-    return t->cpu ? sd_thread_cpu_ns(t->cpu) : 0;
+    return t->cpu ? sd_thread_cpu_ns(t->cpu) - t->skipped_cpu : 0;
 }
 
-void sd_call_tree_skip(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu)
+/* The same, when the tree's clock was at `now`: one reading serves both, if it can. */
+static uint64_t cpu_at(const struct sd_call_tree *t, uint64_t now)
 {
-    for (struct sd_call_entry *e = t->top; e > t->stack; e--) {
-        e->start += ticks;
-        e->cpu_start += cpu;
-    }
+    if (!t->cpu || t->clock != SD_CLOCK_TSC)
+        return sd_call_tree_cpu(t);
+    return sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu;
+}
+
+struct sd_call_pause sd_call_tree_pause(const struct sd_call_tree *t)
+{
+    struct sd_call_pause since = { 0 };
+
+    if (t->timer)
+        return since;
+    since.ticks = sd_ticks_now(t->clock);
+    since.cpu = cpu_at(t, since.ticks);
+    return since;
+}
+
+void sd_call_tree_go_on(struct sd_call_tree *t, struct sd_call_pause since)
+{
+    uint64_t now;
+
+    if (t->timer)
+        return;
+    _mm_lfence(); /* the counter waits for nothing: what was begun here is to end here
+                   */
+    now = sd_ticks_now(t->clock);
+    sd_call_tree_skip(t, now - since.ticks, cpu_at(t, now) - since.cpu);
 }
 
 /* --- The timeline ----------------------------------------------------------------- */
@@ -231,6 +254,7 @@ static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_
         e->cell = t->top->cell;
         sd_cells_lose(t->table, 1);
     }
+    e->skipped = t->skipped;
     t->top = e;
     return e;
 }
@@ -253,9 +277,9 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
 
     log_event(t, SD_CALL_ENDS, e, now);
     if (is_folded(e)) {
-        unfold(t, e, now - e->start, cpu - e->cpu_start);
+        unfold(t, e, sd_call_ticks(t, e, now), cpu - e->cpu_start);
     } else {
-        e->cell->ticks += now - e->start;
+        e->cell->ticks += sd_call_ticks(t, e, now);
         if (t->cpu)
             e->cell->cpu_ns += cpu - e->cpu_start;
     }
@@ -265,10 +289,21 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
 /* --- Frames and entries brought together ----------------------------------------- */
 
 /* A stack put aside counts what it ran and is found by its last frame. */
-static void stop_clock(struct sd_call_entry *e, size_t n, uint64_t now, uint64_t cpu)
+static void stop_clock(const struct sd_call_tree *t, struct sd_call_entry *e, size_t n,
+                       uint64_t now, uint64_t cpu)
+{
+    for (size_t i = 0; i < n; i++) {
+        e[i].start = sd_call_ticks(t, &e[i], now);
+        e[i].cpu_start = cpu - e[i].cpu_start;
+    }
+}
+
+static void start_clock(const struct sd_call_tree *t, struct sd_call_entry *e, size_t n,
+                        uint64_t now, uint64_t cpu)
 {
     for (size_t i = 0; i < n; i++) {
         e[i].start = now - e[i].start;
+        e[i].skipped = t->skipped;
         e[i].cpu_start = cpu - e[i].cpu_start;
     }
 }
@@ -334,7 +369,7 @@ static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
     for (struct sd_call_entry *e = t->top; e > keep; e--)
         log_event(t, SD_CALL_PAUSES, e, now);
     memcpy(copy, keep + 1, n * sizeof *copy);
-    stop_clock(copy, n, now, cpu);
+    stop_clock(t, copy, n, now, cpu);
     t->parked[t->n_parked++] = (struct sd_call_parked){ copy, n };
     t->top = keep;
 }
@@ -371,7 +406,7 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     p = t->parked[at];
     if (!has_room(t, p.n + 1))
         return false;
-    stop_clock(p.entries, p.n, sd_call_tree_now(t), sd_call_tree_cpu(t));
+    start_clock(t, p.entries, p.n, sd_call_tree_now(t), sd_call_tree_cpu(t));
     memcpy(t->stack + 1, p.entries, p.n * sizeof *p.entries);
     t->top = t->stack + p.n;
     t->stack->frame = SD_FRAME_BASE;
@@ -426,16 +461,20 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
                                                 uintptr_t below)
 {
     struct sd_call_entry *top = bring_together(t, below);
+    struct sd_call_pause since;
     struct sd_call_cell *cell;
 
     if (!top)
         return NULL;
+    since = sd_call_tree_pause(t);
     cell = find(t, top->cell, key, what);
+    sd_call_tree_go_on(t, since);
     if (!cell)
         return fold(t, key, frame);
     top++;
     top->cell = cell;
     top->frame = frame;
+    top->skipped = t->skipped;
     cell->calls++;
     t->top = top;
     return top;
@@ -479,20 +518,20 @@ void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
 {
     log_event(t, SD_CALL_BEGINS, e, e->start);
     if (t->cpu)
-        e->cpu_start = sd_thread_cpu_at(t->cpu, e->start);
+        e->cpu_start = sd_thread_cpu_at(t->cpu, e->start) - t->skipped_cpu;
 }
 
 void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
 {
     struct sd_call_entry *top = t->top;
-    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) : 0;
+    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu : 0;
 
     if (top->frame != frame) {
         sd_call_tree_leave_slowly(t, frame, now, cpu);
         return;
     }
     log_event(t, SD_CALL_ENDS, top, now);
-    top->cell->ticks += now - top->start;
+    top->cell->ticks += sd_call_ticks(t, top, now);
     top->cell->cpu_ns += cpu - top->cpu_start;
     t->top = top - 1;
 }
@@ -612,7 +651,7 @@ void sd_call_tree_end(struct sd_call_tree *t)
     if (!t->is_followed)
         return;
     now = sd_call_tree_now(t);
-    cpu = t->cpu ? sd_thread_cpu_from_outside(t->cpu) : 0;
+    cpu = t->cpu ? sd_thread_cpu_from_outside(t->cpu) - t->skipped_cpu : 0;
     while (t->top > t->stack)
         close_top(t, now, cpu);
     while (t->n_parked) {
@@ -643,7 +682,7 @@ void sd_call_tree_each_open(const struct sd_call_tree *t,
 
     for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
         if (!is_folded(e))
-            tell(of, e->cell, t->timer ? 0 : now - e->start);
+            tell(of, e->cell, t->timer ? 0 : sd_call_ticks(t, e, now));
     for (size_t i = 0; i < t->n_parked; i++)
         for (size_t k = 0; k < t->parked[i].n; k++)
             if (!is_folded(&t->parked[i].entries[k]))

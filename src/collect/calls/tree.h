@@ -41,7 +41,8 @@ struct sd_call_entry {
     struct sd_call_cell *cell;
     uintptr_t frame;    /* and its tags */
     uint64_t start;     /* ticks; of a parked entry those that it ran so far */
-    uint64_t cpu_start; /* ns, the same; unused without cpu */
+    uint64_t skipped;   /* those of the tree when it began */
+    uint64_t cpu_start; /* ns of sd_call_tree_cpu, as start; unused without cpu */
 };
 
 /* What the interpreter's side knows of functions.  `what` is the code object or the C
@@ -71,9 +72,11 @@ struct sd_call_tree {
     struct sd_call_entry *top;   /* the call that runs; at the bottom an entry BASE */
     struct sd_call_entry *last;  /* that there is room for */
     struct sd_call_entry *stack; /* owned */
-    struct sd_cells *table;      /* owned */
-    bool sees_c;                 /* C functions are wanted */
-    uint8_t extra;               /* enum sd_call_extra */
+    uint64_t skipped;       /* ticks, of all that there were, that passed for no call */
+    uint64_t skipped_cpu;   /* ns, the same */
+    struct sd_cells *table; /* owned */
+    bool sees_c;            /* C functions are wanted */
+    uint8_t extra;          /* enum sd_call_extra */
     bool has_more;  /* something extra, or signatures: no start is the usual one */
     bool is_logged; /* but for a timeline alone */
     enum sd_clock_kind clock;
@@ -145,6 +148,7 @@ sd_call_tree_try(struct sd_call_tree *t, uint64_t key, uintptr_t frame, uintptr_
     top++;
     top->cell = cell;
     top->frame = frame;
+    top->skipped = t->skipped;
     cell->calls++;
     t->top = top;
     return top;
@@ -181,6 +185,13 @@ static inline bool sd_call_tree_try_log_end(struct sd_call_tree *t, uint64_t now
            sd_timeline_try(&t->timeline, SD_CALL_SHORT_ENDS, now);
 }
 
+/* hot: the ticks that have passed for an open call, at `now`. */
+static inline uint64_t sd_call_ticks(const struct sd_call_tree *t,
+                                     const struct sd_call_entry *e, uint64_t now)
+{
+    return now - e->start - (t->skipped - e->skipped);
+}
+
 /* hot: the call in `frame` (tagged, of a C function) ended at `now`. */
 static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
                                       uint64_t now)
@@ -192,7 +203,7 @@ static inline void sd_call_tree_leave(struct sd_call_tree *t, uintptr_t frame,
         sd_call_tree_leave_more(t, frame, now);
         return;
     }
-    top->cell->ticks += now - top->start;
+    top->cell->ticks += sd_call_ticks(t, top, now);
     t->top = top - 1;
 }
 
@@ -246,7 +257,8 @@ static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
     return sd_cells_at(t->table, 0);
 }
 
-/* Now, on the tree's clock and the thread's (0 where that is not wanted). */
+/* Now, on the tree's clock and the thread's (0 where that is not wanted), which stands
+ * still in a pause. */
 uint64_t sd_call_tree_now(const struct sd_call_tree *t);
 uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
 
@@ -256,23 +268,17 @@ uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
 struct sd_call_pause {
     uint64_t ticks, cpu;
 };
+struct sd_call_pause sd_call_tree_pause(const struct sd_call_tree *t);
+void sd_call_tree_go_on(struct sd_call_tree *t, struct sd_call_pause since);
 
-static inline struct sd_call_pause sd_call_tree_pause(const struct sd_call_tree *t)
+/* So much time, in the tree's ticks and ns of CPU, has not passed.  However deep the
+ * stack is, this is all there is to do: every entry knows what had been skipped when it
+ * began. */
+static inline void sd_call_tree_skip(struct sd_call_tree *t, uint64_t ticks,
+                                     uint64_t cpu)
 {
-    if (t->timer)
-        return (struct sd_call_pause){ 0 };
-    return (struct sd_call_pause){ sd_call_tree_now(t), sd_call_tree_cpu(t) };
-}
-
-/* So much time, in the tree's ticks and ns of CPU, has not passed. */
-void sd_call_tree_skip(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
-
-static inline void sd_call_tree_go_on(struct sd_call_tree *t,
-                                      struct sd_call_pause since)
-{
-    if (!t->timer)
-        sd_call_tree_skip(t, sd_call_tree_now(t) - since.ticks,
-                          sd_call_tree_cpu(t) - since.cpu);
+    t->skipped += ticks;
+    t->skipped_cpu += cpu;
 }
 
 /* The call on top never ran, though it was told of: it is not counted. */

@@ -118,6 +118,33 @@ TEST(calls_do_not_have_the_time_that_is_skipped)
     sd_call_tree_free(w.tree);
 }
 
+/* 1 calls 2, which is left for 9 (of another greenlet) and goes on. */
+TEST(what_was_skipped_stays_so_when_a_stack_waits)
+{
+    struct world w;
+
+    begin(&w, 0);
+    enter(&w, 'a', 1, 0);
+    enter(&w, 'b', 2, 1);
+    w.now += 50;
+    sd_call_tree_skip(w.tree, 40, 0);
+    enter(&w, 'c', 9, 0);
+    w.now += 30;
+    sd_call_tree_skip(w.tree, 20, 0);
+    leave(&w, 9);
+    w.now += 5;
+    enter(&w, 'd', 3, 2);
+    w.now += 7;
+    sd_call_tree_skip(w.tree, 4, 0);
+    leave(&w, 3);
+    leave(&w, 2);
+    leave(&w, 1);
+    sd_call_tree_end(w.tree);
+    CHECK(is(&w, "c", 1, 10) && is(&w, "abd", 1, 3));
+    CHECK(is(&w, "ab", 1, 13) && is(&w, "a", 1, 13));
+    sd_call_tree_free(w.tree);
+}
+
 TEST(calls_are_counted_and_timed_along_their_path)
 {
     struct world w;
