@@ -243,7 +243,7 @@ TEST(graph_dot_quotes_what_names_say)
     const char *dot = drawn(&out, sd_report_dot, &look);
 
     CHECK(strncmp(dot, "digraph {", 9) == 0 && count(dot, " -> ") == 3);
-    CHECK(strstr(dot, "label=\"a:1:]]></script><script>x('\\\"&\\\\\\n80.00%\\n"));
+    CHECK(strstr(dot, "label=\"a:1:]]></script><script>x('\\\"&amp;\\\\\\n80.00%\\n"));
     CHECK(strstr(dot, "0 -> 1 [color=\"#"));
     sd_out_release(&out);
 }

@@ -110,7 +110,7 @@ def test_files_of_all_kinds_come_through_pipes(folder):
         for options in ((), ("--graph",), ("--json",)):
             named = sonde("report", name, *options, cwd=folder)
             piped = subprocess.run([SONDE, "report", "-"] + list(options), cwd=folder, input=whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_env())
-            equal((named.status, piped.returncode, piped.stderr), (0, 0, b""), (name, options))
+            equal((named.status, piped.returncode, piped.stderr.decode()), (0, 0, named.err), (name, options))
             equal(piped.stdout.count(b"\n"), named.out.count("\n"), "lines of %s %r" % (name, options))
 
 

@@ -170,11 +170,15 @@ def test_arrays_of_numpy_2(folder):
     need_numpy()
     if not hasattr(numpy, "dtypes") or not hasattr(numpy.dtypes, "StringDType"):
         raise Skip("numpy before 2.0")
-    equal(counts(lambda: [plain(numpy.zeros((1,) * n)) for n in (32, 33, 64)] + [plain(numpy.zeros(2, numpy.dtypes.StringDType()))]), {
+
+    def program():
+        for n in (32, 33, 64):
+            plain(numpy.zeros((1,) * n))
+        plain(numpy.zeros(2, numpy.dtypes.StringDType()))
+    equal({name: n for name, n in counts(program).items() if name.startswith("plain(")}, {
         "plain(a:ndarray(dtype=float64, shape=(%s)), b:int)" % ", ".join("1" * 32): 1,
         "plain(a:ndarray(dtype=float64, shape=(%s, ...)), b:int)" % ", ".join("1" * 32): 2,
-        "plain(a:ndarray(dtype=%s, shape=(2,)), b:int)" % numpy.dtypes.StringDType(): 1,
-        "<lambda>()": 1, "<listcomp>(.0:tuple_iterator)": 1}, "signatures")
+        "plain(a:ndarray(dtype=%s, shape=(2,)), b:int)" % numpy.dtypes.StringDType(): 1}, "signatures")
 
 
 def test_tables_have_their_shape(folder):
@@ -384,7 +388,7 @@ def any_calls(draw, values, detail):
         elif which == 3:
             many(1, 2, c=a, key=b)
             one, two = text_of(1, detail), text_of(2, detail)
-            wanted["many(a:%s, b:%s, c:%s, d:NoneType, *rest:(), **more:(key:%s))" % (one, two, x, y)] += 1
+            wanted["many(a:%s, b:%s, *rest:(), c:%s, d:NoneType, **more:(key:%s))" % (one, two, x, y)] += 1
         elif which == 4:
             list(closed_generator(a))
             wanted["closed_generator(x:%s)" % x] += 3
@@ -668,7 +672,7 @@ def test_hostile_arguments_are_never_touched(folder):
         p.create_stats()
         names = {key[2] for key in p.stats}
         contains("\n".join(sorted(names)), "plain(a:Hostile, b:int")
-        contains("\n".join(sorted(names)), "*rest:(Hostile), **more:(k:Hostile)")
+        contains("\n".join(sorted(names)), "*rest:(Hostile), c:Hostile, d:NoneType, **more:(k:Hostile)")
 
 
 def test_arrays_of_hostile_classes(folder):
