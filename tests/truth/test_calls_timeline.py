@@ -184,8 +184,10 @@ def test_spans_are_as_long_as_the_tables_say(folder):
     done = sonde("report", "--raw", "--json", "--table", "functions", known())
     seen = {row["function"]: row for row in json.loads(done.out)["functions"]}
     for name in ("outer", "slow", "main", "fails"):
-        wanted = seen[name]["total"]
-        assert abs(total[name] - wanted) <= wanted / 1000 + 2000, "%s: %d ns of spans, %d in the table" % (name, total[name], wanted)
+        wanted, tolerance = seen[name]["total"], seen[name]["total"] / 1000 + 2000
+        words = "%s: %d ns of spans, %d in the table" % (name, total[name], wanted)
+        assert total[name] >= wanted - tolerance, words     # of what calls others, spans also have the making of their nodes
+        assert name not in ("slow", "fails") or total[name] <= wanted + tolerance, words
     assert total["slow"] >= 30e6, "slow sleeps for 30 ms, and its span is %d ns" % total["slow"]
 
 
