@@ -193,7 +193,7 @@ static int ask_source(void *context, const char *file, struct sd_code_text *into
     PyObject *owner = NULL;
     Py_ssize_t n;
     const char *p = text && PyUnicode_Check(text) ? text_of(text, &owner, &n) : NULL;
-    int rc = p ? sd_code_text_take(into, p, (size_t)n) : 0;
+    int rc = p ? sd_code_text_take_utf8(into, p, (size_t)n) : 0;
 
     if (!text || PyErr_Occurred())
         PyErr_Clear(); /* a loader that fails has no source */

@@ -296,6 +296,7 @@ static PyObject *lines_rows(PyObject *self, PyObject *code)
         PyErr_SetString(PyExc_KeyError, "this code object was not added");
         return NULL;
     }
+    sd_line_session_settle(s);
     return rows_of(p);
 }
 

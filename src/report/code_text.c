@@ -77,15 +77,10 @@ static void add_byte(struct sd_code_text *s, uint8_t c, bool is_latin_1)
     sd_buf_u8(&s->text, c);
 }
 
-int sd_code_text_take(struct sd_code_text *s, const char *p, size_t n)
+static int take(struct sd_code_text *s, const char *p, size_t n, bool is_latin_1)
 {
-    bool is_latin_1, begins = true, is_whole = true;
+    bool begins = true, is_whole = true;
 
-    if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
-        p += 3;
-        n -= 3;
-    }
-    is_latin_1 = says_latin(p, n);
     for (size_t i = 0; i < n && is_whole; i++) {
         if (begins)
             is_whole = add_start(s);
@@ -97,6 +92,20 @@ int sd_code_text_take(struct sd_code_text *s, const char *p, size_t n)
     if (n > 0 && !begins)
         sd_buf_u8(&s->text, '\n');
     return is_whole && !s->text.bad ? 0 : sd_no_memory();
+}
+
+int sd_code_text_take(struct sd_code_text *s, const char *p, size_t n)
+{
+    if (n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
+        n -= 3;
+    }
+    return take(s, p, n, says_latin(p, n));
+}
+
+int sd_code_text_take_utf8(struct sd_code_text *s, const char *p, size_t n)
+{
+    return take(s, p, n, false);
 }
 
 int sd_code_text_read(struct sd_code_text *s, const char *path)

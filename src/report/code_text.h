@@ -24,8 +24,10 @@ struct sd_code_text_line {
 
 /* Reads the file: 1, or 0 when there is none that can be read. */
 int sd_code_text_read(struct sd_code_text *s, const char *path);
-/* The same of text that is at hand. */
+/* The same of bytes that are at hand. */
 int sd_code_text_take(struct sd_code_text *s, const char *p, size_t n);
+/* Of text that somebody has made UTF-8 of already, whatever it says of its coding. */
+int sd_code_text_take_utf8(struct sd_code_text *s, const char *p, size_t n);
 void sd_code_text_release(struct sd_code_text *s);
 
 /* A line by its number, from 1 on; empty beyond the end. */

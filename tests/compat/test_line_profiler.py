@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import threading
+import time
 import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -233,6 +234,39 @@ def test_functions_that_never_ran(folder):
     out = io.StringIO()
     lp.print_stats(out, stripzeros=True)
     equal(out.getvalue(), "Timer unit: 1e-09 s\n\n", "without them")
+
+
+def test_a_line_that_goes_on_has_its_time_so_far(folder):
+    lp, inside, goes_on = LineProfiler(), threading.Event(), threading.Event()
+
+    def waits():
+        inside.set(), goes_on.wait(60)
+
+    thread = threading.Thread(target=lp(waits))
+    thread.start()
+    inside.wait(60)
+    read = []
+    while len(read) < 3:
+        time.sleep(0.01)
+        read.append(lp.code_map[waits.__code__][waits.__code__.co_firstlineno + 1])
+    goes_on.set()
+    thread.join()
+    equal([entry["nhits"] for entry in read], [1, 1, 1], "hits")
+    times = [entry["total_time"] for entry in read]
+    assert times == sorted(times) and times[2] - times[0] >= 15e6, "times of a line that goes on: %r" % times
+
+
+def test_source_in_latin_1(folder):
+    path = os.path.join(folder, "latin_lines.py")
+    with open(path, "wb") as f:
+        f.write(b"# coding: latin-1\ndef f():\n    return 'caf\xe9'\n")
+    sys.path.insert(0, folder)
+    import latin_lines
+    lp = LineProfiler()
+    lp(latin_lines.f)()
+    out = io.StringIO()
+    lp.print_stats(out)
+    contains(out.getvalue(), "    return 'caf\u00e9'\n")
 
 
 def test_source_that_is_no_file(folder):

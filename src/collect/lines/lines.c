@@ -710,6 +710,18 @@ void sd_line_session_stop(struct sd_line_session *s)
         sd_lines_pause(true);
 }
 
+void sd_line_session_settle(struct sd_line_session *s)
+{
+    uint64_t now = sd_ticks_now(lines.clock);
+
+    if (!s->turn.is_on)
+        return;
+    pthread_mutex_lock(&lines.lock);
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_settle(&th->stack, now);
+    pthread_mutex_unlock(&lines.lock);
+}
+
 void sd_line_session_end(struct sd_line_session *s)
 {
     if (!s->turn.is_on)

@@ -90,6 +90,8 @@ void sd_line_session_set_costs(struct sd_line_session *s,
                                const struct sd_line_costs *costs);
 /* Does any session count now? */
 bool sd_line_is_any_active(void);
+/* Who reads now finds the time of what is open until now. */
+void sd_line_session_settle(struct sd_line_session *s);
 /* The page of a code object; NULL: it was not chosen. */
 const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
                                                 PyCodeObject *code);

@@ -324,6 +324,28 @@ void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *tur
         }
 }
 
+/* The same part of a hit as that before a suspension: it is counted already. */
+void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now)
+{
+    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
+        struct line_end end = { .now = now,
+                                .memory.rss_bytes = -1,
+                                .memory.peak_bytes = -1,
+                                .is_suspended = true };
+
+        for (struct sd_line_book *b = sd_line_book_on(e->code->books); e->line && b;
+             b = sd_line_book_on(b->next)) {
+            struct sd_line_cell *cell = known_cell(b, e->line);
+
+            if (cell)
+                end_in_book(cell, b, e, &end);
+        }
+        e->goes_on = e->goes_on || e->line != 0;
+        e->start = now;
+        e->child = (struct sd_line_children){ 0 };
+    }
+}
+
 void sd_line_stack_drop(struct sd_line_stack *s)
 {
     struct sd_line_open *to = s->entries;

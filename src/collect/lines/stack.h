@@ -184,6 +184,8 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now);
 void sd_line_stack_drop(struct sd_line_stack *s);
+/* Somebody reads while it goes on: what is open has its time until now. */
+void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now);
 /* After fork: cells of a capture are the parent's, and whatever is open counts
  * nowhere. */
 void sd_line_stack_abandon(struct sd_line_stack *s);

@@ -251,3 +251,25 @@ TEST(of_two_sessions_the_one_that_rests_counts_nothing)
     CHECK(second.cells[3].hits == 1 && second.cells[3].ticks > 0);
     sd_line_stack_release(&s);
 }
+
+TEST(what_is_open_while_somebody_reads_has_its_time_and_goes_on)
+{
+    struct sd_line_stack s;
+    struct made m;
+    uint64_t first, all;
+
+    make(&m);
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    first = s.top->start;
+    sd_line_stack_settle(&s, first + 1000);
+    CHECK(m.cells[1].hits == 1 && m.cells[1].ticks == 1000);
+    CHECK(m.cells[1].min_ticks == 0);
+    sd_line_stack_settle(&s, first + 1500);
+    CHECK(m.cells[1].ticks == 1500);
+    all = m.cells[1].ticks;
+    sd_line_stack_leave(&s, 64, false, first + 2500);
+    CHECK(m.cells[1].hits == 1 && m.cells[1].ticks == all + 1000);
+    sd_line_stack_release(&s);
+}
