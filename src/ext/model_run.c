@@ -87,13 +87,15 @@ static PyObject *run_freed(PyObject *self, PyObject *watch)
     Py_RETURN_NONE;
 }
 
+/* What is kept is the same data under another object: a result that its own node keeps
+ * would keep the node, and both would stay for ever. */
 static PyObject *run_saved(PyObject *self, PyObject *tensor)
 {
     struct model_run *r = (struct model_run *)self;
 
     if (r->is_running && sd_run_saved(&r->run, tensor) < 0)
         return NULL;
-    return Py_NewRef(tensor);
+    return PyObject_GetAttrString(tensor, "data");
 }
 
 static PyObject *run_restored(PyObject *self, PyObject *tensor)

@@ -307,6 +307,12 @@ def memory():
     with torch.no_grad():
         made = _model.collect(mlp, (torch.zeros(32, 784),), memory=True)
     say("the peak of a forward: two neighbours at once", int(made.facts["peak_bytes"]), 2 * 32 * 256 * 4)
+    alive = []
+    for _ in range(3):
+        _model.collect(mlp, (torch.zeros(32, 784),), memory=True)
+        gc.collect()
+        alive.append(sum(isinstance(o, (torch.Tensor, _model._mode())) for o in gc.get_objects()))
+    say("nothing stays alive", alive[1:], alive[:1] * 2)
     again = type(made).read(made.bytes())
     say("bytes and back", (again.totals(), again.rows(), again.facts), (made.totals(), made.rows(), made.facts))
 
