@@ -127,44 +127,6 @@ FOLD(gather)
     return rc;
 }
 
-/* Of a list. */
-FOLD(slice)
-{
-    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    const struct sd_onnx_elements *e = known(s, 0), *steps;
-    struct sd_onnx_elements *out;
-    int64_t start = 0, end = 0, step = 1;
-    int rc;
-
-    if (!e || x->n_dims != 1)
-        return 0;
-    if (s->n_in > 2) {
-        const struct sd_onnx_elements *from = sd_onnx_wholes(s, 1);
-        const struct sd_onnx_elements *to = sd_onnx_wholes(s, 2);
-
-        if (!from || !to || from->n != 1 || to->n != 1)
-            return 0;
-        start = from->whole[0];
-        end = to->whole[0];
-    } else if (sd_onnx_ints(s->node, "starts", &start, 1) != 1 ||
-               sd_onnx_ints(s->node, "ends", &end, 1) != 1) {
-        return 0;
-    }
-    if (s->n_in > 4 && s->in[4]) {
-        steps = sd_onnx_wholes(s, 4);
-        if (!steps || steps->n != 1)
-            return 0;
-        step = steps->whole[0];
-    }
-    out = fresh(s, 0, e->is_real, &rc);
-    if (out && sd_onnx_slice(x->dims[0], &start, end, step) != (int64_t)out->n)
-        return 0;
-    for (uint32_t i = 0; out && i < out->n; i++)
-        copy_at(out, i, e, (uint32_t)(start + step * (int64_t)i));
-    s->out[0]->elements = out;
-    return rc;
-}
-
 /* Of lists. */
 FOLD(concat)
 {

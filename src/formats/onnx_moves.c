@@ -238,6 +238,81 @@ RULE(slice)
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
+/* Elements of the first input in the places of the output: along axis i of the output a
+ * step goes `steps[i]` elements on in the input, the first being element `from`. */
+static int pick(const struct sd_onnx_step *s, int64_t from, const int64_t *steps)
+{
+    const struct sd_onnx_value *x = s->in[0], *y = s->out[0];
+    struct sd_onnx_elements *e;
+    int rc;
+
+    if (!x->elements || (int64_t)x->elements->n != sd_onnx_count(x) || !y->has_dims)
+        return 0;
+    e = sd_onnx_elements(s->x, sd_onnx_count(y), x->elements->is_real, &rc);
+    for (uint32_t i = 0; e && i < e->n; i++) {
+        int64_t left = i, at = from;
+
+        for (uint32_t axis = y->n_dims; axis-- > 0; left /= y->dims[axis])
+            at += left % y->dims[axis] * steps[axis];
+        if (at < 0 || at >= (int64_t)x->elements->n)
+            return 0;
+        e->whole[i] = x->elements->whole[at]; /* or the bits of a real one */
+    }
+    s->out[0]->elements = e;
+    return rc;
+}
+
+/* How many elements lie from one place of an axis to the next. */
+static void strides_of(const struct sd_onnx_value *x, int64_t strides[AXES])
+{
+    int64_t size = 1;
+
+    for (uint32_t i = x->n_dims; i-- > 0; size = sd_times(size, x->dims[i]))
+        strides[i] = size;
+}
+
+int sd_onnx_fold_slice(const struct sd_onnx_step *s)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct list starts = list_of(s, "starts", 1), ends = list_of(s, "ends", 2);
+    struct list axes = list_of(s, "axes", 3), steps = list_of(s, NULL, 4);
+    int64_t strides[AXES], from = 0;
+    uint32_t axis;
+
+    if (!x || !x->elements || !s->out[0]->has_dims)
+        return 0;
+    strides_of(x, strides);
+    for (uint32_t i = 0; i < starts.n; i++) {
+        int64_t step = steps.is_there ? steps.v[i] : 1;
+
+        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis))
+            return 0;
+        if (sd_onnx_slice(x->dims[axis], &starts.v[i], ends.v[i], step) <= 0 ||
+            step > SD_ONNX_FOLD_MAX || step < -SD_ONNX_FOLD_MAX)
+            return 0;
+        from += starts.v[i] * strides[axis];
+        strides[axis] *= step;
+    }
+    return pick(s, from, strides);
+}
+
+int sd_onnx_fold_transpose(const struct sd_onnx_step *s)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    int64_t perm[AXES], strides[AXES], turned[AXES];
+    uint32_t n = sd_onnx_ints(s->node, "perm", perm, AXES), from;
+
+    if (!x || !x->elements || !s->out[0]->has_dims)
+        return 0;
+    strides_of(x, strides);
+    for (uint32_t i = 0; i < x->n_dims; i++) {
+        if (!sd_onnx_axis(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
+            return 0;
+        turned[i] = strides[from];
+    }
+    return pick(s, 0, turned);
+}
+
 RULE(gather)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0), *at = sd_onnx_shaped(s, 1);

@@ -370,6 +370,32 @@ TEST(onnx_elements_of_small_tensors_are_computed)
     drop_file(&f);
 }
 
+/* As torch's older exporter writes a padding: pairs of an axis, the last axis first,
+ * are turned round. */
+TEST(onnx_paddings_that_are_computed_are_followed)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "1,3,8,9");
+    add_list(&f, "pads", "1,2,3,4,0,0,0,0"); /* width 1 2, height 3 4 */
+    add_list(&f, "two", "-1,2");
+    add_list(&f, "from", "-1");
+    add_list(&f, "to", "-9223372036854775807");
+    add_list(&f, "axis", "0");
+    add_list(&f, "flat", "-1");
+    add_node(&f, "Reshape", "pads two", "pairs", "");
+    add_node(&f, "Slice", "pairs from to axis from", "turned", "");
+    add_node(&f, "Transpose", "turned", "apart", "perm=1,0");
+    add_node(&f, "Reshape", "apart flat", "list", "");
+    add_node(&f, "Pad", "x list", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1);
+    check_dims(&m.ops[0].out[0], "1,3,15,12");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 /* --- Inputs */
 
 TEST(onnx_takes_the_shapes_that_the_user_gives)
