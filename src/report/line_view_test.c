@@ -68,8 +68,7 @@ static char *combined(struct some *s, bool colour)
 
 TEST(line_view_shows_time_and_memory_beside_the_source)
 {
-    char *path =
-        source_file("def work():\n\tx = 1\n\ty = 2\n\tz = 3\n\nother = 1\n");
+    char *path = source_file("def work():\n\tx = 1\n\ty = 2\n\tz = 3\n\nother = 1\n");
     struct some s;
     char *text, *table;
 
@@ -78,18 +77,17 @@ TEST(line_view_shows_time_and_memory_beside_the_source)
     CHECK(strncmp(text, "work  /tmp/", 11) == 0);
     CHECK(strstr(text, ":1  40.0 ms\n"));
     table = strchr(text, '\n') + 1;
-    CHECK(
-        strcmp(table,
-               "line  hits     time  per hit  time%    memory  increment       peak  "
-               "source\n"
-               "   1                                 10.0 MiB                        "
-               "def work():\n"
-               "   2     2  10.0 ms   5.0 ms   25.0  11.0 MiB    1.0 MiB             "
-               "        x = 1\n"
-               "   3     4  30.0 ms   7.5 ms   75.0  12.0 MiB    3.0 MiB  100.0 MiB  "
-               "        y = 2\n"
-               "   4                                                                 "
-               "        z = 3\n") == 0);
+    CHECK(strcmp(table,
+                 "line  hits     time  per hit  time%    memory  increment       peak  "
+                 "source\n"
+                 "   1                                 10.0 MiB                        "
+                 "def work():\n"
+                 "   2     2  10.0 ms   5.0 ms   25.0  11.0 MiB    1.0 MiB             "
+                 "        x = 1\n"
+                 "   3     4  30.0 ms   7.5 ms   75.0  12.0 MiB    3.0 MiB  100.0 MiB  "
+                 "        y = 2\n"
+                 "   4                                                                 "
+                 "        z = 3\n") == 0);
     unlink(path);
     free(text);
     free(path);

@@ -160,7 +160,7 @@ TEST(pulse_of_a_thread_that_ended_is_gone)
 TEST(pulse_counts_a_thread_that_ran_between_two_looks)
 {
     pid_t pid = start(false);
-    struct sd_pulse_counters before, after;
+    struct sd_pulse_counters before, after = { 0 };
     struct sd_pulse p;
 
     wait_for_sleep(pid);
