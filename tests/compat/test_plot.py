@@ -131,10 +131,12 @@ def test_raw_times_stay_raw_in_pictures(folder):
     done = ran(folder, """
 import json, subprocess
 from sonde._plot import _program
+def loop():
+    for i in range(20000): leaf()
 for raw in (True, False):
     p = sonde.Profile(signatures=False, raw=raw)
     p.enable()
-    for i in range(20000): leaf()
+    loop()
     p.disable()
     with open("x.sonde", "wb") as f:
         f.write(p._capture("x"))
@@ -142,7 +144,7 @@ for raw in (True, False):
     drawn, = [row for row in rows if row["function"] == "leaf"]
     told, = [f.inlinetime for f in p.getstats() if getattr(f.code, "co_name", "") == "leaf"]
     print(0.999 < drawn["own"] / 1e9 / told < 1.001 or (raw, drawn, told))
-    print((drawn["tracing"] == 0) == raw or (raw, drawn))
+    print((sum(row["tracing"] for row in rows) == 0) == raw or (raw, rows)) # of a leaf alone it may be too little to be told
 """)
     equal((done.out.split(), done.err), (["True"] * 4, ""), "times of the pictures are those of getstats(), raw or not")
 
