@@ -11,7 +11,7 @@ enum {
     FINER = 14,     /* halvings that find the end of an interval */
     GROWN_MIN = 3,  /* sizes beyond the offset, to be called fast */
     PARAMETERS = 3, /* c, b, k */
-    END_SIZES = 3,  /* the largest, which a curve must not miss */
+    END_SIZES = 3,  /* at most, of the largest, that a curve must not miss */
 };
 #define RANGE_MIN 4.0      /* largest size by smallest */
 #define STEEP 16.0         /* time that grows so much is worth a look in any range */
@@ -28,7 +28,8 @@ enum {
 #define STEEPEST 100.0     /* growth of time that is no accident of a few calls */
 #define STEEP_FROM 1.2     /* an exponent that may be flagged */
 #define SCATTER_MIN 0.1    /* of points, beyond their errors, that is worth a look */
-#define MISSED 1.5         /* ... by so much, all of them */
+#define GROWN 1.5          /* of the offset: a time that shows growth */
+#define KNOWN 1.0          /* the certainty of a point that can be missed by itself */
 #define FAST_BEYOND 0.15   /* n log n: of the exponent, to be called fast */
 #define RATE_MIN 3.0       /* of an exponential, over the sizes that were seen */
 #define RATE_MAX 64.0
@@ -423,23 +424,38 @@ static struct sd_growth_curve fit_exponential(struct sd_growth_fitter *t)
     return c;
 }
 
-/* Does the curve miss the largest sizes, all to one side?  Then it says nothing of
- * larger ones, however well it goes through the rest. */
-static bool misses_largest(const struct sd_growth_fitter *t,
-                           const struct sd_growth_curve *c)
+/* Does the curve miss the last of the points, all to one side and so many times over in
+ * the mean? */
+static bool misses_last(const struct sd_growth_fitter *t,
+                        const struct sd_growth_curve *c, size_t n, double times)
 {
     double least = INFINITY, most = -INFINITY, sum = 0;
 
-    if (t->n < END_SIZES)
+    if (t->n < n)
         return false;
-    for (size_t i = t->n - END_SIZES; i < t->n; i++) {
+    for (size_t i = t->n - n; i < t->n; i++) {
         double away = away_from(&t->samples[i], c);
 
         least = fmin(least, away);
         most = fmax(most, away);
         sum += away;
     }
-    return (least > 0 || most < 0) && fabs(sum) > END_SIZES * log(MISSED);
+    return (least > 0 || most < 0) && fabs(sum) > (double)n * log(times);
+}
+
+/* A curve that misses the largest sizes says nothing of larger ones, however well it
+ * goes through the rest.  The fewer they are, the more it may be chance; a single one
+ * must be known besides. */
+static bool misses_largest(const struct sd_growth_fitter *t,
+                           const struct sd_growth_curve *c)
+{
+    static const double times[END_SIZES] = { 6, 3, 1.5 };
+
+    for (size_t n = END_SIZES; n > 0; n--)
+        if ((n > 1 || t->samples[t->n - 1].measured > KNOWN) &&
+            misses_last(t, c, n, times[n - 1]))
+            return true;
+    return false;
 }
 
 /* b·(r^n - 1): the exponent of a power that stands for it would only tell where it was
@@ -495,6 +511,28 @@ static enum sd_growth_answer answer_for(const struct sd_growth_fitter *t,
     return SD_GROWTH_FITTED;
 }
 
+/* Is what grows more than what every call costs, by the curve as by the time itself?
+ * One alone does not count: a steep curve to one slow size is high before it, too, and
+ * a slow call is no growth. */
+static bool is_grown(const struct sd_growth_curve *c, const struct sd_growth_sample *s)
+{
+    return c->log_factor + sd_growth_log_of(c->f, c->k, s->n) > c->log_offset &&
+           s->y > c->log_offset + log(GROWN);
+}
+
+/* Of several points of one size any may show it. */
+static void count_grown(const struct sd_growth_fitter *t, struct sd_growth *g)
+{
+    double last = 0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->samples[i].n == last || !is_grown(&g->curve, &t->samples[i]))
+            continue;
+        last = t->samples[i].n;
+        g->n_grown++;
+    }
+}
+
 static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g)
 {
     double squares = 0, weights = 0;
@@ -503,10 +541,6 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
         const struct sd_growth_sample *s = &t->samples[i];
         double away = away_from(s, &g->curve), z = away * sqrt(s->measured) / 3;
 
-        g->n_grown +=
-            g->curve.log_factor + sd_growth_log_of(g->curve.f, g->curve.k, s->n) >
-                g->curve.log_offset &&
-            (i == 0 || s->n != t->samples[i - 1].n);
         squares += s->weight * away * away;
         weights += s->weight;
         g->cost += log1p(z * z) / (double)t->n;
@@ -514,11 +548,26 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
     g->misfit = weights > 0 ? sqrt(squares / weights) : 0;
 }
 
-/* Where one size alone is larger than the rest any class goes through it. */
+static bool is_wide(const struct sd_growth *g)
+{
+    return g->high - g->low > 2 && sd_growth_only(g) != SD_GROWTH_EXPONENTIAL;
+}
+
+static bool is_steep(const struct sd_growth *g)
+{
+    return sd_growth_only(g) == SD_GROWTH_EXPONENTIAL || g->low > POWER_MAX;
+}
+
+/* Where one size alone is larger than the rest any class goes through it; and where the
+ * best exponent is beyond all classes, the highest of them is named only because there
+ * is no higher one. */
 static void drop_names(const struct sd_growth_fitter *t, struct sd_growth *g)
 {
     g->is_missed = misses_largest(t, &g->curve);
-    if (g->is_missed || (sd_growth_is_vague(g) && g->n_grown < GROWN_MIN))
+    g->is_thin = (is_steep(g) && g->n_grown < GROWN_MIN) ||
+                 (g->exponent > STEEP_FROM && g->n_grown < 2);
+    if (g->is_missed || g->is_thin ||
+        (is_wide(g) && (g->n_grown < GROWN_MIN || g->exponent > POWER_MAX)))
         g->classes = 0;
 }
 
@@ -546,6 +595,7 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
         if (sd_growth_only(out) == SD_GROWTH_CONSTANT)
             find_exponent_of_constant(&t, out);
         measure_misfit(&t, out);
+        count_grown(&t, out);
         drop_names(&t, out);
     }
     sd_growth_fitter_release(&t);
@@ -565,11 +615,6 @@ enum sd_growth_class sd_growth_only(const struct sd_growth *g)
     return SD_GROWTH_CLASSES;
 }
 
-static bool is_wide(const struct sd_growth *g)
-{
-    return g->high - g->low > 2 && sd_growth_only(g) != SD_GROWTH_EXPONENTIAL;
-}
-
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 {
     const unsigned slow = (2u << (degree > 1 ? SD_GROWTH_ROOT : SD_GROWTH_N_LOG_N)) - 1;
@@ -583,5 +628,5 @@ bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 
 bool sd_growth_is_vague(const struct sd_growth *g)
 {
-    return g->is_missed || is_wide(g);
+    return g->is_missed || g->is_thin || is_wide(g);
 }

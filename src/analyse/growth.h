@@ -29,8 +29,10 @@
  * almost as well as the best (within 99 %) or misses the points by 10 % more, which is
  * what caches do to an honest n, and its first term is most of the time at the largest
  * size.  What the data do not decide has several classes.  A curve that misses the
- * three largest sizes, all to one side and by half of their time in the mean, has no
- * name and no forecast.
+ * three largest sizes, all to one side and by half of their time in the mean, or two
+ * of them threefold, or the largest sixfold, has no name and no forecast.  Nor has
+ * what is steeper than loops within loops and rests on one or two sizes: a single slow
+ * call among the largest looks so; nor a wide interval that goes on beyond all classes.
  *
  * Nothing here is random: the same points give the same answer. */
 #include <stdbool.h>
@@ -89,6 +91,7 @@ struct sd_growth {
     struct sd_growth_curve curve; /* of the one class, else the power */
     size_t n_grown; /* sizes at which what grows is more than what every call costs */
     bool is_missed; /* by the curve: the largest sizes; then it says nothing */
+    bool is_thin;   /* steep by one or two sizes alone: it says nothing, either */
     double misfit;  /* root of the mean square, of logarithms */
     double cost;    /* mean loss of a point: compares explanations by different sizes */
 };
@@ -104,7 +107,8 @@ enum sd_growth_class sd_growth_only(const struct sd_growth *g);
  * neither n nor n log n would do, three sizes or more show it, and the interval is not
  * wide.  `degree` 2: n is the product of two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
-/* The interval is so wide that no forecast is worth its name. */
+/* The interval is so wide, or the curve so little of an explanation, that no forecast
+ * is worth its name. */
 bool sd_growth_is_vague(const struct sd_growth *g);
 /* "n²", "n to n log n", "about n^1.3", "exponential: ×1.62 with each 1", or why
  * there is none: "3 sizes are too few". */

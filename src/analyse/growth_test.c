@@ -556,6 +556,79 @@ TEST(growth_that_misses_the_largest_sizes_has_no_name_and_no_forecast)
     CHECK(says(&g, "undecided: no curve fits") && !sd_growth_is_fast(&g, 1));
 }
 
+enum { PERMUTED = 7, CALLED = 264 };
+
+/* Lists of all orders, n! of them: each size takes more times as long than the one
+ * before.  No curve of ours is that, and n⁴, which is sixteen times too low at the
+ * largest size, least of all. */
+TEST(growth_of_measured_permutations_is_not_named_a_power)
+{
+    static const double ns[PERMUTED] = { 239,    2710,    11695,   54418,
+                                         302446, 2433814, 18566829 };
+    static const double calls[PERMUTED] = { 5040, 2520, 840, 210, 42, 7, 1 };
+    struct sd_growth_point points[PERMUTED];
+    struct sd_growth g;
+
+    for (size_t i = 0; i < PERMUTED; i++)
+        points[i] = (struct sd_growth_point){ (double)(i + 1), ns[i], calls[i], false };
+    g = fit_measured(points, PERMUTED, PERMUTED - 1);
+    CHECK(g.classes == 0 || sd_growth_only(&g) == SD_GROWTH_EXPONENTIAL);
+    CHECK(g.classes == 0 || near(log(sd_growth_at(&g.curve, 7) / ns[6]), 0, log(6)));
+}
+
+/* A number from 1 to 999 that changes nothing, once as it is and beyond 256 in steps;
+ * one of the calls, the size of which is the largest or the one before, is slow. */
+static size_t make_steady(struct sd_growth_point *points, double slow, bool is_last)
+{
+    static const double steps[] = { 320, 384, 448, 512, 640, 768, 896, 1024 };
+    static const double calls[] = { 64, 64, 64, 96, 128, 128, 128, 40 };
+    struct made m = { .seed = 12345 };
+    size_t n = 0;
+
+    for (double i = 1; i <= 256; i++)
+        points[n++] =
+            (struct sd_growth_point){ i, 5250 * exp(0.04 * chance(&m)), 1, i == 1 };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        points[n++] = (struct sd_growth_point){ steps[i], 5150 * exp(0.08 * chance(&m)),
+                                                calls[i], false };
+    points[n - 1 - !is_last].ns = slow;
+    return n;
+}
+
+TEST(growth_of_a_constant_with_one_slow_call_is_not_steep)
+{
+    static const double slow[] = { 25e3, 75e3, 100e3, 200e3, 2e6 };
+    struct sd_growth_point points[CALLED];
+
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        for (int is_last = 0; is_last < 2; is_last++) {
+            size_t n = make_steady(points, slow[i], is_last != 0);
+            struct sd_growth g = fit_measured(points, n, 0);
+
+            CHECK(n <= CALLED && !sd_growth_is_fast(&g, 1));
+            CHECK(!(g.classes & ~3u << SD_GROWTH_CONSTANT)); /* nothing beyond log n */
+            CHECK(g.classes || sd_growth_is_vague(&g));      /* nor "about n^8" */
+        }
+}
+
+/* The size before the last is slower, too, but by less than any curve from there to the
+ * last would have it: so steep a one rests on a single size. */
+TEST(growth_of_a_constant_with_two_slow_sizes_is_undecided)
+{
+    static const double slow[] = { 10e3, 15e3, 25e3, 40e3 };
+    struct sd_growth_point points[CALLED];
+
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        size_t n = make_steady(points, slow[i], true);
+        struct sd_growth g;
+
+        points[n - 2].ns = 9000;
+        g = fit_measured(points, n, 0);
+        CHECK(says(&g, "undecided") && g.is_thin && sd_growth_is_vague(&g));
+        CHECK(!sd_growth_is_fast(&g, 1));
+    }
+}
+
 TEST(growth_without_memory_leaves_nothing)
 {
     struct made m;

@@ -505,6 +505,46 @@ TEST(scaling_says_what_the_largest_size_took)
     sd_made_release(&made.m);
 }
 
+static enum sd_cell_kind kind_of(const struct sd_view_table *t, const char *column)
+{
+    for (size_t k = 0; k < t->n_columns; k++)
+        if (strcmp(t->columns[k].name, column) == 0)
+            return sd_view_cell(t, 0, k)->kind;
+    return SD_CELL_NONE;
+}
+
+/* As a function of a running number, large ones of which are rounded: a call of the
+ * last hundreds was slow. */
+TEST(scaling_has_neither_exponent_nor_forecast_of_one_slow_call)
+{
+    static const double steps[] = { 160, 192, 224, 256, 320, 384, 448, 512 };
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+    uint32_t f;
+
+    begin(&made);
+    f = sd_made_function(&made.m, "f", "/app/a.py", 5);
+    for (int i = 1; i <= 128; i++)
+        call(&made, 0, of_length(&made, f, "f", "rows", i), 1, 5000 + 37 * (i % 5));
+    for (int i = 0; i < 8; i++)
+        call(&made, 0, of_length(&made, f, "f", "rows", (int64_t)steps[i]), 64,
+             i == 7   ? 40e3
+             : i == 6 ? 9e3
+                      : 4950 + 31 * (i % 3));
+    p = end(&made);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v) == 0);
+    CHECK(has_text(&v.tables[0], "undecided"));
+    CHECK(kind_of(&v.tables[0], "at_largest") == SD_CELL_NS);
+    CHECK(kind_of(&v.tables[0], "exponent") == SD_CELL_NONE);
+    CHECK(kind_of(&v.tables[0], "exponent_high") == SD_CELL_NONE);
+    CHECK(kind_of(&v.tables[0], "at_10x") == SD_CELL_NONE);
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
 TEST(scaling_without_sizes_says_how_to_record_them)
 {
     const struct sd_traced_wish wish = { .is_raw = false };

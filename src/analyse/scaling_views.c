@@ -175,17 +175,18 @@ static int put_place(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc;
 }
 
-/* It has no exponent: that of a power would only tell where it was measured. */
-static bool is_exponential(const struct sd_growth *g)
+/* What is exponential has none: that of a power would only tell where it was measured;
+ * nor has what one slow size has made steep. */
+static bool has_exponent(const struct sd_growth *g)
 {
-    return sd_growth_only(g) == SD_GROWTH_EXPONENTIAL;
+    return sd_growth_only(g) != SD_GROWTH_EXPONENTIAL && !g->is_thin;
 }
 
 static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_scaled *f)
 {
     const struct sd_growth *g = &f->total;
 
-    if (!is_exponential(g)) {
+    if (has_exponent(g)) {
         *sd_view_cell(t, row, S_EXPONENT) = exponent(g->exponent);
         *sd_view_cell(t, row, S_LOW) = exponent(g->low);
         *sd_view_cell(t, row, S_HIGH) = exponent(g->high);
@@ -198,7 +199,7 @@ static void put_numbers(struct sd_view_table *t, size_t row, const struct sd_sca
         *sd_view_cell(t, row, S_SHARE_THEN) =
             sd_cell_real(SD_CELL_PERCENT, 100 * f->share_then);
     }
-    if (f->own.answer != SD_GROWTH_FITTED || is_exponential(&f->own))
+    if (f->own.answer != SD_GROWTH_FITTED || !has_exponent(&f->own))
         return;
     *sd_view_cell(t, row, S_OWN_EXPONENT) = exponent(f->own.exponent);
     *sd_view_cell(t, row, S_OWN_LOW) = exponent(f->own.low);
@@ -213,7 +214,7 @@ static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
 
     put_numbers(t, row, f);
     rc = put_text(t, row, S_INTERVAL,
-                  is_exponential(&f->total) ? "" : interval_of(&v->arena, &f->total));
+                  has_exponent(&f->total) ? interval_of(&v->arena, &f->total) : "");
     if (rc == 0)
         rc = put_text(t, row, S_FLAG, flag_of(f));
     if (rc == 0)
@@ -433,8 +434,10 @@ static int is_drawn(const struct sd_profile *p, const struct sd_scaled *f,
 static int put_curve(struct sd_arena *a, const struct sd_scaled *f,
                      struct sd_growth_panel *out)
 {
-    double from = f->total.from, to = pow(LARGER, f->degree) * f->total.to;
+    double from = f->total.from, to = f->total.to;
 
+    if (!sd_growth_is_vague(&f->total)) /* else there is no forecast */
+        to *= pow(LARGER, f->degree);
     out->curve = sd_arena_alloc(a, CURVE_POINTS * sizeof *out->curve);
     out->points = sd_arena_alloc(a, (f->n_points + 1) * sizeof *out->points);
     if (!out->curve || !out->points)
@@ -459,10 +462,10 @@ static int make_panel(const struct sd_profile *p, const struct sd_scaled *f,
     const struct sd_site *s = &p->sites[f->site.at];
     const char *where = where_of(a, s), *words = words_of(a, &f->total);
     const char *exponent_words =
-        is_exponential(&f->total)
-            ? ""
-            : sd_arena_printf(a, "; exponent %.2f (%s)", f->total.exponent,
-                              interval_of(a, &f->total));
+        has_exponent(&f->total)
+            ? sd_arena_printf(a, "; exponent %.2f (%s)", f->total.exponent,
+                              interval_of(a, &f->total))
+            : "";
 
     if (!where || !words || !exponent_words)
         return sd_no_memory();
