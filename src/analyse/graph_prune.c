@@ -26,6 +26,17 @@ static bool is_below(const struct sd_graph_node *n, const char *const *paths)
     return false;
 }
 
+static int check_paths(const struct sd_view_graph *g, const char *const *paths)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (is_below(&g->nodes[i], paths))
+            return 0;
+    return paths && *paths
+               ? sd_fail(SD_EUSAGE, "no function is in a file that begins with %s%s",
+                         *paths, paths[1] ? ", or with the others" : "")
+               : 0;
+}
+
 /* --- What is reached from some nodes, or leads to them */
 
 struct walk {
@@ -149,8 +160,10 @@ static void weigh_edges(const struct sd_view_graph *g, const struct sd_graph_wis
 static int mark(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
                 bool *is_node, bool *is_edge)
 {
-    int rc = 0;
+    int rc = check_paths(g, wish->paths);
 
+    if (rc < 0)
+        return rc;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct sd_graph_node *n = &g->nodes[i];
 

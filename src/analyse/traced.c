@@ -120,8 +120,10 @@ int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish
     if (p->calls.n == 0 && !wish->is_sampled)
         return sd_fail(SD_EABSENT, "no calls were traced; record with: sonde calls");
     out->per_unit = strcmp(sd_traced_unit(p, wish), "s") == 0 ? 1e9 : 1;
-    if (!wish->is_sampled)
+    if (!wish->is_sampled) { /* what samples alone know chooses none of them */
         choice.metric = "time";
+        choice.is_gil_only = false;
+    }
     rc = sd_calltree_make(p, &choice, wish->by, &out->tree);
     if (rc == 0)
         rc = choose_times(out, wish);

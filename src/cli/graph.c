@@ -70,10 +70,23 @@ static const char *words_of(struct sd_graph_source *s, bool is_traced)
                            is_traced ? "traced" : "sampled");
 }
 
+/* Of calls a graph shows times; how many they were is at its lines anyway. */
+static int check_metric(const struct sd_profile *p, const char *metric)
+{
+    if (!metric || sd_profile_sample_metric(p, metric) != UINT32_MAX ||
+        strcmp(metric, "time") == 0 || strcmp(metric, "cpu_time") == 0)
+        return 0;
+    return sd_fail(SD_EUSAGE,
+                   "a call graph is of time or cpu_time of calls, or of "
+                   "what samples carry, not of \"%s\"",
+                   metric);
+}
+
 int sd_graph_source_of_profile(struct sd_graph_source *s, const struct sd_profile *p,
                                const struct sd_traced_wish *wish)
 {
-    const struct sd_stack_totals *totals = sd_profile_totals(p, wish->choice.metric);
+    const char *metric = wish->choice.metric;
+    const struct sd_stack_totals *totals = sd_profile_totals(p, metric);
     const char *command = sd_profile_meta(p, "command");
     struct sd_traced_wish all = *wish;
     int rc;
@@ -83,7 +96,11 @@ int sd_graph_source_of_profile(struct sd_graph_source *s, const struct sd_profil
                        "nothing was sampled and no calls were traced, so there is no "
                        "call graph; record with: sonde run --with sample, or sonde "
                        "calls");
-    all.is_sampled = p->samples.n > 0 && totals != &p->calls && !wish->is_cpu &&
+    rc = check_metric(p, metric);
+    if (rc < 0)
+        return rc;
+    all.is_cpu = wish->is_cpu || (metric && strcmp(metric, "cpu_time") == 0);
+    all.is_sampled = p->samples.n > 0 && totals != &p->calls && !all.is_cpu &&
                      !wish->is_raw; /* these are of calls */
     rc = sd_traced_stats(p, &all, &s->stats);
     if (rc < 0)

@@ -275,6 +275,44 @@ static int check_has_no_lprof_options(const struct sd_asked *a)
     return 0;
 }
 
+/* Of what a capture with calls has in its tables; those of samples know by themselves
+ * what they do not have, and so do plots of readings. */
+static int check_metric(const struct sd_asked *a, const struct sd_profile *p)
+{
+    const char *metric = a->v[SD_REPORT_METRIC].text;
+    struct sd_buf words = { 0 };
+    int rc;
+
+    if (!metric || p->calls.n == 0 || a->form == SD_FORM_PLOT ||
+        a->form == SD_FORM_GRAPH || a->v[SD_REPORT_SCALING].number ||
+        sd_totals_metric(p, &p->calls, metric) != UINT32_MAX ||
+        sd_totals_metric(p, &p->samples, metric) != UINT32_MAX)
+        return 0;
+    for (uint32_t i = 0; i < p->calls.n_metrics; i++)
+        sd_buf_printf(&words, "%s%s", i ? ", " : "",
+                      p->metrics[p->calls.metrics[i].at].name);
+    rc = sd_fail(SD_EUSAGE, "no %s carry \"%s\"; calls have %s",
+                 p->samples.n > 0 ? "calls or samples" : "calls", metric,
+                 sd_buf_string(&words));
+    sd_buf_release(&words);
+    return rc;
+}
+
+int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p)
+{
+    static const size_t narrowing[] = { SD_REPORT_FILTER, SD_REPORT_TRACK,
+                                        SD_REPORT_SECTION, SD_REPORT_FROM,
+                                        SD_REPORT_TO };
+
+    for (size_t i = 0; i < sizeof narrowing / sizeof *narrowing; i++)
+        if (a->v[narrowing[i]].is_given && p->samples.n == 0 && p->calls.n == 0)
+            return sd_fail(SD_EABSENT,
+                           "--%s leaves nothing of what was sampled or traced, so "
+                           "there is nothing to draw",
+                           options[narrowing[i]].name);
+    return 0;
+}
+
 int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
 {
     static const size_t others[] = { SD_REPORT_STRIP_DIRS, SD_REPORT_REVERSE,
@@ -292,7 +330,11 @@ int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
         return sd_fail(SD_EUSAGE,
                        "--hottest is for lines that were counted, and none were here; "
                        "they are recorded by: sonde lines");
-    return 0;
+    if (a->v[SD_REPORT_GIL].number && sd_tables_are_traced(p, &a->tables))
+        return sd_fail(SD_EUSAGE,
+                       "--gil is for samples, and these are traced calls, of which it "
+                       "is not known who held the lock");
+    return check_metric(a, p);
 }
 
 static int report_captures(const struct sd_asked *a)

@@ -117,8 +117,12 @@ void sd_asked_release(struct sd_asked *a);
 
 /* --- report.c */
 
-/* What is said of calls means nothing where none were traced: SD_EUSAGE. */
+/* What is said of calls means nothing where none were traced, what is said of samples
+ * where calls alone are asked for, and so does a metric that nothing has: SD_EUSAGE. */
 int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p);
+/* Why there is nothing to draw, when options have left nothing: SD_EABSENT.  0 where it
+ * is not theirs to answer for. */
+int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p);
 
 /* --- report_calls.c */
 
@@ -150,6 +154,8 @@ int sd_report_graph_of(const struct sd_asked *a);
 
 /* Of files of pstats. */
 int sd_report_pstats_files(const struct sd_asked *a);
+/* SD_EUSAGE: they have nothing that this option, as it was typed, is about. */
+int sd_report_not_of_pstats(const struct sd_asked *a, size_t option, const char *file);
 
 /* --- report_lprof.c */
 

@@ -124,10 +124,7 @@ static int check_options(const struct sd_asked *a, const char *pstats_file)
                            "--graph",
                            options[i].name);
         if (pstats_file)
-            return sd_fail(SD_EUSAGE,
-                           "--%s is for captures; %s is a pstats file, which has "
-                           "functions and their callers alone",
-                           options[i].name, pstats_file);
+            return sd_report_not_of_pstats(a, i, pstats_file);
     }
     if (strcmp(a->v[SD_REPORT_BY].text, "line") == 0)
         return sd_fail(SD_EUSAGE,
@@ -158,6 +155,8 @@ static int load_captures(const struct sd_asked *a, int first, int n,
     struct sd_profile *p = NULL;
     int rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
 
+    if (rc == 0)
+        rc = sd_report_check_left(a, p);
     if (rc == 0)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)

@@ -17,6 +17,15 @@ static bool is_for_calls(size_t option)
     return false;
 }
 
+int sd_report_not_of_pstats(const struct sd_asked *a, size_t option, const char *file)
+{
+    return sd_fail(SD_EUSAGE,
+                   "--%s%s is for captures; %s is a pstats file, which has functions "
+                   "and their callers alone",
+                   option == SD_REPORT_SIGNATURES && !a->v[option].number ? "no-" : "",
+                   a->command->verb->options[option].name, file);
+}
+
 static int check_for_calls(const struct sd_asked *a)
 {
     const struct sd_option *options = a->command->verb->options;
@@ -24,10 +33,7 @@ static int check_for_calls(const struct sd_asked *a)
 
     for (size_t i = 0; options[i].name; i++)
         if (v[i].is_given && !is_for_calls(i))
-            return sd_fail(SD_EUSAGE,
-                           "--%s is for captures; %s is a pstats file, which has "
-                           "functions and their callers alone",
-                           options[i].name, a->words[0]);
+            return sd_report_not_of_pstats(a, i, a->words[0]);
     if (a->form == SD_FORM_PICTURE || a->form == SD_FORM_PLOT)
         return sd_fail(SD_EUSAGE,
                        "%s is a pstats file, which has no stacks to draw; it becomes "

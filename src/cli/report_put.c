@@ -99,7 +99,10 @@ static int put_flame(const struct sd_asked *a, const struct sd_profile *p,
                      struct sd_out *out)
 {
     struct sd_flame_wish wish = a->flame;
+    int rc = sd_report_check_left(a, p);
 
+    if (rc < 0)
+        return rc;
     if (p->samples.n == 0 && p->calls.n == 0)
         return sd_fail(SD_EFORMAT,
                        "nothing was sampled or traced in %s, so there is no flame "

@@ -100,6 +100,25 @@ def test_growth_is_drawn_and_what_has_no_effect_on_it_is_refused(folder):
     contains(err, "cpu_time")
 
 
+def test_what_calls_do_not_have_is_not_passed_over(folder):
+    write(folder, "script.py", SCRIPT)
+    calls(folder, "-o", "x.sonde", "script.py")
+    for options, wanted, said in ((["--metric", "nonsense"], 2, 'no calls carry "nonsense"; calls have '),
+                                  (["--metric", "samples", "--json"], 2, 'no calls carry "samples"'),
+                                  (["--metric", "nonsense", "--flame", "-o", "f.svg"], 2, "no calls carry"),
+                                  (["--gil"], 2, "--gil is for samples"),
+                                  (["--graph", "--gil"], 2, "--gil is for samples"),
+                                  (["--graph", "--metric", "nonsense"], 2, "a call graph is of time"),
+                                  (["--graph", "--metric", "calls"], 2, "a call graph is of time"),
+                                  (["--graph", "--metric", "cpu_time"], 1, "CPU time was not measured"),
+                                  (["--graph", "--filter", "zz"], 1, "--filter leaves nothing"),
+                                  (["--flame", "-o", "f.svg", "--filter", "zz"], 1, "--filter leaves nothing")):
+        status, out, err = sonde("report", "x.sonde", *options, cwd=folder)
+        equal((status, out, err.count("\n")), (wanted, "", 1), (options, err))
+        contains(err, said)
+    equal(sonde("report", "x.sonde", "--graph", "--metric", "time", cwd=folder)[:2], sonde("report", "x.sonde", "--graph", cwd=folder)[:2], "a graph of time")
+
+
 def test_files_of_all_kinds_come_through_pipes(folder):
     write(folder, "script.py", SCRIPT)
     calls(folder, "-o", "x.sonde", "script.py")

@@ -254,7 +254,8 @@ def test_what_cannot_be_is_said_in_one_sentence(folder):
                         (["--graph", "--track", "7"], "--track is for captures"),
                         (["--graph", "--from", "2s"], "--from is for captures"),
                         (["--graph", "--cpu"], "--cpu is for captures"),
-                        (["--graph", "--no-signatures"], "--signatures is for captures"),
+                        (["--graph", "--no-signatures"], "--no-signatures is for captures"),
+                        (["--graph", "-p", "/nowhere"], "no function is in a file that begins with /nowhere"),
                         (["--graph", "--scaling"], "--scaling says nothing of a call graph"),
                         (["--graph", "-n", "5"], "--rows says nothing of a call graph"),
                         (["--graph", hostile(folder)], "they are reported one by one")):
