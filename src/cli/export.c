@@ -10,9 +10,11 @@
 #include "analyse/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/graph.h"
 #include "cli/line_tables.h"
 #include "cli/path.h"
+#include "cli/say.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
 #include "formats/format.h"
@@ -345,6 +347,17 @@ static int check_left_out(const struct wish *wish, const struct sd_profile *p,
     return 0;
 }
 
+/* Nobody sees in a picture of events which of them are not there. */
+static void say_what_is_missing(const struct wish *wish, const struct sd_profile *p)
+{
+    char n[SD_TEXT_MAX];
+
+    if (p->n_timeline_lost && wish->format == sd_format_named("chrometrace"))
+        sd_say("%s calls are missing from the timeline, and so from the trace: they "
+               "could not be recorded",
+               sd_text_count(n, (int64_t)p->n_timeline_lost));
+}
+
 int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create)
 {
@@ -365,6 +378,8 @@ int sd_export(const char *capture, const char *to, const char *format,
         rc = sd_export_open(&file, to, create);
     if (rc == 0)
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));
+    if (rc == 0)
+        say_what_is_missing(&wish, p);
     sd_profile_free(p);
     return rc;
 }

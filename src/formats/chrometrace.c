@@ -318,6 +318,8 @@ static int put_all(struct writer *w, const char *path, const struct sd_filter *f
     sd_json_end(&w->j);
     if (w->style->min_ns || w->style->is_mine)
         sd_json_key_uint(&w->j, "calls_left_out", w->n_left_out);
+    if (w->p->n_timeline_lost)
+        sd_json_key_uint(&w->j, "calls_missing", w->p->n_timeline_lost);
     sd_json_end(&w->j);
     sd_out_text(w->j.out, "\n");
     return 0;

@@ -110,6 +110,28 @@ TEST(chrometrace_has_native_frames_cut_ones_sections_and_readings)
     sd_out_release(&out);
 }
 
+TEST(chrometrace_says_how_many_calls_are_missing)
+{
+    struct sd_made m;
+    struct sd_profile *p;
+    struct sd_out out;
+
+    make_mixed(&m);
+    p = sd_made_load(&m, NULL);
+    for (uint64_t lost = 0; lost < 4; lost += 3) {
+        p->n_timeline_lost = lost;
+        sd_out_to_memory(&out);
+        CHECK(sd_format_write(sd_format_named("chrometrace"), p, sd_made_save(&m), NULL,
+                              NULL, &out) == 0);
+        CHECK(!!strstr(sd_buf_string(&out.pending), "],\"calls_missing\":3}\n") ==
+              (lost == 3));
+        CHECK(!!strstr(sd_buf_string(&out.pending), "calls_missing") == (lost == 3));
+        sd_out_release(&out);
+    }
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
 TEST(firefox_has_native_frames_cut_ones_sections_and_memory)
 {
     struct sd_out out;
