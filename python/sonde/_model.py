@@ -128,28 +128,53 @@ def _same_randomness(torch):
         _put_back(states)
 
 
+def _version(tensor):
+    """How often a tensor was written to; None of one made in inference mode, which does not count."""
+    return None if tensor.is_inference() else tensor._version
+
+
+def _is_moved(torch, buffer, version, before):
+    """Has it other numbers than before?  Statistics of a batch norm move without a new version."""
+    if _version(buffer) != version:
+        return True
+    try:
+        return not torch.equal(buffer, before)
+    except RuntimeError:  # sparse ones and some small floats cannot be compared
+        return version is None or buffer.layout is torch.strided
+
+
+def _give_back(torch, buffers, parameters, changed):
+    """Gradients first: they are the user's work.  What one tensor refuses is said, and keeps no other from its own."""
+    for name, p, grad, version in parameters:
+        try:
+            if p.grad is not grad:
+                p.grad = grad
+            if _version(p) != version:
+                changed.append(name)
+        except RuntimeError:
+            changed.append(name)
+    for name, buffer, version, before in buffers:
+        try:
+            if _is_moved(torch, buffer, version, before):
+                with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
+                    buffer.copy_(before)
+        except RuntimeError:
+            changed.append(name)
+
+
 @contextlib.contextmanager
 def _same_tensors(torch, module):
     """Buffers keep their numbers and parameters their gradients over a real pass.  Gives a list that says afterwards
-    which parameters the forward itself changed: that cannot be undone."""
+    which of them the forward itself changed for good: that cannot be undone."""
     changed = []
-    buffers = [(b, b._version, b.detach().clone()) for b in module.buffers() if b.device.type != "meta"]
-    parameters = [(name, p, p.grad, p._version) for name, p in module.named_parameters()]
-    for _, p, _, _ in parameters:
-        p.grad = None
+    buffers = [(name, b, _version(b), b.detach().clone()) for name, b in module.named_buffers() if b.device.type != "meta"]
+    parameters = [(name, p, p.grad, _version(p)) for name, p in module.named_parameters()]
     try:
+        for _, p, _, _ in parameters:
+            p.grad = None
         yield changed
     finally:
-        with torch.no_grad():
-            for buffer, version, before in buffers:
-                # Statistics of a batch norm move without a new version.
-                if buffer._version != version or not torch.equal(buffer, before):
-                    buffer.copy_(before)
-        for name, p, grad, version in parameters:
-            if p.grad is not grad:
-                p.grad = grad
-            if p._version != version:
-                changed.append(name)
+        _give_back(torch, buffers, parameters, changed)
 
 
 @contextlib.contextmanager
@@ -239,20 +264,38 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
                 torch.autograd.backward(tensors, ones)
 
 
-def _to_real(torch, o, device, depth=6):
-    """Inputs without data, as real ones: zeros where numbers are indices."""
+def _copied(torch, tensor):
+    """A tensor with the same numbers that a pass may write to, and whose gradient goes no further than to itself.
+
+    One that was computed from others stays a computed one: a forward may write to it in place, to a leaf it may not.
+    """
+    own = tensor.detach().clone()
+    if not tensor.requires_grad:
+        return own
+    own.requires_grad_()
+    if tensor.is_leaf:
+        return own
+    with torch.enable_grad():
+        return own.clone()
+
+
+def _real(torch, tensor, device):
+    """Numbers for a tensor without data: zeros where they are indices."""
+    if tensor.is_floating_point():
+        made = torch.randn(tensor.shape, generator=torch.Generator().manual_seed(0)).to(device=device, dtype=tensor.dtype)
+    else:
+        made = torch.zeros(tensor.shape, dtype=tensor.dtype, device=device)
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _own(torch, o, device, depth=6):
+    """Inputs of one real pass: copies, because nothing of the caller's is written to, its gradients and graph neither."""
     if isinstance(o, torch.Tensor):
-        if o.device.type != "meta":
-            return o
-        if o.is_floating_point():
-            made = torch.randn(o.shape, generator=torch.Generator().manual_seed(0)).to(device=device, dtype=o.dtype)
-        else:
-            made = torch.zeros(o.shape, dtype=o.dtype, device=device)
-        return made.requires_grad_(o.requires_grad)
-    if depth and isinstance(o, (tuple, list)) and type(o) in (tuple, list):
-        return type(o)(_to_real(torch, one, device, depth - 1) for one in o)
+        return _real(torch, o, device) if o.device.type == "meta" else _copied(torch, o)
+    if depth and type(o) in (tuple, list):
+        return type(o)(_own(torch, one, device, depth - 1) for one in o)
     if depth and type(o) is dict:
-        return {k: _to_real(torch, v, device, depth - 1) for k, v in o.items()}
+        return {k: _own(torch, v, device, depth - 1) for k, v in o.items()}
     return o
 
 
@@ -281,7 +324,7 @@ def _once(torch, module, args, kwargs, twins, backward, memory, rules):
 
 def _really(torch, module, args, kwargs, backward, memory, rules):
     device = _device_of(torch, module)
-    args, kwargs = _to_real(torch, args, device), _to_real(torch, kwargs, device)
+    args, kwargs = _own(torch, args, device), _own(torch, kwargs, device)
     with _same_tensors(torch, module) as changed:
         made = _once(torch, module, args, kwargs, False, backward, memory, rules)
     if changed:
@@ -391,6 +434,7 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
     """(forward, backward) of one pass without hooks, in nanoseconds."""
     import time
 
+    args, kwargs = _own(torch, args, device), _own(torch, kwargs, device)
     _settle(torch, device)
     begin = time.perf_counter_ns()
     out = module(*args, **kwargs)
@@ -412,8 +456,10 @@ def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
         run.begin(module, backward=backward, timing=repeats, into=into)
         with _hooks(run):
             for _ in range(repeats):
+                given, named = _own(torch, args, device), _own(torch, kwargs, device)
+                _settle(torch, device)
                 run.pass_begins()
-                out = module(*args, **kwargs)
+                out = module(*given, **named)
                 _settle(torch, device)
                 run.pass_ends(False)
                 if backward:
@@ -443,7 +489,7 @@ def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3,
                          "to time it".format(type(module).__name__))
     if repeats < 1 or warmup < 0:
         raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
-    args, kwargs = _to_real(torch, tuple(args), device), _to_real(torch, dict(kwargs or {}), device)
+    args, kwargs = tuple(args), dict(kwargs or {})
     try:
         with _same_randomness(torch), _same_modules(module), _same_tensors(torch, module) as changed:
             with torch.enable_grad() if backward else torch.no_grad():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small modules whose multiply-adds are known, counted in every way; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: cases networks backward residue operators errors times memory counting.
+With a word it does one of: cases networks backward residue borrowed operators errors times memory counting.
 """
 import contextlib
 import gc
@@ -208,6 +208,51 @@ def residue():
                 say("%s, fails=%s, reads=%s: untouched" % (way, fails, reads), [i for i, (a, b) in enumerate(zip(before, after)) if a != b], [])
                 model.fails = False
                 say("and it runs", tuple(model(x).shape), (4, 8))
+
+
+def really(model, *inputs):
+    """Every way that runs a model on real tensors, one after the other; what was raised."""
+    try:
+        _model.collect(model, inputs, real=True, backward=True)
+        _model.measure(model, inputs, into=_model.collect(model, inputs), backward=True, warmup=1, repeats=2)
+    except _model.ModelError as why:
+        return str(why)
+    return None
+
+
+def borrowed():
+    """Gradients, buffers, inputs and graphs of the caller's are as they were."""
+    model = module(lambda self, x: self.l(torch.sparse.mm(self.adjacency, x)), l=nn.Linear(4, 4))
+    model.register_buffer("adjacency", torch.eye(3).to_sparse())
+    model.register_buffer("behind", torch.zeros(2))
+    model.l(torch.ones(1, 4)).sum().backward()
+    grads = [(p.grad, p.grad.tolist()) for p in model.parameters()]
+    really(model, torch.ones(3, 4))
+    say("gradients beside a sparse buffer", [p.grad is g and p.grad.tolist() == n for p, (g, n) in zip(model.parameters(), grads)], [True] * 2)
+    say("the sparse buffer", model.adjacency.to_dense().tolist(), torch.eye(3).tolist())
+    with torch.inference_mode():
+        frozen = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    mean = frozen[1].running_mean.tolist()
+    try:
+        with torch.inference_mode():
+            _model.measure(frozen, (torch.ones(3, 4),), warmup=1, repeats=2)
+        raised = None
+    except _model.ModelError as why:
+        raised = str(why)
+    say("a model made in inference mode", (raised, frozen[1].running_mean.tolist()), (None, mean))
+    model, leaf = nn.Sequential(nn.Linear(4, 4), nn.ReLU()), torch.ones(3, 4, requires_grad=True)
+    say("a leaf", (really(model, leaf), leaf.grad), (None, None))
+    before = nn.Linear(4, 4)
+    computed = before(torch.ones(3, 4))
+    says = really(model, computed)
+    say("a computed one", (says, before.weight.grad), (None, None))
+    computed.sum().backward()
+    say("the caller's graph still goes backward", before.weight.grad.tolist(), [[3.0] * 4] * 4)
+    written, given = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 4)), -torch.ones(3, 4)
+    say("an input that the forward writes to", (really(written, given), given.tolist()), (None, [[-1.0] * 4] * 3))
+    computed = before(given)
+    kept = computed.tolist()
+    say("a computed one that it writes to", (really(written, computed), computed.tolist()), (None, kept))
 
 
 def operators():

@@ -52,6 +52,10 @@ def test_nothing_is_left_behind(folder):
     right("residue", 48)
 
 
+def test_what_the_caller_lends_is_not_written_to(folder):
+    right("borrowed", 8)
+
+
 def test_operators_of_all_kinds(folder):
     right("operators", 10)
 
