@@ -24,6 +24,13 @@ struct sd_rule_call {
 /* The output, a new reference; NULL without an exception: not sure. */
 typedef PyObject *sd_rule(const struct sd_rule_call *c);
 
+/* The rules, by what they are for: rules_elements.c, rules_products.c, rules_reduce.c,
+ * rules_make.c, rules_gradients.c.  One that serves several operators is declared more
+ * than once. */
+#define RULE(name, function) sd_rule sd_rule_##function;
+#include "collect/model/rules.def"
+#undef RULE
+
 /* The rule of this operator ("aten::add.Tensor", n characters), or NULL. */
 sd_rule *sd_rule_find(const char *name, size_t n);
 #endif

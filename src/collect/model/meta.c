@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "cpython/compat.h"
+
+#include "collect/model/meta.h"
+
+#include <string.h>
+
+/* --- Arguments */
+
+PyObject *sd_rule_value(const struct sd_rule_call *c, unsigned i)
+{
+    PyObject *v = i < c->n ? c->values[i] : NULL;
+
+    return v == Py_None ? NULL : v;
+}
+
+bool sd_rule_number(const struct sd_rule_call *c, unsigned i, int64_t *out)
+{
+    PyObject *v = sd_rule_value(c, i);
+
+    if (!v || !PyLong_Check(v))
+        return false;
+    *out = PyLong_AsLongLong(v);
+    if (*out == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return *out >= 0;
+}
+
+bool sd_rule_numbers(const struct sd_rule_call *c, unsigned i, unsigned n, int64_t *out)
+{
+    PyObject *v = sd_rule_value(c, i);
+    Py_ssize_t has;
+
+    if (!v || !(PyList_CheckExact(v) || PyTuple_Check(v)))
+        return false;
+    has = PySequence_Fast_GET_SIZE(v);
+    if (has != (Py_ssize_t)n && has != 1)
+        return false;
+    for (unsigned k = 0; k < n; k++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(v, has == 1 ? 0 : (Py_ssize_t)k);
+
+        out[k] = PyLong_Check(one) ? PyLong_AsLongLong(one) : -1;
+        if (out[k] < 0) {
+            PyErr_Clear();
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta *out)
+{
+    if (!v || !sd_torch_is_tensor(c->torch, v))
+        return false;
+    if (sd_torch_shape(c->torch, v, &out->s) < 0 ||
+        sd_torch_strides(v, &out->s, out->strides) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    if (!out->s.is_meta || out->s.is_nested || out->s.number == SD_TORCH_STRANGE)
+        return false;
+    out->is_contiguous = sd_shape_is_contiguous(&out->s, out->strides);
+    return true;
+}
+
+bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta *out)
+{
+    return sd_meta_of(c, sd_rule_value(c, i), out);
+}
+
+bool sd_meta_is_float(const struct sd_meta *t)
+{
+    return t->s.number >= 5 && t->s.number <= 15 && t->s.number != SD_TORCH_BOOL &&
+           (t->s.number <= SD_TORCH_FLOAT64 || t->s.number == 15);
+}
+
+bool sd_meta_is_wide(const struct sd_meta *t)
+{
+    return t->s.number == SD_TORCH_FLOAT32 || t->s.number == SD_TORCH_FLOAT64;
+}
+
+/* --- Shapes */
+
+bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
+                      struct sd_shape *out)
+{
+    out->n = a->n > b->n ? a->n : b->n;
+    for (unsigned i = 1; i <= out->n; i++) {
+        int64_t x = i <= a->n ? a->dims[a->n - i] : 1;
+        int64_t y = i <= b->n ? b->dims[b->n - i] : 1;
+
+        if (x != y && x != 1 && y != 1)
+            return false;
+        out->dims[out->n - i] = x == 1 ? y : x;
+    }
+    return true;
+}
+
+bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b)
+{
+    return a->n == b->n && memcmp(a->dims, b->dims, a->n * sizeof *a->dims) == 0;
+}
+
+/* --- Outputs */
+
+PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
+                      uint8_t number)
+{
+    return sd_torch_make(c->torch, number, s->n, s->dims, NULL);
+}
+
+PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number)
+{
+    return sd_torch_make(c->torch, number, 1, &n, NULL);
+}
+
+/* Strides without gaps for axes in the order that `t` has them; false: that is not
+ * clear. */
+static bool close_gaps(const struct sd_meta *t, int64_t *strides)
+{
+    int64_t gap = 1;
+    bool is_done[SD_MODEL_DIMS_MAX] = { false };
+
+    for (unsigned k = 0; k < t->s.n; k++) {
+        unsigned next = t->s.n;
+
+        for (unsigned i = t->s.n; i-- > 0;) {
+            if (is_done[i] || t->s.dims[i] == 1)
+                continue;
+            if (t->strides[i] == 0 ||
+                (next < t->s.n && t->strides[i] == t->strides[next]))
+                return false;
+            if (next == t->s.n || t->strides[i] < t->strides[next])
+                next = i;
+        }
+        if (next == t->s.n)
+            break;
+        is_done[next] = true;
+        strides[next] = gap;
+        gap *= t->s.dims[next];
+    }
+    for (unsigned i = 0; i < t->s.n; i++)
+        if (t->s.dims[i] == 1)
+            strides[i] = gap;
+    return true;
+}
+
+PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
+                          uint8_t number)
+{
+    int64_t strides[SD_MODEL_DIMS_MAX];
+
+    if (t->is_contiguous)
+        return sd_meta_new(c, &t->s, number);
+    if (!close_gaps(t, strides))
+        return NULL;
+    return sd_torch_make(c->torch, number, t->s.n, t->s.dims, strides);
+}
+
+PyObject *sd_meta_like(const struct sd_rule_call *c, const struct sd_meta *t)
+{
+    return sd_meta_like_as(c, t, t->s.number);
+}
+
+PyObject *sd_rule_two(PyObject *a, PyObject *b)
+{
+    PyObject *tuple = a && b ? PyTuple_Pack(2, a, b) : NULL;
+
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return tuple;
+}
+
+PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d)
+{
+    PyObject *tuple = a && b && d ? PyTuple_Pack(3, a, b, d) : NULL;
+
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    Py_XDECREF(d);
+    return tuple;
+}

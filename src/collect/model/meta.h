@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_MODEL_META_H
+#define SD_MODEL_META_H
+/* meta: tensors without data ("meta tensors" in torch's words), as rules are given them
+ * and make them.
+ *
+ * A rule sees the arguments of its call as Python has them.  What it asks for here is
+ * either of the kind that it expects or the answer is false, without an exception, so
+ * that a rule can ask for all it needs in one condition and leave the call to torch
+ * when anything is missing. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/model/rules.h"
+
+enum { /* torch's numbers of dtypes */
+       SD_TORCH_INT32 = 3,
+       SD_TORCH_INT64 = 4,
+       SD_TORCH_FLOAT32 = 6,
+       SD_TORCH_FLOAT64 = 7,
+       SD_TORCH_BOOL = 11,
+};
+
+struct sd_meta {
+    struct sd_shape s;
+    int64_t strides[SD_MODEL_DIMS_MAX];
+    bool is_contiguous;
+};
+
+/* --- Arguments, by their places in the schema */
+
+/* Borrowed; NULL: left out, or None. */
+PyObject *sd_rule_value(const struct sd_rule_call *c, unsigned i);
+/* A whole number that is not negative. */
+bool sd_rule_number(const struct sd_rule_call *c, unsigned i, int64_t *out);
+/* As many of them as there are axes; one is meant for all. */
+bool sd_rule_numbers(const struct sd_rule_call *c, unsigned i, unsigned n,
+                     int64_t *out);
+/* A tensor without data that we know everything of. */
+bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta *out);
+bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta *out);
+
+bool sd_meta_is_float(const struct sd_meta *t);
+/* Of 32 or 64 bits: for narrower ones norms keep their statistics in another dtype. */
+bool sd_meta_is_wide(const struct sd_meta *t);
+
+/* --- Shapes */
+
+/* The shape of both, stretched along axes of 1.  False: they do not fit. */
+bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
+                      struct sd_shape *out);
+bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b);
+
+/* --- Outputs: new references, or NULL */
+
+/* Contiguous; `number` is that of its dtype. */
+PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
+                      uint8_t number);
+PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number);
+/* As operators on single elements give it: the order of axes stays, without gaps. */
+PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
+                          uint8_t number);
+PyObject *sd_meta_like(const struct sd_rule_call *c, const struct sd_meta *t);
+/* A tuple; the references are taken, and when one of them is NULL so is the tuple. */
+PyObject *sd_rule_two(PyObject *a, PyObject *b);
+PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d);
+#endif

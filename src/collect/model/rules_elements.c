@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* rules_elements: operators that work on one element at a time.
+ *
+ * The output has the shape of the input, or that to which two of them are stretched.
+ * Its strides are where care is due: torch keeps the order in which the axes of an
+ * input lie in memory, so that a picture with its channels last stays one. */
+#include "cpython/compat.h"
+
+#include "collect/model/meta.h"
+
+PyObject *sd_rule_like_first(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t))
+        return NULL;
+    return sd_meta_like(c, &t);
+}
+
+PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) || !t.is_contiguous)
+        return NULL;
+    if (sd_rule_value(c, 2) == Py_True) /* half_to_float */
+        return NULL;
+    return sd_meta_new(c, &t.s, t.s.number);
+}
+
+PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    return sd_meta_at(c, 0, &t) && sd_meta_is_float(&t) ? Py_NewRef(c->values[0])
+                                                        : NULL;
+}
+
+/* A format that was asked for is torch's own affair, but for the plain one. */
+PyObject *sd_rule_cloned(const struct sd_rule_call *c)
+{
+    PyObject *format = sd_rule_value(c, 1);
+    struct sd_meta t;
+
+    if (!sd_meta_at(c, 0, &t))
+        return NULL;
+    if (!format)
+        return sd_meta_like(c, &t);
+    if (format == sd_found_in("torch", "contiguous_format"))
+        return sd_meta_new(c, &t.s, t.s.number);
+    return NULL;
+}
+
+/* A plain number does not change the dtype of a float tensor, nor a whole one that of
+ * whole numbers. */
+static bool keeps_dtype(const struct sd_meta *t, PyObject *v)
+{
+    if (!v || !(PyFloat_CheckExact(v) || PyLong_Check(v)))
+        return false;
+    return sd_meta_is_float(t) ||
+           (t->s.number <= SD_TORCH_INT64 && PyLong_Check(v) && !PyBool_Check(v));
+}
+
+/* Does it decide how the result is laid out?  One with at most one axis that is not
+ * stretched has nothing to say of their order. */
+static bool has_an_order(const struct sd_shape *s)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < s->n; i++)
+        n += s->dims[i] > 1;
+    return n > 1;
+}
+
+/* Where all are contiguous the result is, too; else it is as the first one that has the
+ * shape of the whole, unless one before it has an order of its own. */
+static PyObject *stretched_as(const struct sd_rule_call *c, const struct sd_meta *a,
+                              const struct sd_meta *b, uint8_t number)
+{
+    struct sd_shape out;
+
+    if (!sd_shape_stretch(&a->s, &b->s, &out))
+        return NULL;
+    if (a->is_contiguous && b->is_contiguous)
+        return sd_meta_new(c, &out, number);
+    if (sd_shape_is_same(&out, &a->s) && has_an_order(&a->s))
+        return sd_meta_like_as(c, a, number);
+    if (sd_shape_is_same(&out, &b->s) && !has_an_order(&a->s))
+        return sd_meta_like_as(c, b, number);
+    return NULL;
+}
+
+PyObject *sd_rule_stretched(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if (!sd_meta_at(c, 0, &a))
+        return NULL;
+    if (keeps_dtype(&a, sd_rule_value(c, 1)))
+        return sd_meta_like(c, &a);
+    if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
+        a.s.number == SD_TORCH_BOOL)
+        return NULL;
+    return stretched_as(c, &a, &b, a.s.number);
+}
+
+/* The quotient of whole numbers is none. */
+PyObject *sd_rule_quotient(const struct sd_rule_call *c)
+{
+    struct sd_meta a;
+
+    return sd_meta_at(c, 0, &a) && sd_meta_is_float(&a) ? sd_rule_stretched(c) : NULL;
+}
+
+PyObject *sd_rule_compared(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+    PyObject *other = sd_rule_value(c, 1);
+
+    if (!sd_meta_at(c, 0, &a))
+        return NULL;
+    if (other && (PyFloat_CheckExact(other) || PyLong_Check(other)))
+        return sd_meta_like_as(c, &a, SD_TORCH_BOOL);
+    return sd_meta_at(c, 1, &b) ? stretched_as(c, &a, &b, SD_TORCH_BOOL) : NULL;
+}
+
+/* Of truth values. */
+PyObject *sd_rule_joined(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if (!sd_meta_at(c, 0, &a) || !sd_meta_at(c, 1, &b) || a.s.number != SD_TORCH_BOOL ||
+        b.s.number != SD_TORCH_BOOL)
+        return NULL;
+    return stretched_as(c, &a, &b, SD_TORCH_BOOL);
+}
+
+PyObject *sd_rule_negated(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_BOOL ? sd_meta_like(c, &t)
+                                                               : NULL;
+}
+
+PyObject *sd_rule_like_any(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    return sd_meta_at(c, 0, &t) && t.is_contiguous ? sd_meta_new(c, &t.s, t.s.number)
+                                                   : NULL;
+}
+
+/* condition, self, other */
+PyObject *sd_rule_chosen(const struct sd_rule_call *c)
+{
+    struct sd_meta which, a, b;
+    struct sd_shape both, out;
+
+    if (!sd_meta_at(c, 0, &which) || !sd_meta_at(c, 1, &a) || !sd_meta_at(c, 2, &b) ||
+        a.s.number != b.s.number || !which.is_contiguous || !a.is_contiguous ||
+        !b.is_contiguous || !sd_shape_stretch(&a.s, &b.s, &both) ||
+        !sd_shape_stretch(&which.s, &both, &out))
+        return NULL;
+    return sd_meta_new(c, &out, a.s.number);
+}
+
+/* self, mask, a plain number */
+PyObject *sd_rule_masked(const struct sd_rule_call *c)
+{
+    struct sd_meta t, mask;
+
+    if (!sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &mask) ||
+        mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)))
+        return NULL;
+    return stretched_as(c, &t, &mask, t.s.number);
+}
+
+PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+    struct sd_shape out;
+
+    if (!sd_meta_at(c, 0, &a))
+        return NULL;
+    if (keeps_dtype(&a, sd_rule_value(c, 1)))
+        return Py_NewRef(c->values[0]);
+    if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
+        !sd_shape_stretch(&a.s, &b.s, &out))
+        return NULL;
+    return sd_shape_is_same(&out, &a.s) ? Py_NewRef(c->values[0]) : NULL;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* rules_products: products of matrices, alone, in batches and with something added;
+ * and convolutions.
+ *
+ * The output of a product is contiguous whatever the inputs are; that of a convolution
+ * has its channels last where the input has. */
+#include "cpython/compat.h"
+
+#include "collect/model/meta.h"
+
+/* --- Matrices */
+
+static bool matrices(const struct sd_rule_call *c, unsigned at, unsigned n,
+                     struct sd_meta *a, struct sd_meta *b)
+{
+    if (!sd_meta_at(c, at, a) || !sd_meta_at(c, at + 1, b))
+        return false;
+    return a->s.n == n && b->s.n == n && a->s.number == b->s.number &&
+           a->s.dims[n - 1] == b->s.dims[n - 2];
+}
+
+static PyObject *product(const struct sd_rule_call *c, const struct sd_meta *a,
+                         const struct sd_meta *b)
+{
+    struct sd_shape out = a->s;
+
+    out.dims[out.n - 1] = b->s.dims[out.n - 1];
+    return sd_meta_new(c, &out, a->s.number);
+}
+
+PyObject *sd_rule_mm(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    return matrices(c, 0, 2, &a, &b) ? product(c, &a, &b) : NULL;
+}
+
+PyObject *sd_rule_bmm(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if (!matrices(c, 0, 3, &a, &b) || a.s.dims[0] != b.s.dims[0])
+        return NULL;
+    return product(c, &a, &b);
+}
+
+/* What is added must be stretchable to the product. */
+static bool fits_sum(const struct sd_rule_call *c, const struct sd_meta *a,
+                     const struct sd_meta *b)
+{
+    struct sd_shape out = a->s, both;
+    struct sd_meta added;
+
+    out.dims[out.n - 1] = b->s.dims[out.n - 1];
+    return sd_meta_at(c, 0, &added) && added.s.number == a->s.number &&
+           sd_shape_stretch(&added.s, &out, &both) && sd_shape_is_same(&both, &out);
+}
+
+PyObject *sd_rule_addmm(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if (!matrices(c, 1, 2, &a, &b) || !fits_sum(c, &a, &b))
+        return NULL;
+    return product(c, &a, &b);
+}
+
+PyObject *sd_rule_baddbmm(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if (!matrices(c, 1, 3, &a, &b) || a.s.dims[0] != b.s.dims[0] ||
+        !fits_sum(c, &a, &b))
+        return NULL;
+    return product(c, &a, &b);
+}
+
+/* --- Convolutions */
+
+/* input, weight, bias, stride, padding, dilation, transposed, output_padding, groups */
+struct window {
+    int64_t stride[3], padding[3], dilation[3], more[3], groups;
+    bool is_transposed;
+};
+
+static bool window_of(const struct sd_rule_call *c, unsigned axes, struct window *w)
+{
+    w->is_transposed = sd_rule_value(c, 6) == Py_True;
+    return sd_rule_numbers(c, 3, axes, w->stride) &&
+           sd_rule_numbers(c, 4, axes, w->padding) &&
+           sd_rule_numbers(c, 5, axes, w->dilation) &&
+           sd_rule_numbers(c, 7, axes, w->more) && sd_rule_number(c, 8, &w->groups) &&
+           w->groups > 0;
+}
+
+static int64_t along(const struct window *w, unsigned k, int64_t in, int64_t kernel)
+{
+    int64_t reach = w->dilation[k] * (kernel - 1);
+
+    if (w->is_transposed)
+        return (in - 1) * w->stride[k] - 2 * w->padding[k] + reach + w->more[k] + 1;
+    if (w->stride[k] == 0 || in + 2 * w->padding[k] - reach - 1 < 0)
+        return 0;
+    return (in + 2 * w->padding[k] - reach - 1) / w->stride[k] + 1;
+}
+
+static bool bias_fits(const struct sd_rule_call *c, int64_t channels)
+{
+    struct sd_meta bias;
+
+    if (!sd_rule_value(c, 2))
+        return true;
+    return sd_meta_at(c, 2, &bias) && bias.s.n == 1 && bias.s.dims[0] == channels;
+}
+
+/* Pixel after pixel, each with all its channels. */
+static bool has_channels_last(const struct sd_meta *t)
+{
+    const int64_t *d = t->s.dims, *s = t->strides;
+
+    return t->s.n == 4 && s[1] == 1 && s[3] == d[1] && s[2] == d[1] * d[3] &&
+           s[0] == d[1] * d[3] * d[2];
+}
+
+static PyObject *with_channels_last(const struct sd_rule_call *c,
+                                    const struct sd_shape *s, uint8_t number)
+{
+    const int64_t *d = s->dims;
+    int64_t strides[4] = { d[1] * d[2] * d[3], 1, d[1] * d[3], d[1] };
+
+    return sd_torch_make(c->torch, number, 4, d, strides);
+}
+
+PyObject *sd_rule_convolution(const struct sd_rule_call *c)
+{
+    struct sd_meta in, weight;
+    struct sd_shape out;
+    struct window w;
+    unsigned axes;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || in.s.n < 3 ||
+        in.s.n > 5 || weight.s.n != in.s.n || !weight.is_contiguous ||
+        (!in.is_contiguous && !has_channels_last(&in)) ||
+        in.s.number != weight.s.number || !sd_meta_is_float(&in))
+        return NULL;
+    axes = in.s.n - 2;
+    if (!window_of(c, axes, &w))
+        return NULL;
+    out = in.s;
+    out.dims[1] = w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0];
+    if (in.s.dims[1] !=
+            (w.is_transposed ? weight.s.dims[0] : weight.s.dims[1] * w.groups) ||
+        weight.s.dims[0] % w.groups != 0 || !bias_fits(c, out.dims[1]))
+        return NULL;
+    for (unsigned k = 0; k < axes; k++) {
+        out.dims[2 + k] = along(&w, k, in.s.dims[2 + k], weight.s.dims[2 + k]);
+        if (out.dims[2 + k] <= 0)
+            return NULL;
+    }
+    return in.is_contiguous ? sd_meta_new(c, &out, in.s.number)
+                            : with_channels_last(c, &out, in.s.number);
+}

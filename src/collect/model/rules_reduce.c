@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* rules_reduce: what is taken over axes or windows: norms with their statistics, sums
+ * and means, pools.
+ *
+ * Most have more than one output.  The others are small (statistics, the places of
+ * maxima), but autograd keeps them, so their shapes count as much as that of the first.
+ */
+#include "cpython/compat.h"
+
+#include "collect/model/meta.h"
+
+#include <string.h>
+
+/* --- Norms */
+
+/* input, normalized_shape, weight, bias, eps: as many statistics as rows.  What comes
+ * out has no gaps, whatever went in. */
+PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
+{
+    PyObject *over = sd_rule_value(c, 1);
+    struct sd_meta in, weight;
+    struct sd_shape rows;
+    Py_ssize_t n;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !over ||
+        !(PyList_CheckExact(over) || PyTuple_Check(over)))
+        return NULL;
+    n = PySequence_Fast_GET_SIZE(over);
+    if (n < 1 || n > (Py_ssize_t)in.s.n)
+        return NULL;
+    rows = in.s;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(over, i);
+        unsigned axis = in.s.n - (unsigned)(n - i);
+
+        if (!PyLong_Check(one) || PyLong_AsLongLong(one) != in.s.dims[axis])
+            return NULL;
+        rows.dims[axis] = 1;
+    }
+    if (sd_rule_value(c, 2) &&
+        (!sd_meta_at(c, 2, &weight) || weight.s.number != in.s.number))
+        return NULL;
+    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
+                         sd_meta_new(c, &rows, in.s.number),
+                         sd_meta_new(c, &rows, in.s.number));
+}
+
+/* input, weight, bias, N, C, HxW, group, eps */
+PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
+{
+    struct sd_meta in, weight;
+    int64_t batch, groups;
+    struct sd_shape stats = { .n = 2 };
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
+        !sd_rule_number(c, 3, &batch) || !sd_rule_number(c, 6, &groups))
+        return NULL;
+    if (sd_rule_value(c, 1) &&
+        (!sd_meta_at(c, 1, &weight) || weight.s.number != in.s.number))
+        return NULL;
+    stats.dims[0] = batch;
+    stats.dims[1] = groups;
+    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
+                         sd_meta_new(c, &stats, in.s.number),
+                         sd_meta_new(c, &stats, in.s.number));
+}
+
+static bool is_vector_of(const struct sd_rule_call *c, unsigned i, int64_t n,
+                         uint8_t number)
+{
+    struct sd_meta t;
+
+    if (!sd_rule_value(c, i))
+        return true;
+    return sd_meta_at(c, i, &t) && t.s.n == 1 && t.s.dims[0] == n &&
+           t.s.number == number;
+}
+
+/* input, weight, bias, running_mean, running_var, training, momentum, eps */
+PyObject *sd_rule_batch_norm(const struct sd_rule_call *c)
+{
+    bool is_training = sd_rule_value(c, 5) == Py_True;
+    struct sd_meta in;
+    int64_t kept;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
+        in.s.n < 2)
+        return NULL;
+    for (unsigned i = 1; i <= 4; i++)
+        if (!is_vector_of(c, i, in.s.dims[1], in.s.number))
+            return NULL;
+    kept = is_training ? in.s.dims[1] : 0;
+    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
+                         sd_meta_vector(c, kept, in.s.number),
+                         sd_meta_vector(c, kept, in.s.number));
+}
+
+/* input, weight, bias, running_mean, running_var, momentum, eps */
+PyObject *sd_rule_batch_norm_of_inference(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
+        in.s.n < 2)
+        return NULL;
+    for (unsigned i = 1; i <= 4; i++)
+        if (!is_vector_of(c, i, in.s.dims[1], in.s.number))
+            return NULL;
+    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
+                         sd_meta_vector(c, 0, in.s.number),
+                         sd_meta_vector(c, 0, in.s.number));
+}
+
+/* input, p, train */
+PyObject *sd_rule_dropout(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous)
+        return NULL;
+    return sd_rule_two(sd_meta_new(c, &in.s, in.s.number),
+                       sd_meta_new(c, &in.s, SD_TORCH_BOOL));
+}
+
+/* --- Sums and means over axes */
+
+static bool name_axis(PyObject *v, unsigned n, bool *is_named)
+{
+    long long axis = PyLong_Check(v) ? PyLong_AsLongLong(v) : -1 - (long long)n;
+
+    axis += axis < 0 ? (long long)n : 0;
+    if (axis < 0 || axis >= (long long)n || is_named[axis])
+        return false;
+    is_named[axis] = true;
+    return true;
+}
+
+/* Which axes a list or number names; none or an empty one means all of them. */
+static bool axes_at(const struct sd_rule_call *c, unsigned i, unsigned n,
+                    bool *is_named)
+{
+    PyObject *v = sd_rule_value(c, i);
+    Py_ssize_t has = v && (PyList_CheckExact(v) || PyTuple_Check(v))
+                         ? PySequence_Fast_GET_SIZE(v)
+                         : 0;
+
+    memset(is_named, v == NULL || (has == 0 && !PyLong_Check(v)), n * sizeof *is_named);
+    if (v && PyLong_Check(v))
+        return name_axis(v, n, is_named);
+    for (Py_ssize_t k = 0; k < has; k++)
+        if (!name_axis(PySequence_Fast_GET_ITEM(v, k), n, is_named))
+            return false;
+    return !v || PyList_CheckExact(v) || PyTuple_Check(v);
+}
+
+static PyObject *reduced_as(const struct sd_rule_call *c, const struct sd_meta *in,
+                            uint8_t number)
+{
+    bool is_named[SD_MODEL_DIMS_MAX], keeps = sd_rule_value(c, 2) == Py_True;
+    struct sd_shape out = { 0 };
+
+    if (!axes_at(c, 1, in->s.n, is_named))
+        return NULL;
+    for (unsigned i = 0; i < in->s.n; i++)
+        if (keeps || !is_named[i])
+            out.dims[out.n++] = is_named[i] ? 1 : in->s.dims[i];
+    return sd_meta_new(c, &out, number);
+}
+
+/* input, dim, keepdim, dtype: a sum or mean over some axes. */
+PyObject *sd_rule_reduced(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
+        sd_rule_value(c, 3))
+        return NULL;
+    return reduced_as(c, &in, in.s.number);
+}
+
+PyObject *sd_rule_any_of(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+
+    if (!sd_meta_at(c, 0, &in) || in.s.number != SD_TORCH_BOOL || !in.is_contiguous)
+        return NULL;
+    return reduced_as(c, &in, SD_TORCH_BOOL);
+}
+
+/* --- Pools: input, kernel_size, stride, padding, ... */
+
+static int64_t pooled(int64_t in, int64_t kernel, int64_t stride, int64_t padding,
+                      int64_t dilation, bool is_ceil)
+{
+    int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1, out;
+
+    if (room < 0 || stride < 1)
+        return 0;
+    out = (room + (is_ceil ? stride - 1 : 0)) / stride + 1;
+    return is_ceil && (out - 1) * stride >= in + padding ? out - 1 : out;
+}
+
+/* The stride is that of the kernel when none is given. */
+static bool pool_shape(const struct sd_rule_call *c, struct sd_meta *in, bool is_ceil,
+                       bool has_dilation, struct sd_shape *out)
+{
+    int64_t kernel[2], stride[2], padding[2] = { 0, 0 }, dilation[2] = { 1, 1 };
+    PyObject *given = sd_rule_value(c, 2);
+    bool has_stride = given && PySequence_Check(given) && PySequence_Size(given) > 0;
+
+    if (!sd_meta_at(c, 0, in) || !sd_meta_is_float(in) || !in->is_contiguous ||
+        in->s.n < 3 || in->s.n > 4 || !sd_rule_numbers(c, 1, 2, kernel) ||
+        (has_stride && !sd_rule_numbers(c, 2, 2, stride)) ||
+        (sd_rule_value(c, 3) && !sd_rule_numbers(c, 3, 2, padding)) ||
+        (has_dilation && sd_rule_value(c, 4) && !sd_rule_numbers(c, 4, 2, dilation)))
+        return false;
+    *out = in->s;
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned axis = in->s.n - 2 + k;
+
+        if (kernel[k] < 1 || padding[k] > kernel[k] / 2)
+            return false;
+        out->dims[axis] =
+            pooled(in->s.dims[axis], kernel[k], has_stride ? stride[k] : kernel[k],
+                   padding[k], dilation[k], is_ceil);
+        if (out->dims[axis] < 1)
+            return false;
+    }
+    return true;
+}
+
+PyObject *sd_rule_max_pool(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+    struct sd_shape shape;
+
+    if (!pool_shape(c, &in, sd_rule_value(c, 5) == Py_True, true, &shape))
+        return NULL;
+    return sd_rule_two(sd_meta_new(c, &shape, in.s.number),
+                       sd_meta_new(c, &shape, SD_TORCH_INT64));
+}
+
+PyObject *sd_rule_mean_pool(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+    struct sd_shape shape;
+
+    if (!pool_shape(c, &in, sd_rule_value(c, 4) == Py_True, false, &shape))
+        return NULL;
+    return sd_meta_new(c, &shape, in.s.number);
+}
+
+PyObject *sd_rule_adaptive_pool(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+    int64_t size[2];
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
+        in.s.n < 3 || in.s.n > 4 || !sd_rule_numbers(c, 1, 2, size))
+        return NULL;
+    in.s.dims[in.s.n - 2] = size[0];
+    in.s.dims[in.s.n - 1] = size[1];
+    return sd_meta_new(c, &in.s, in.s.number);
+}
