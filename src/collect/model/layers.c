@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-
 enum {
     DEEPEST = 200,   /* modules in modules; a circle ends here */
     MOST_ATTRS = 64, /* of a module; the rest is not noted */
@@ -25,14 +23,6 @@ struct walk {
     size_t n_path;
     int depth;
 };
-
-static int raise_core(int rc)
-{
-    if (rc < 0 && !PyErr_Occurred())
-        PyErr_SetString(rc == SD_ENOMEM ? PyExc_MemoryError : PyExc_ValueError,
-                        sd_fail_text());
-    return rc < 0 ? -1 : 0;
-}
 
 /* --- What a module has: a dict of its own, or, of modules of TorchScript, what its
  * methods tell. */
@@ -59,24 +49,6 @@ static bool is_dotted(PyObject *key)
 
 /* --- Attributes */
 
-static bool ints_of(PyObject *v, int64_t *out, uint32_t *n)
-{
-    Py_ssize_t has =
-        PyTuple_Check(v) || PyList_CheckExact(v) ? PySequence_Fast_GET_SIZE(v) : -1;
-
-    if (has < 1 || has > MOST_INTS)
-        return false;
-    for (Py_ssize_t i = 0; i < has; i++) {
-        PyObject *one = PySequence_Fast_GET_ITEM(v, i);
-
-        if (!PyLong_Check(one))
-            return false;
-        out[i] = PyLong_AsLongLong(one);
-    }
-    *n = (uint32_t)has;
-    return true;
-}
-
 /* False: it is of no kind that is noted. */
 static bool attr_of(struct sd_model *m, const char *name, PyObject *v, int64_t *ints,
                     struct sd_attr *out)
@@ -95,7 +67,7 @@ static bool attr_of(struct sd_model *m, const char *name, PyObject *v, int64_t *
         if (!word || sd_model_word(m, word, &text) < 0)
             return false;
         *out = sd_attr_text(id, text);
-    } else if (ints_of(v, ints, &n)) {
+    } else if (sd_run_numbers(v, ints, MOST_INTS, &n) && n > 0) {
         *out = sd_attr_ints(id, ints, n);
     } else {
         return false;
@@ -129,7 +101,7 @@ static int note_attributes(struct walk *w, PyObject *fields, PyObject *parameter
         attr_of(m, "bias", bias == Py_None ? Py_False : Py_True, ints[n], &attrs[n]))
         n++;
     PyErr_Clear();
-    return raise_core(sd_model_layer_attrs(m, layer, attrs, n));
+    return sd_run_raise(sd_model_layer_attrs(m, layer, attrs, n));
 }
 
 /* --- Tensors */
@@ -165,7 +137,7 @@ static int name_of_tensor(struct walk *w, PyObject *key, uint32_t *id)
         name[n++] = '.';
     for (const char *p = word; *p && n < sizeof name - 1; p++)
         name[n++] = *p;
-    return raise_core(sd_model_string(w->run->model, name, n, id));
+    return sd_run_raise(sd_model_string(w->run->model, name, n, id));
 }
 
 static bool wants_gradient(PyObject *tensor)
@@ -196,7 +168,7 @@ static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t
         t.flags |= SD_TENSOR_TRAINABLE;
     if (is_tied(w, tensor))
         t.flags |= SD_TENSOR_TIED;
-    return raise_core(sd_model_tensor(r->model, &t));
+    return sd_run_raise(sd_model_tensor(r->model, &t));
 }
 
 static int note_tensors(struct walk *w, PyObject *table, uint32_t layer, uint16_t kind)
@@ -222,7 +194,8 @@ static int note_weights(struct sd_run *r, PyObject *table)
 
     while (PyDict_Next(table, &at, &key, &value))
         if (sd_torch_is_tensor(&r->torch, value) &&
-            (raise_core(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) < 0 ||
+            (sd_run_raise(sd_table_put(&r->weights, (uint64_t)(uintptr_t)value, 1)) <
+                 0 ||
              (r->wish.has_memory && sd_run_weight(r, value) < 0)))
             return -1;
     return 0;
@@ -263,7 +236,7 @@ static int note_layer(struct walk *w, PyObject *module, uint32_t parent, bool is
     }
     Py_XDECREF(holder);
     if (rc < 0)
-        return raise_core(rc);
+        return sd_run_raise(rc);
     training = PyObject_GetAttrString(module, "training");
     PyErr_Clear();
     if (training == Py_True)
@@ -303,7 +276,7 @@ static int remember(struct sd_run *r, PyObject *module, uint32_t layer)
 {
     if (PyList_Append(r->modules, module) < 0)
         return -1;
-    return raise_core(sd_table_put(&r->layer_of, (uint64_t)(uintptr_t)module, layer));
+    return sd_run_raise(sd_table_put(&r->layer_of, (uint64_t)(uintptr_t)module, layer));
 }
 
 /* Attributes first, then tensors, then everything is kept and, on twins, replaced. */

@@ -89,6 +89,11 @@ struct sd_run {
     bool has_failed;
 };
 
+/* A call of an operator as it is made: both are owned, kwargs may be NULL. */
+struct sd_run_call {
+    PyObject *args, *kwargs;
+};
+
 /* Walks the module and notes its layers and tensors in `model`, which is fresh, or,
  * when timing, has them already.  On failure (-1, with an exception) sd_run_end puts
  * everything back all the same. */
@@ -97,13 +102,32 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
 /* Puts back what was changed and is fresh again.  Leaves the exception that is set. */
 void sd_run_end(struct sd_run *r);
 
+/* What a code of the core means becomes an exception, unless one is set: 0 or -1. */
+int sd_run_raise(int rc);
+
 /* What __torch_dispatch__ is to do. */
 PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
                           PyObject *args, PyObject *kwargs);
-/* The hooks: 0, or -1 with an exception. */
+/* hooks.c: what torch tells of modules.  0, or -1 with an exception. */
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args);
 int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result);
+/* The innermost layer that is open. */
 uint32_t sd_run_layer_now(struct sd_run *r);
+/* In a backward the node that runs says whose it is.  Gradients are added up by nodes
+ * without a number of their own: they belong to what ran before. */
+uint32_t sd_run_layer_in_backward(struct sd_run *r);
+
+/* record.c: writes a call into the model.  0, or -1 with an exception. */
+int sd_run_record(struct sd_run *r, const struct sd_operator *op,
+                  const struct sd_run_call *c, PyObject *result);
+/* The whole numbers of a list or tuple, with PyLong_AsLongLong's exception where one is
+ * too large.  False: it is none, has other things in it, or more than `most`. */
+bool sd_run_numbers(PyObject *v, int64_t *numbers, int most, uint32_t *n);
+
+/* on_twins.c: makes the call without data; what stands in it for tensors with data is
+ * left in `c`.  A new reference, or NULL with an exception. */
+PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
+                          struct sd_run_call *c);
 
 /* layers.c: the modules, their attributes and tensors. */
 int sd_run_walk(struct sd_run *r, PyObject *module);

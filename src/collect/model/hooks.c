@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* hooks: modules that are entered and left, and whose an operator is.
+ *
+ * In a forward that is easy: the innermost layer that is open.  A backward opens none,
+ * so the forward notes at each border between layers how many nodes of the graph there
+ * were; the number of the node that runs then tells the layer that made it. */
+#include "cpython/compat.h"
+
+#include "collect/model/run.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { OPEN_DEPTH = 6 }; /* lists in lists of a layer's arguments and results */
+
+/* --- Whose it is */
+
+uint32_t sd_run_layer_now(struct sd_run *r)
+{
+    return r->n_open > 0 ? r->open[r->n_open - 1].layer : SD_MODEL_ROOT;
+}
+
+/* Nodes that are made from now on are of the layer that is open. */
+static int note_border(struct sd_run *r)
+{
+    struct sd_border *grown,
+        *last = r->n_borders ? &r->borders[r->n_borders - 1] : NULL;
+    PyObject *number;
+    int64_t sequence;
+
+    if (!r->wish.has_backward || !r->torch.sequence_now)
+        return 0;
+    number = PyObject_CallObject(r->torch.sequence_now, NULL);
+    sequence = number ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(number);
+    if (sequence < 0)
+        return PyErr_Occurred() ? -1 : 0;
+    if (last && last->sequence == sequence) { /* nothing was made in between */
+        last->layer = sd_run_layer_now(r);
+        return 0;
+    }
+    grown = sd_grow_array(r->borders, &r->cap_borders, r->n_borders + 1,
+                          sizeof *r->borders);
+    if (!grown)
+        return sd_run_raise(SD_ENOMEM);
+    r->borders = grown;
+    r->borders[r->n_borders++] = (struct sd_border){ sequence, sd_run_layer_now(r) };
+    return 0;
+}
+
+static uint32_t layer_of_node(const struct sd_run *r, int64_t sequence)
+{
+    size_t low = 0, high = r->n_borders;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (r->borders[middle].sequence <= sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? r->borders[low - 1].layer : SD_MODEL_ROOT;
+}
+
+uint32_t sd_run_layer_in_backward(struct sd_run *r)
+{
+    PyObject *node, *number = NULL;
+    int64_t sequence = -1;
+
+    if (r->n_open > 0 || !r->torch.node_now) /* a forward that is done over again */
+        return sd_run_layer_now(r);
+    node = PyObject_CallObject(r->torch.node_now, NULL);
+    if (node && node != Py_None)
+        number = PyObject_CallMethod(node, "_sequence_nr", NULL);
+    if (number && PyLong_Check(number))
+        sequence = PyLong_AsLongLong(number);
+    PyErr_Clear();
+    Py_XDECREF(node);
+    Py_XDECREF(number);
+    if (sequence >= 0)
+        r->backward_layer = layer_of_node(r, sequence);
+    return r->backward_layer;
+}
+
+/* --- In and out */
+
+static struct sd_open_layer *push(struct sd_run *r, PyObject *module, uint32_t layer)
+{
+    size_t before = r->cap_open;
+    struct sd_open_layer *grown =
+        sd_grow_array(r->open, &r->cap_open, r->n_open + 1, sizeof *r->open);
+
+    if (!grown) {
+        sd_run_raise(SD_ENOMEM);
+        return NULL;
+    }
+    r->open = grown;
+    memset(r->open + before, 0, (r->cap_open - before) * sizeof *r->open);
+    r->open[r->n_open].module = module;
+    r->open[r->n_open].layer = layer;
+    sd_operands_clear(&r->open[r->n_open].in);
+    return &r->open[r->n_open++];
+}
+
+/* False: it is none of the model's. */
+static bool find_layer(struct sd_run *r, PyObject *module, uint32_t *layer)
+{
+    uint64_t found;
+
+    if (!sd_table_get(&r->layer_of, (uint64_t)(uintptr_t)module, &found))
+        return false;
+    *layer = (uint32_t)found;
+    return true;
+}
+
+static int enter_timed(struct sd_run *r, PyObject *args, uint32_t layer)
+{
+    uint32_t outer = sd_run_layer_now(r);
+
+    if (r->wish.has_backward && sd_run_mark_nodes(r, args, outer) < 0)
+        return -1;
+    if (!push(r, NULL, layer))
+        return -1;
+    sd_times_border(&r->times, layer, sd_clock_ns());
+    return 0;
+}
+
+int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
+{
+    struct sd_open_layer *open;
+    uint32_t layer;
+
+    if (!find_layer(r, module, &layer)) {
+        if (!r->wish.is_open || r->is_backward)
+            return 0;
+        if (sd_run_walk_met(r, module) < 0)
+            return -1;
+        if (!find_layer(r, module, &layer))
+            return 0;
+    }
+    r->has_failed = false;
+    if (r->wish.is_timing) {
+        if (enter_timed(r, args, layer) < 0)
+            return -1;
+        r->open[r->n_open - 1].module = module;
+        return 0;
+    }
+    open = push(r, module, layer);
+    if (!open || sd_operands_find(&open->in, &r->torch, args, OPEN_DEPTH) < 0)
+        return -1;
+    if (!r->is_backward)
+        sd_model_entered(r->model, layer);
+    return note_border(r);
+}
+
+/* An exception is on its way: the innermost layer hears of it first. */
+static bool is_failing(PyObject *result)
+{
+    PyObject *type, *value, *traceback;
+    bool is;
+
+    if (result != Py_None)
+        return false;
+    PyErr_GetExcInfo(&type, &value, &traceback);
+    is = value && value != Py_None;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return is;
+}
+
+static int note_call(struct sd_run *r, struct sd_open_layer *open, PyObject *result)
+{
+    sd_operands_clear(&r->out);
+    if (sd_operands_find(&r->out, &r->torch, result, OPEN_DEPTH) < 0)
+        return -1;
+    sd_operands_finish(&open->in);
+    sd_operands_finish(&r->out);
+    return sd_run_raise(sd_model_called(r->model, open->layer, open->in.all, open->in.n,
+                                        r->out.all, r->out.n));
+}
+
+int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result)
+{
+    size_t at = r->n_open;
+    int rc = 0;
+
+    while (at > 0 && r->open[at - 1].module != module)
+        at--;
+    if (at == 0)
+        return 0;
+    if (is_failing(result)) {
+        if (!r->has_failed)
+            r->failed_in = r->open[r->n_open - 1].layer;
+        r->has_failed = true;
+    } else if (r->wish.is_timing && r->wish.has_backward) {
+        rc = sd_run_mark_nodes(r, result, r->open[at - 1].layer);
+    } else if (!r->wish.is_timing && !r->is_backward) {
+        rc = note_call(r, &r->open[at - 1], result);
+    }
+    r->n_open = at - 1;
+    if (r->wish.is_timing)
+        sd_times_border(&r->times, sd_run_layer_now(r), sd_clock_ns());
+    else if (rc == 0)
+        rc = note_border(r);
+    return rc;
+}

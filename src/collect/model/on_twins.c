@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* on_twins: a call of an operator without computing anything.
+ *
+ * Its tensors are without data (the model's twins, and all that came of them), real
+ * ones that this run made itself, or real ones from elsewhere.  As long as only the
+ * second kind takes part the call is made in earnest; else whatever has data is
+ * replaced by its twin, and the output comes from a rule (rules.h) or, where none is
+ * sure, from torch's own functions for tensors without data. */
+#include "cpython/compat.h"
+
+#include "collect/model/run.h"
+
+#include <string.h>
+
+enum {
+    MOST_REAL = 1 << 20, /* elements that a run makes on a real device, at once */
+    MOST_SIZES = 32,     /* of a shape that is asked for */
+};
+
+/* --- What takes part */
+
+struct survey {
+    unsigned n_meta, n_own, n_foreign;
+};
+
+static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
+{
+    struct sd_shape shape;
+
+    if (!sd_torch_is_tensor(&r->torch, v))
+        return 0;
+    if (sd_torch_shape(&r->torch, v, &shape) < 0)
+        return -1;
+    if (shape.is_meta)
+        s->n_meta++;
+    else if (sd_twins_is_own(&r->twins, v))
+        s->n_own++;
+    else
+        s->n_foreign++;
+    return 0;
+}
+
+static int survey(struct sd_run *r, const struct sd_operator *op,
+                  PyObject *const *values, struct survey *s)
+{
+    memset(s, 0, sizeof *s);
+    for (uint32_t i = 0; i < op->schema.n_args; i++) {
+        PyObject *v = values[i];
+
+        if (!v || op->schema.args[i].kind == SD_ARG_OTHER)
+            continue;
+        if (!PyList_Check(v) && !PyTuple_Check(v)) {
+            if (survey_one(r, v, s) < 0)
+                return -1;
+            continue;
+        }
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(v); k++)
+            if (survey_one(r, PySequence_Fast_GET_ITEM(v, k), s) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* --- The call, changed */
+
+static PyObject *with_twins(struct sd_run *r, PyObject *v);
+
+static PyObject *sequence_with_twins(struct sd_run *r, PyObject *v)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
+    bool is_tuple = PyTuple_Check(v);
+    PyObject *made = is_tuple ? PyTuple_New(n) : PyList_New(n);
+
+    for (Py_ssize_t i = 0; made && i < n; i++) {
+        PyObject *one = with_twins(r, PySequence_Fast_GET_ITEM(v, i));
+
+        if (!one)
+            Py_CLEAR(made);
+        else if (is_tuple)
+            PyTuple_SET_ITEM(made, i, one);
+        else
+            PyList_SET_ITEM(made, i, one);
+    }
+    return made;
+}
+
+/* Only what has data needs a twin. */
+static PyObject *with_twins(struct sd_run *r, PyObject *v)
+{
+    struct sd_shape s;
+
+    if (sd_torch_is_tensor(&r->torch, v)) {
+        if (sd_torch_shape(&r->torch, v, &s) < 0)
+            return NULL;
+        return s.is_meta ? Py_NewRef(v) : sd_twins_of(&r->twins, v);
+    }
+    if (PyList_CheckExact(v) || PyTuple_CheckExact(v))
+        return sequence_with_twins(r, v);
+    return Py_NewRef(v);
+}
+
+static PyObject *dict_with_twins(struct sd_run *r, PyObject *dict)
+{
+    PyObject *copy = PyDict_Copy(dict), *key, *value;
+    Py_ssize_t at = 0;
+
+    while (copy && PyDict_Next(dict, &at, &key, &value)) {
+        PyObject *one = with_twins(r, value);
+
+        if (!one || PyDict_SetItem(copy, key, one) < 0)
+            Py_CLEAR(copy);
+        Py_XDECREF(one);
+    }
+    return copy;
+}
+
+static int put_twins(struct sd_run *r, struct sd_run_call *c)
+{
+    PyObject *args = sequence_with_twins(r, c->args), *kwargs = NULL;
+
+    if (!args)
+        return -1;
+    Py_SETREF(c->args, args);
+    if (!c->kwargs)
+        return 0;
+    kwargs = dict_with_twins(r, c->kwargs);
+    if (!kwargs)
+        return -1;
+    Py_SETREF(c->kwargs, kwargs);
+    return 0;
+}
+
+static int put_on_meta(struct sd_run *r, struct sd_run_call *c)
+{
+    PyObject *kwargs = c->kwargs ? PyDict_Copy(c->kwargs) : PyDict_New();
+
+    if (!kwargs || PyDict_SetItem(kwargs, r->torch.device_word, r->torch.meta) < 0) {
+        Py_XDECREF(kwargs);
+        return -1;
+    }
+    Py_XSETREF(c->kwargs, kwargs);
+    return 0;
+}
+
+/* A tensor is asked for whose first argument says how large: is that too much to be
+ * made in earnest? */
+static bool is_large(const struct sd_operator *op, PyObject *const *values)
+{
+    int64_t numbers[MOST_SIZES], elements = 1;
+    uint32_t n = 0;
+
+    if (op->schema.n_args == 0 || !values[0] ||
+        !sd_run_numbers(values[0], numbers, MOST_SIZES, &n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        elements = sd_times(elements, numbers[i] > 0 ? numbers[i] : 0);
+    return elements > MOST_REAL;
+}
+
+/* --- The call, made */
+
+static int own_results(struct sd_run *r, PyObject *result)
+{
+    struct sd_shape s;
+
+    if (sd_torch_is_tensor(&r->torch, result)) {
+        if (sd_torch_shape(&r->torch, result, &s) < 0)
+            return -1;
+        return s.is_meta ? 0 : sd_twins_own(&r->twins, result);
+    }
+    if (!PyTuple_Check(result) && !PyList_Check(result))
+        return 0;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); i++)
+        if (own_results(r, PySequence_Fast_GET_ITEM(result, i)) < 0)
+            return -1;
+    return 0;
+}
+
+static PyObject *call_really(struct sd_run *r, const struct sd_operator *op,
+                             const struct sd_run_call *c)
+{
+    PyObject *result = PyObject_Call(op->call, c->args, c->kwargs);
+
+    if (result && own_results(r, result) < 0)
+        Py_CLEAR(result);
+    return result;
+}
+
+static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
+                              PyObject *const *values)
+{
+    struct sd_rule_call c = { &r->torch, values, op->schema.n_args, op->dtype_arg,
+                              op->device_arg };
+
+    return op->rule ? op->rule(&c) : NULL;
+}
+
+static bool is_for_meta(struct sd_run *r, const struct sd_operator *op,
+                        PyObject *const *values)
+{
+    PyObject *device = op->device_arg >= 0 ? values[op->device_arg] : NULL;
+    int is = device ? PyObject_RichCompareBool(device, r->torch.meta, Py_EQ) : 0;
+
+    if (is < 0)
+        PyErr_Clear();
+    return is > 0;
+}
+
+/* A tensor from nothing: where it is asked for, or without data if it is large. */
+static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
+                          struct sd_run_call *c, PyObject **values)
+{
+    PyObject *made = NULL;
+
+    if (op->device_arg >= 0 && is_large(op, values)) {
+        if (put_on_meta(r, c) < 0)
+            return NULL;
+        sd_operator_values(op, c->args, c->kwargs, values);
+    }
+    if (is_for_meta(r, op, values))
+        made = call_by_rule(r, op, values);
+    return made || PyErr_Occurred() ? made : call_really(r, op, c);
+}
+
+PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
+                          struct sd_run_call *c)
+{
+    PyObject *values[SD_SCHEMA_ARGS_MAX], *result;
+    struct survey s;
+
+    sd_operator_values(op, c->args, c->kwargs, values);
+    if (survey(r, op, values, &s) < 0)
+        return NULL;
+    if (op->is_lift && s.n_foreign == 1)
+        return sd_twins_own(&r->twins, values[0]) == 0 ? Py_NewRef(values[0]) : NULL;
+    if (s.n_meta + s.n_foreign == 0)
+        return s.n_own == 0 ? make_new(r, op, c, values) : call_really(r, op, c);
+    if (s.n_own + s.n_foreign > 0 && put_twins(r, c) < 0)
+        return NULL;
+    if (op->device_arg >= 0 && values[op->device_arg] &&
+        values[op->device_arg] != Py_None && put_on_meta(r, c) < 0)
+        return NULL;
+    sd_operator_values(op, c->args, c->kwargs, values);
+    result = call_by_rule(r, op, values);
+    if (result || PyErr_Occurred())
+        return result;
+    return PyObject_Call(op->call, c->args, c->kwargs);
+}
