@@ -21,13 +21,6 @@ static enum sd_cell_kind kind_of(enum sd_model_metric k)
     return SD_CELL_COUNT;
 }
 
-static const char *name_of(const struct sd_model *m, uint32_t layer)
-{
-    const char *name = sd_model_text(m, m->layers[layer].name);
-
-    return *name ? name : sd_model_title(m);
-}
-
 /* An amount that was not measured is none. */
 static double amount(const struct sd_model_sum *s, enum sd_model_metric k)
 {
@@ -87,7 +80,7 @@ static int add_layers(struct making *k, bool is_sorted)
         const struct sd_model_row *row = &c->rows[order[i]];
 
         if (is_bar(k, row))
-            add_bar(k, name_of(c->model, row->layer),
+            add_bar(k, sd_model_layer_name(c->model, row->layer),
                     sd_model_text(c->model, c->model->layers[row->layer].type),
                     &row->sum);
     }
@@ -245,7 +238,7 @@ static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
         shapes = sd_operands_text(k->arena, call->out, call->n_out);
     if (!shapes)
         return sd_no_memory();
-    b->name = name_of(m, layer);
+    b->name = sd_model_layer_name(m, layer);
     b->about =
         sd_arena_printf(k->arena, "%s%s%s", sd_model_text(m, m->layers[layer].type),
                         *shapes ? "  → " : "", shapes);

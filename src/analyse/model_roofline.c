@@ -14,13 +14,6 @@ static bool has_place(const struct sd_model_sum *s)
     return s->flops > 0 && s->read_bytes + s->written_bytes > 0;
 }
 
-static const char *name_of(const struct sd_model *m, uint32_t layer)
-{
-    const char *name = sd_model_text(m, m->layers[layer].name);
-
-    return *name ? name : sd_model_title(m);
-}
-
 static int add_words(const struct sd_model_costs *c, struct sd_arena *a,
                      struct sd_view_roofline *out)
 {
@@ -58,7 +51,7 @@ int sd_model_roofline(const struct sd_model_costs *c, double peak, double bandwi
         if (!has_place(s))
             continue;
         out->points[out->n_points++] = (struct sd_roofline_point){
-            .name = name_of(c->model, c->rows[i].layer),
+            .name = sd_model_layer_name(c->model, c->rows[i].layer),
             .intensity = (double)s->flops / bytes,
             .rate = sd_model_rate(s),
             .share = c->total.flops > 0 ? (double)s->flops / (double)c->total.flops : 0,

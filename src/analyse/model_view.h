@@ -27,14 +27,22 @@ struct sd_model_tables_wish {
 int sd_model_tables(const struct sd_model_costs *c,
                     const struct sd_model_tables_wish *w, struct sd_view *v);
 
+/* --- Words */
+
 /* "ResNet18", or what else is known of it: the file's name, "model". */
 const char *sd_model_title(const struct sd_model *m);
-/* FLOPs a second of what was timed; 0: nothing was. */
-double sd_model_rate(const struct sd_model_sum *s);
+/* A layer's name in the model; of the model itself its title. */
+const char *sd_model_layer_name(const struct sd_model *m, uint32_t layer);
+/* Inside its parent a layer goes by the rest of its name. */
+const char *sd_model_short_name(const struct sd_model *m, uint32_t layer);
 /* Files of weights do not say what is trained. */
 bool sd_model_knows_training(const struct sd_model *m);
 /* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */
 const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n);
+
+/* FLOPs a second in forward and backward, as far as they were timed: those of the
+ * backward count only with its time.  0: nothing was timed. */
+double sd_model_rate(const struct sd_model_sum *s);
 
 /* --- Pictures */
 
