@@ -134,7 +134,8 @@ struct einsum {
 static void einsum_rest(struct einsum *e, const struct sd_onnx_value *v, uint32_t from,
                         uint32_t n)
 {
-    if (!sd_onnx_broadcast(e->rest, e->n_rest, v->dims + from, n, e->rest, &e->n_rest))
+    if (from + n > v->n_dims ||
+        !sd_onnx_broadcast(e->rest, e->n_rest, v->dims + from, n, e->rest, &e->n_rest))
         e->is_bad = true;
 }
 
@@ -142,6 +143,7 @@ static void einsum_term(struct einsum *e, const char *p, size_t n,
                         const struct sd_onnx_value *v)
 {
     uint32_t n_letters = 0, at = 0;
+    bool has_rest = false;
 
     for (size_t i = 0; i < n; i++)
         n_letters += p[i] != '.' && p[i] != ' ';
@@ -149,15 +151,18 @@ static void einsum_term(struct einsum *e, const char *p, size_t n,
         e->is_bad = true;
         return;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !e->is_bad; i++) {
         if (p[i] == ' ')
             continue;
-        if (p[i] == '.') {
-            if (i + 2 < n && p[i + 1] == '.') {
-                einsum_rest(e, v, at, v->n_dims - n_letters);
-                at += v->n_dims - n_letters;
-                i += 2;
+        if (p[i] == '.') { /* one "..." in a term takes all axes without a letter */
+            if (has_rest || n - i < 3 || memcmp(p + i, "...", 3) != 0) {
+                e->is_bad = true;
+                return;
             }
+            einsum_rest(e, v, at, v->n_dims - n_letters);
+            at += v->n_dims - n_letters;
+            has_rest = true;
+            i += 2;
             continue;
         }
         if (at >= v->n_dims || (unsigned char)p[i] > 127) {

@@ -265,6 +265,30 @@ TEST(onnx_products_give_their_shapes)
     check_shape_2("Einsum", "2,3,4", "4,5", NULL, "equation='...j, jk'", "2,3,5");
 }
 
+static void check_no_einsum(const char *equation)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3,4");
+    add_weight(&f, "w", "4,5");
+    add_node(&f, "Einsum", "x w", "y", equation);
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1 && m.n_notes == 1);
+    CHECK(m.ops[0].out[0].kind == SD_OPERAND_NONE);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* A second "..." has no axes left: taking it read behind the end of the shape. */
+TEST(onnx_takes_no_second_ellipsis_of_an_einsum)
+{
+    check_no_einsum("equation='...ij...,jk->ik'");
+    check_no_einsum("equation='..................,jk->jk'");
+    check_no_einsum("equation='..ij,jk->ik'");
+    check_no_einsum("equation='ij.,jk->ik'");
+}
+
 TEST(onnx_moves_give_their_shapes)
 {
     check_shape_2("Reshape", "2,3,4", NULL, "0,-1", "", "2,12");
