@@ -111,7 +111,7 @@ const char *sd_optimizer_word(enum sd_optimizer o);
 
 struct sd_model_fit {
     int64_t parameter_bytes, buffer_bytes;
-    int64_t gradient_bytes;   /* of trainable parameters */
+    int64_t gradient_bytes;   /* of the parameters that are trained */
     int64_t optimizer_bytes;  /* its states */
     int64_t activation_bytes; /* scaled from the profiled batch */
     int64_t total_bytes;
@@ -120,8 +120,9 @@ struct sd_model_fit {
     bool activations_measured; /* else summed up from what operators wrote */
 };
 
-/* For `batch` samples; the profiled ones are the first axis of the model's input.
- * available_bytes 0: not asked. */
+/* For `batch` samples, 0 for as many as were profiled: these are the first axis of the
+ * model's input.  Parameters of which it is not known whether they are trained (those
+ * of files) are.  available_bytes 0: not asked. */
 void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimizer,
                   int64_t batch, int64_t available_bytes, struct sd_model_fit *fit);
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "analyse/model_view.h"
 #include "base/error.h"
 
 static const struct {
@@ -70,6 +71,14 @@ static int64_t scaled(int64_t a, int64_t b, int64_t c)
     return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
+/* A file does not tell which parameters are trained: then all of them are. */
+static bool is_trained(const struct sd_model *m, const struct sd_model_tensor *t)
+{
+    if (t->flags & (SD_TENSOR_BUFFER | SD_TENSOR_TIED))
+        return false;
+    return t->flags & SD_TENSOR_TRAINABLE || !sd_model_knows_training(m);
+}
+
 static void set_states(const struct sd_model *m, enum sd_optimizer optimizer,
                        struct sd_model_fit *fit)
 {
@@ -77,7 +86,7 @@ static void set_states(const struct sd_model *m, enum sd_optimizer optimizer,
         const struct sd_model_tensor *t = &m->tensors[i];
         int64_t bytes = sd_tensor_bytes(t), state = bytes;
 
-        if (!(t->flags & SD_TENSOR_TRAINABLE) || t->flags & SD_TENSOR_TIED)
+        if (!is_trained(m, t))
             continue;
         if (optimizers[optimizer].state_bytes > 0)
             state =
@@ -102,7 +111,7 @@ void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimize
         kept = written_forward(m);
     fixed = sd_plus(sd_plus(fit->parameter_bytes, fit->buffer_bytes),
                     sd_plus(fit->gradient_bytes, fit->optimizer_bytes));
-    fit->activation_bytes = scaled(kept, batch, had);
+    fit->activation_bytes = scaled(kept, batch > 0 ? batch : had, had);
     fit->total_bytes = sd_plus(fixed, fit->activation_bytes);
     fit->largest_batch = -1;
     if (available_bytes > 0 && kept > 0)

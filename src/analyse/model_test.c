@@ -378,11 +378,36 @@ TEST(training_needs_gradients_states_and_activations)
     CHECK(fit.largest_batch == 2);
     sd_model_fit(&costs, o, 8, params, &fit);
     CHECK(fit.largest_batch == 0);
+    sd_model_fit(&costs, o, 0, 0, &fit); /* as many as were profiled */
+    CHECK(fit.activation_bytes == 1000);
     CHECK(sd_optimizer_named("magic", &o) == SD_EUSAGE);
     for (o = 0; o < SD_OPTIMIZERS; o++)
         CHECK(strstr(sd_fail_text(), sd_optimizer_word(o)));
     sd_model_costs_release(&costs);
     sd_net_end(&n);
+}
+
+/* A file does not say what is trained: memory for none of it would be no answer. */
+TEST(parameters_of_files_are_trained)
+{
+    struct sd_model_tensor t = { .dims = { (int64_t[]){ 3, 4 }, 2 },
+                                 .dtype = SD_DTYPE_F32,
+                                 .bytes = -1,
+                                 .flags = SD_TENSOR_PARAMETER };
+    struct sd_model_costs costs;
+    struct sd_model_fit fit;
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_fact(&m, "source", "safetensors") == 0);
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    t.flags = SD_TENSOR_BUFFER;
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &costs) == 0);
+    sd_model_fit(&costs, SD_OPTIMIZER_ADAM, 1, 0, &fit);
+    CHECK(fit.gradient_bytes == 48 && fit.optimizer_bytes == 96);
+    sd_model_costs_release(&costs);
+    sd_model_release(&m);
 }
 
 TEST(unmeasured_activations_are_what_the_forward_wrote)

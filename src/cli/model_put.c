@@ -150,6 +150,9 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
                       i == 4 && !fit.activations_measured
                           ? "  (all that operators wrote: not measured)"
                           : "");
+    if (!sd_model_knows_training(c->model))
+        sd_out_text(out, "The file does not tell which parameters are trained: all "
+                         "are taken to be.\n");
     if (w->available_bytes <= 0)
         return;
     sd_out_printf(out, "Of %s: ", sd_text_bytes(text, w->available_bytes));
