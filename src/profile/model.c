@@ -316,11 +316,13 @@ int sd_model_called(struct sd_model *m, uint32_t layer, const struct sd_operand 
 
 int sd_model_tensor(struct sd_model *m, const struct sd_model_tensor *t)
 {
-    struct sd_model_layer *l = &m->layers[t->layer];
     struct sd_model_tensor made = *t;
-    int rc = more(&m->tensors, m->n_tensors, &m->cap_tensors, sizeof *m->tensors);
+    struct sd_model_layer *l;
+    int rc;
 
     sd_assert(t->layer < m->n_layers);
+    l = &m->layers[t->layer];
+    rc = more(&m->tensors, m->n_tensors, &m->cap_tensors, sizeof *m->tensors);
     if (rc == 0)
         rc = copy_dims(m, t->dims, &made.dims);
     if (rc < 0)
@@ -364,6 +366,7 @@ int sd_model_op(struct sd_model *m, const struct sd_model_op *op,
 {
     struct sd_model_op made = *op;
     struct sd_model_op *last;
+    uint32_t n_calls;
     int rc;
 
     if (n_in > SD_MODEL_OPERANDS_MAX || n_out > SD_MODEL_OPERANDS_MAX ||
@@ -379,8 +382,11 @@ int sd_model_op(struct sd_model *m, const struct sd_model_op *op,
     made.n_attrs = (uint8_t)n_attrs;
     made.n_calls = op->n_calls > 0 ? op->n_calls : 1;
     last = same_again(m, &made);
-    if (last && !__builtin_add_overflow(last->n_calls, made.n_calls, &last->n_calls))
+    /* The sum stands apart first: what runs over would be left in the record. */
+    if (last && !__builtin_add_overflow(last->n_calls, made.n_calls, &n_calls)) {
+        last->n_calls = n_calls;
         return 0;
+    }
     rc = more(&m->ops, m->n_ops, &m->cap_ops, sizeof *m->ops);
     if (rc == 0)
         rc = copy_op(m, &made);

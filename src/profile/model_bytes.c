@@ -281,8 +281,12 @@ static int read_call(struct input *in, uint32_t layer)
     if (rc == 0)
         rc =
             n_calls > 0 ? sd_model_called(in->m, layer, ins, n_in, outs, n_out) : bad();
-    if (rc == 0)
-        in->m->layers[layer].last_call->n_calls += n_calls - 1;
+    if (rc == 0) {
+        uint32_t *sum = &in->m->layers[layer].last_call->n_calls;
+
+        if (__builtin_add_overflow(*sum, n_calls - 1, sum))
+            rc = bad();
+    }
     sd_arena_release(&in->scratch);
     return rc;
 }

@@ -128,6 +128,20 @@ TEST(equal_calls_in_a_row_are_one_record)
     sd_model_release(&m);
 }
 
+TEST(calls_that_cannot_be_added_up_are_another_record)
+{
+    struct sd_model_op op = { .n_calls = UINT32_MAX, .given_macs = -1 };
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_word(&m, "aten::relu", &op.name) == 0);
+    CHECK(sd_model_op(&m, &op, NULL, 0, NULL, 0, NULL, 0) == 0);
+    op.n_calls = 3;
+    CHECK(sd_model_op(&m, &op, NULL, 0, NULL, 0, NULL, 0) == 0);
+    CHECK(m.n_ops == 2 && m.ops[0].n_calls == UINT32_MAX && m.ops[1].n_calls == 3);
+    sd_model_release(&m);
+}
+
 TEST(an_attribute_that_is_one_number_holds_for_every_axis)
 {
     static const int64_t three[] = { 1, 2, 3 };
