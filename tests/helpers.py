@@ -8,6 +8,7 @@ library only, because every interpreter runs these files itself.
 """
 import collections
 import csv
+import glob
 import json
 import os
 import shutil
@@ -38,6 +39,16 @@ class Skip(Exception):
 def need(condition, what):
     if not condition:
         raise Skip(what)
+
+
+def python_with(*packages):
+    """The interpreter of an environment of the tests that has all of these, the own one first, or None."""
+    build = os.environ.get("SONDE_BUILD") or os.path.dirname(SONDE)
+    for python in [PYTHON] + sorted(glob.glob(os.path.join(build, "venv", "*", "bin", "python"))):
+        home = os.path.dirname(os.path.dirname(python))
+        if all(glob.glob(os.path.join(home, "lib", "python3*", "site-packages", package)) for package in packages):
+            return python
+    return None
 
 
 # ---- saying what happened
