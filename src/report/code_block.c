@@ -337,3 +337,11 @@ size_t sd_code_block(const struct sd_code_text *s, uint64_t first)
     }
     return scan.f.last;
 }
+
+size_t sd_code_extent(const struct sd_code_text *s, const char *name, size_t n_name,
+                      uint64_t first)
+{
+    if (is_word(name, n_name, "<module>") && first > 0 && first <= s->n)
+        return s->n - (size_t)first + 1;
+    return sd_code_block(s, first);
+}

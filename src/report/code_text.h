@@ -38,4 +38,10 @@ struct sd_code_text_line sd_code_text_line(const struct sd_code_text *s,
  * Python finds it: up to the end of the first def, class or lambda there, decorators
  * before it included; at least one, unless `first` is beyond the end. */
 size_t sd_code_block(const struct sd_code_text *s, uint64_t first);
+
+/* How many lines belong to the code object of this name that begins at line `first`:
+ * a module has all that follow, and everything else its block.  0: there is no source,
+ * or `first` is beyond its end. */
+size_t sd_code_extent(const struct sd_code_text *s, const char *name, size_t n_name,
+                      uint64_t first);
 #endif

@@ -191,6 +191,24 @@ static size_t count_lines(const struct sd_line_function *f)
     return n < LINES_MAX ? (size_t)n : LINES_MAX;
 }
 
+/* Those that the source has, and at least up to the last that ran: where a file has
+ * changed its blocks end elsewhere, and no number may be missing. */
+static size_t count_shown(const struct sd_line_function *f,
+                          const struct sd_code_text *source)
+{
+    size_t n = sd_code_extent(source, f->name.p, f->name.n,
+                              f->line > 0 ? (uint64_t)f->line : 0);
+    int64_t least;
+
+    if (n == 0)
+        return count_lines(f);
+    for (size_t i = 0; i < f->n; i++)
+        if (!__builtin_sub_overflow(f->entries[i].line, f->line, &least) &&
+            least < LINES_MAX && least >= (int64_t)n)
+            n = (size_t)least + 1;
+    return n;
+}
+
 static void put_where(const struct printing *p)
 {
     put_name(p->out, "File: ", &p->f->file);
@@ -219,7 +237,6 @@ static int put_function(struct printing *p)
 {
     struct sd_code_text source = { 0 };
     int rc = find_source(p, &source);
-    size_t n;
 
     if (rc < 0)
         return rc;
@@ -229,10 +246,9 @@ static int put_function(struct printing *p)
         put_where(p);
     else
         put_absent(p);
-    n = sd_code_block(&source, p->f->line > 0 ? (uint64_t)p->f->line : 0);
     measure(p);
     put_heading(p);
-    rc = put_rows(p, &source, n > 0 ? n : count_lines(p->f));
+    rc = put_rows(p, &source, count_shown(p->f, &source));
     sd_code_text_release(&source);
     return rc;
 }

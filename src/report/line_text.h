@@ -4,7 +4,9 @@
 /* line_text: the tables of line_profiler, byte for byte as its version 5 prints them.
  *
  * A function's table shows its source beside the numbers; where a file has changed or
- * gone since, the numbers stay and the source is what is there. */
+ * gone since, the numbers stay and the source is what is there.  In two things it
+ * shows more: a module's table has the whole file, where theirs ends with its first
+ * def, and a line that ran is shown wherever it is. */
 #include <stdbool.h>
 
 #include "base/out.h"

@@ -91,6 +91,45 @@ TEST(line_text_is_line_profilers)
     sd_line_stats_release(&s);
 }
 
+/* Blocks of a module end long before it does. */
+TEST(line_text_of_a_module_is_the_whole_file)
+{
+    char source[] = "import a\ndef f():\n    pass\nb = 1\nclass C:\n    pass\n";
+    struct sd_line_text_wish wish = { .source = give, .context = source };
+    struct sd_line_stats s;
+    size_t at;
+    char *text;
+
+    sd_line_stats_init(&s);
+    CHECK(sd_line_stats_function(&s, "m.py", 4, 1, "<module>", 8, &at) == 0);
+    CHECK(sd_line_stats_add_line(&s, at, (struct sd_line_entry){ 4, 7, 1e9 }) == 0);
+    text = rendered(&s, &wish);
+    CHECK(strstr(text, "\n     4         7 "));
+    CHECK(
+        strstr(text, "\n     6                                               pass\n"));
+    free(text);
+    sd_line_stats_release(&s);
+}
+
+/* The file is shorter now, or its functions stand elsewhere. */
+TEST(line_text_shows_lines_that_ran_beyond_the_block)
+{
+    char source[] = "def f():\n    pass\nother = 1\n";
+    struct sd_line_text_wish wish = { .source = give, .context = source };
+    struct sd_line_stats s;
+    char *text;
+
+    sd_line_stats_init(&s);
+    add(&s, "m.py", (struct sd_line_entry){ 2, 1, 1e9 });
+    add(&s, "m.py", (struct sd_line_entry){ 5, 9, 1e9 });
+    add(&s, "m.py", (struct sd_line_entry){ INT64_MAX, 1, 1 }); /* of a damaged file */
+    text = rendered(&s, &wish);
+    CHECK(strstr(text, "\n     5         9 "));
+    CHECK(!strstr(text, "\n     6"));
+    free(text);
+    sd_line_stats_release(&s);
+}
+
 TEST(line_text_without_source_keeps_the_numbers)
 {
     struct sd_line_text_wish wish = { .source = give,

@@ -253,7 +253,7 @@ static int add_function(struct sd_view *v, const struct sd_lined_function *f,
 {
     struct filling to = { .v = v, .f = f, .source = source, .has_memory = has_memory };
     struct sd_column columns[N_COLUMNS];
-    size_t n_block = sd_code_block(source, f->first);
+    size_t n_block = sd_code_extent(source, f->name, strlen(f->name), f->first);
     size_t n_columns = choose_columns(&to, columns);
     char *title = title_of(v, f);
 

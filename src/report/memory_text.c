@@ -57,18 +57,17 @@ static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row
     sd_out_text(out, "\n");
 }
 
-/* How many lines are shown: those of the source, or up to the last number where there
- * is none, which may be anything. */
+/* How many lines are shown: those of the source, and up to the last number that ran,
+ * which may be anything where the file has changed or is not there. */
 static size_t count_lines(const struct sd_lined_function *f,
                           const struct sd_code_text *source)
 {
-    size_t n = sd_code_block(source, f->first);
+    size_t n = sd_code_extent(source, f->name, strlen(f->name), f->first);
     uint32_t last = f->n_rows ? f->rows[f->n_rows - 1].line : f->first;
+    size_t least = last > f->first ? (size_t)(last - f->first) + 1 : 1;
 
-    if (n > 0)
-        return n;
-    n = last > f->first ? (size_t)(last - f->first) + 1 : 1;
-    return n < LINES_MAX ? n : LINES_MAX;
+    least = least < LINES_MAX ? least : LINES_MAX;
+    return n > least ? n : least;
 }
 
 static void put_function(struct sd_out *out, const struct sd_lined_function *f,
