@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `sonde lines --debug-above` does at the line that took the process above the limit."""
+"""What `sonde lines --debug-above` does after the line that took the process above the limit."""
 import sys
 
 
@@ -18,18 +18,20 @@ def debug(frame):
 
 def above(what):
     """Called by the extension from a line of chosen code; the frame above this one is the program's."""
-    rss, limit, then = what
+    rss, limit, then, code, line = what
     frame = sys._getframe(1)
     mib = 1 << 20
+    # The line that took the memory has ended; without one, code that was not chosen did.
+    where = ("after {0}:{1} ({2})".format(code.co_filename, line, code.co_name) if code else
+             "at {0}:{1} ({2})".format(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
     sys.stderr.flush()
     if not then:
         sys.stdout.write("Current memory {0:.2f} MiB exceeded the maximum of {1:.2f} MiB\n"
-                         "Stepping into the debugger \n".format(rss / mib, limit / mib))
+                         "Stepping into the debugger {2}\n".format(rss / mib, limit / mib, where))
         sys.stdout.flush()
         debug(frame)
         return
-    sys.stderr.write("sonde: {0:.2f} MiB are above {1:.2f} MiB, at {2}:{3} ({4})\n".format(
-        rss / mib, limit / mib, frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+    sys.stderr.write("sonde: {0:.2f} MiB are above {1:.2f} MiB, {2}\n".format(rss / mib, limit / mib, where))
     sys.stderr.flush()
     if then == "dump":
         import faulthandler

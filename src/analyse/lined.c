@@ -30,11 +30,21 @@ static int by_file(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+/* A function that was chosen stands there with its first line, if it ran or not. */
+static bool says_nothing(const int64_t *values)
+{
+    return values[SD_LINE_HITS] == 0 && values[SD_LINE_TIME] == 0 &&
+           values[SD_LINE_MEMORY] == SD_LINE_NONE;
+}
+
 static void add_row(struct sd_lined *l, struct sd_lined_function *f,
                     const struct sd_line_total *t)
 {
-    struct sd_lined_row *row = &f->rows[f->n_rows++];
+    struct sd_lined_row *row = &f->rows[f->n_rows];
 
+    if (says_nothing(t->values))
+        return;
+    f->n_rows++;
     row->line = t->line;
     memcpy(row->values, t->values, sizeof row->values);
     f->time_ns = sd_sum_i64(f->time_ns, t->values[SD_LINE_TIME]);
@@ -102,6 +112,24 @@ void sd_lined_make_raw(struct sd_lined *l)
         f->time_ns = sd_sum_i64(f->time_ns, f->tracing_ns);
         f->tracing_ns = 0;
     }
+}
+
+static bool has_run(const struct sd_lined_function *f)
+{
+    for (size_t i = 0; i < f->n_rows; i++)
+        if (f->rows[i].values[SD_LINE_HITS] > 0)
+            return true;
+    return false;
+}
+
+void sd_lined_skip_zero(struct sd_lined *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (has_run(&l->functions[i]))
+            l->functions[n++] = l->functions[i];
+    l->n = n;
 }
 
 static int add_function(const struct sd_lined_function *f, struct sd_line_stats *out)

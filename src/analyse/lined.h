@@ -41,6 +41,8 @@ struct sd_lined { /* all zero is a fresh one */
 int sd_lined_of(const struct sd_profile *p, struct sd_lined *out);
 /* Gives back to each line what was taken off for telling of lines. */
 void sd_lined_make_raw(struct sd_lined *l);
+/* Leaves out functions that never ran. */
+void sd_lined_skip_zero(struct sd_lined *l);
 /* The same as line_profiler has it: hits and times.  `out` is initialized; 0 or
  * SD_ENOMEM. */
 int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out);

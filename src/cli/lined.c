@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/say.h"
+#include "cli/tables.h"
 #include "profile/line_stats.h"
 #include "report/line_text.h"
 #include "report/line_view.h"
@@ -111,17 +112,21 @@ static int put_time(const struct sd_lined *l, const struct sd_lined_wish *wish,
     return rc;
 }
 
+static uint64_t changed_ns(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}
+
 /* A file that was changed after the program began may not be what ran. */
 static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
 {
-    uint64_t began_s = p->real_zero_ns / 1000000000;
     struct stat st;
 
     for (size_t i = 0; i < l->n; i++) {
         const char *file = l->functions[i].file;
 
         if ((i > 0 && strcmp(file, l->functions[i - 1].file) == 0) ||
-            stat(file, &st) != 0 || (uint64_t)st.st_mtime <= began_s)
+            stat(file, &st) != 0 || changed_ns(&st) <= p->real_zero_ns)
             continue;
         sd_say("%s has changed since it was run: numbers and source may not belong "
                "together",
@@ -129,12 +134,28 @@ static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
     }
 }
 
+/* All lines, and then those that were asked for: what is rare in one order is first in
+ * another. */
+static int list_lines(const struct sd_lined *l, const struct sd_lined_wish *wish,
+                      struct sd_view *v)
+{
+    const struct sd_tables_wish *t = wish->tables;
+    int rc;
+
+    if (!t || (!t->sort && !t->rows && t->fraction <= 0))
+        return sd_line_view_hottest(l, wish->rows, v);
+    rc = sd_line_view_hottest(l, 0, v);
+    if (rc == 0 && t->rows)
+        rc = sd_view_table_match(v, &v->tables[0], t->rows);
+    return rc == 0 ? sd_tables_order(v, t) : rc;
+}
+
 static int put_hottest(const struct sd_lined *l, const struct sd_lined_wish *wish,
                        struct sd_out *out)
 {
     struct sd_view v = { 0 };
     struct sd_json j;
-    int rc = sd_line_view_hottest(l, wish->rows, &v);
+    int rc = list_lines(l, wish, &v);
 
     if (rc == 0 && wish->form == SD_LINED_CSV)
         sd_report_table_csv(out, &v.tables[0]);
@@ -175,6 +196,8 @@ int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
 
     if (rc == 0)
         say_changed(p, &l);
+    if (wish->skips_zero)
+        sd_lined_skip_zero(&l);
     if (wish->is_raw)
         sd_lined_make_raw(&l);
     if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINED_JSON)

@@ -8,6 +8,8 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+struct sd_tables_wish;
+
 enum sd_lined_layout {
     SD_LINED_TIME,     /* line_profiler's */
     SD_LINED_MEMORY,   /* memory_profiler's */
@@ -18,10 +20,12 @@ enum sd_lined_form { SD_LINED_TEXT, SD_LINED_CSV, SD_LINED_JSON };
 
 struct sd_lined_wish {
     enum sd_lined_layout layout;
-    enum sd_lined_form form;    /* CSV is one list, whatever the layout */
-    struct sd_text_style style; /* of our own layouts */
-    size_t rows;                /* of the hottest; 0: all */
-    double unit_s;              /* of times */
+    enum sd_lined_form form;             /* CSV is one list, whatever the layout */
+    struct sd_text_style style;          /* of our own layouts */
+    size_t rows;                         /* of the hottest; 0: all */
+    const struct sd_tables_wish *tables; /* what else of one list is shown, in which
+                                            order; NULL: all, the hottest first */
+    double unit_s;                       /* of times */
     bool skips_zero, is_sorted, has_summary;
     bool is_raw;        /* times with what it took to tell of lines */
     unsigned precision; /* of memory */

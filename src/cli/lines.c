@@ -2,6 +2,8 @@
 /* lines: runs a program, counts and times the lines of chosen functions, and prints
  * them as line_profiler or memory_profiler does. */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@
 #include "cli/load.h"
 #include "cli/run.h"
 #include "cli/say.h"
+#include "collect/lines/choice.h"
 #include "collect/lines/options.h"
 
 extern const struct sd_collector_about sd_about_lines;
@@ -51,7 +54,7 @@ static const struct sd_option options[] = {
                         "leave out functions that never ran", 'z', NULL },
     [OPT_SORT] = { "sort", SD_FLAG, NULL, "the slowest function last", 't', NULL },
     [OPT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
-                        "one line for each function at the end", 'm', NULL },
+                        "one line for each function at the end", 0, NULL },
     [OPT_COMBINED] = { "combined", SD_FLAG, NULL,
                        "one table for each function: hits, time and memory side by "
                        "side, what is hot in colour",
@@ -101,6 +104,8 @@ static int check(const struct sd_command *c)
 
     if (c->values[OPT_PRECISION].number > 12)
         return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
+    if (c->values[OPT_MOST].is_given && !c->values[OPT_HOT].text)
+        return sd_fail(SD_EUSAGE, "--most needs a capture: --hot FILE");
     if (c->values[OPT_COMBINED].number && c->values[OPT_HOTTEST].number)
         return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
     return wish_of(c, &wish);
@@ -111,6 +116,85 @@ static bool makes_nothing(const struct sd_command *c, const char *to)
     (void)c;
     (void)to;
     return false;
+}
+
+/* --- Names after --only that nothing answered to */
+
+/* "/home/me/pkg/mod.py" to "home.me.pkg.mod": its ends are what the module may be
+ * called. */
+static void module_of(const char *file, char to[PATH_MAX])
+{
+    static const char package[] = "/__init__";
+    const char *dot = strrchr(file, '.');
+    int n = dot && !strchr(dot, '/') ? (int)(dot - file) : (int)strlen(file);
+    int m = (int)sizeof package - 1;
+
+    if (n >= m && strncmp(file + n - m, package, (size_t)m) == 0)
+        n -= m;
+    snprintf(to, PATH_MAX, "%.*s", n < PATH_MAX ? n : PATH_MAX - 1, file);
+    for (char *at = to; *at; at++)
+        *at = *at == '/' ? '.' : *at;
+}
+
+static const char *after_dot(const char *text)
+{
+    const char *dot = strchr(text, '.');
+
+    return dot ? dot + 1 : NULL;
+}
+
+/* A capture knows no modules, so a file stands for each that it may be; and before 3.11
+ * no classes of methods, so that only files can be told from each other. */
+static bool may_mean(const struct sd_line_choice *one, const struct sd_site *s)
+{
+    struct sd_line_named named = { .file = s->file,
+                                   .module = "__main__",
+                                   .name = s->label ? s->label : s->name,
+                                   .first = s->line };
+    size_t n = strlen(one->text);
+    bool is_file =
+        !strchr(one->text, ':') &&
+        (strchr(one->text, '/') || (n > 3 && strcmp(one->text + n - 3, ".py") == 0));
+    char module[PATH_MAX];
+
+    if ((!s->label && !is_file) || sd_line_choice_has(one, &named))
+        return true;
+    module_of(s->file ? s->file : "", module);
+    for (named.module = module; named.module; named.module = after_dot(named.module))
+        if (sd_line_choice_has(one, &named))
+            return true;
+    return false;
+}
+
+static bool is_met(const struct sd_line_choice *one, const struct sd_profile *p)
+{
+    const struct sd_line_total *all = p->lines.items;
+
+    for (size_t i = 0; i < p->lines.n; i++)
+        if ((i == 0 || all[i].site != all[i - 1].site) &&
+            may_mean(one, &p->sites[all[i].site]))
+            return true;
+    return false;
+}
+
+static void say_unmet(const struct sd_command *c, const struct sd_profile *p)
+{
+    const char *only =
+        sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_ONLY].text;
+    char folder[PATH_MAX] = "";
+    struct sd_line_choice all;
+
+    if (!only || c->values[OPT_HOT].text || !getcwd(folder, sizeof folder) ||
+        sd_line_choice_read(only, folder, &all) < 0)
+        return;
+    for (size_t at = 0, n; at < all.n; at += n) {
+        struct sd_line_choice one = { .text = all.text + at, .folder = all.folder };
+
+        n = one.n = strlen(one.text) + 1;
+        if (!is_met(&one, p))
+            sd_say("--only %s: no function that it names ran", one.text);
+    }
+    sd_line_choice_release(&all);
 }
 
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
@@ -127,6 +211,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
                "'func,Class.method,src/*.py'");
         return 0;
     }
+    say_unmet(c, p);
     wish_of(c, &wish); /* checked before the start */
     sd_out_to_fd(&out, STDOUT_FILENO);
     rc = sd_lined_put(p, &wish, &out);
@@ -148,14 +233,16 @@ static int find_hot(const struct sd_command *c, struct sd_buf *only)
     const char *named =
         sd_command_options_of(c, &sd_about_lines)[SD_LINES_OPT_ONLY].text;
     struct sd_profile *p = NULL;
-    int rc = sd_load_one(c, file, NULL, &p);
+    int rc = c->values[OPT_MOST].number == 0
+                 ? sd_fail(SD_EUSAGE, "--most wants at least one function")
+                 : sd_load_one(c, file, NULL, &p);
 
     if (rc == 0 && named)
         sd_buf_text(only, named);
     if (rc == 0)
         rc = sd_hot_functions(p, c->values[OPT_MOST].number, only);
     sd_profile_free(p);
-    return rc < 0 ? sd_fail_in(rc, "--hot %s", file) : 0;
+    return rc < 0 && rc != SD_EUSAGE ? sd_fail_in(rc, "--hot %s", file) : rc;
 }
 
 /* The same command with these functions after --only. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/lined.h"
 #include "cli/report.h"
 #include "cli/say.h"
@@ -33,6 +34,25 @@ static bool is_of_lines(const struct sd_asked *a, const struct sd_profile *p)
            (is_alone && !a->tables.table);
 }
 
+/* The heading last, and first in the file: there is none where there are no tables. */
+static int put_below_heading(const struct sd_asked *a, const struct sd_profile *p,
+                             const struct sd_lined_wish *wish, struct sd_out *out)
+{
+    struct sd_out body;
+    int rc;
+
+    sd_out_to_memory(&body);
+    rc = sd_lined_put(p, wish, &body);
+    if (rc == 0 && body.pending.bad)
+        rc = sd_no_memory();
+    if (rc == 0) {
+        sd_report_put_heading(out, p, a);
+        sd_out_write(out, body.pending.p, body.pending.n);
+    }
+    sd_out_release(&body);
+    return rc;
+}
+
 static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
                      struct sd_out *out, int fd)
 {
@@ -43,12 +63,17 @@ static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
                                           : SD_LINED_TEXT,
         .style = sd_style_for(a->command, fd),
         .rows = a->tables.limit,
+        .tables = &a->tables,
         .is_raw = a->tables.is_raw,
     };
 
-    if (a->form == SD_FORM_TEXT)
-        sd_report_put_heading(out, p, a);
-    return sd_lined_put(p, &wish, out);
+    if (wish.layout != SD_LINED_HOTTEST && a->form != SD_FORM_CSV &&
+        (a->tables.sort || a->tables.rows || a->v[SD_REPORT_ROWS].text))
+        return sd_fail(SD_EUSAGE, "-n, -s and --match are for one list of lines: add "
+                                  "--hottest");
+    if (a->form != SD_FORM_TEXT)
+        return sd_lined_put(p, &wish, out);
+    return put_below_heading(a, p, &wish, out);
 }
 
 static int put_tables(const struct sd_asked *a, const struct sd_profile *p,

@@ -39,17 +39,39 @@ static int add_function(struct search *s, PyObject *function, int depth)
     return rc == 0 && wrapped ? add_codes(s, wrapped, depth + 1) : rc;
 }
 
-/* Functions of a class; what it only refers to, other classes too, is not its own.  The
- * interpreter's own classes may have no dictionary here, and no function of Python. */
+static PyObject *qualname_of(PyObject *type)
+{
+    return ((PyTypeObject *)type)->tp_flags & Py_TPFLAGS_HEAPTYPE
+               ? ((PyHeapTypeObject *)type)->ht_qualname
+               : NULL;
+}
+
+/* Is it a class that stands in the other, by its name "Outer.Inner"? */
+static bool is_inner(PyObject *o, PyObject *type)
+{
+    PyObject *inner = qualname_of(o), *outer = qualname_of(type);
+    Py_ssize_t n = inner && outer ? PyUnicode_GET_LENGTH(outer) : 0;
+
+    return n > 0 && PyUnicode_GET_LENGTH(inner) > n &&
+           PyUnicode_READ_CHAR(inner, n) == '.' &&
+           PyUnicode_Tailmatch(inner, outer, 0, n, -1) == 1;
+}
+
+/* Functions of a class, and of those that stand in it; what it only refers to is not
+ * its own.  The interpreter's own classes may have no dictionary here, and no function
+ * of Python. */
 static int add_class(struct search *s, PyObject *type, int depth)
 {
     PyObject *dict = ((PyTypeObject *)type)->tp_dict;
     PyObject *values = dict ? PyDict_Values(dict) : PyList_New(0);
     int rc = values ? 0 : -1;
 
-    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(values); i++)
-        if (!PyType_Check(PyList_GET_ITEM(values, i)))
-            rc = add_codes(s, PyList_GET_ITEM(values, i), depth + 1);
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(values); i++) {
+        PyObject *value = PyList_GET_ITEM(values, i);
+
+        if (!PyType_Check(value) || is_inner(value, type))
+            rc = add_codes(s, value, depth + 1);
+    }
     Py_XDECREF(values);
     return rc;
 }
@@ -68,6 +90,8 @@ static const struct {
     { NULL, "partial", { "func" } },
     { NULL, "partialmethod", { "func" } },
     { NULL, "cached_property", { "func" } },
+    { NULL, "singledispatchmethod", { "func" } },
+    { NULL, "_lru_cache_wrapper", { "__wrapped__" } },
 };
 
 static bool is_held_by(const struct search *s, PyObject *o, size_t holder)
@@ -150,19 +174,26 @@ PyObject *sd_lines_profile(PyObject *module, PyObject *o)
     PyObject *codes = sd_lines_captured() ? sd_codes_of(module, o) : NULL;
     struct sd_line_session *s = sd_lines_captured();
 
-    for (Py_ssize_t i = 0; s && codes && i < PyList_GET_SIZE(codes); i++)
-        sd_line_session_add(s, (PyCodeObject *)PyList_GET_ITEM(codes, i));
+    for (Py_ssize_t i = 0; s && codes && i < PyList_GET_SIZE(codes); i++) {
+        PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);
+
+        if (sd_line_session_add(s, code) >= 0)
+            sd_line_session_mention(s, code);
+    }
     Py_XDECREF(codes);
     PyErr_Clear(); /* what cannot be counted is called all the same */
     return Py_NewRef(o);
 }
 
 /* From a line of the program: whatever goes wrong here is not its fault. */
-static void do_above(int64_t rss_bytes, uint64_t limit_bytes, const char *then)
+static void do_above(const struct sd_lines_passed *p)
 {
     struct sd_raised raised = sd_raised_take();
-    PyObject *what = Py_BuildValue("(LKz)", (long long)rss_bytes,
-                                   (unsigned long long)limit_bytes, then);
+    const struct sd_line_chosen *by = (const struct sd_line_chosen *)p->by;
+    PyObject *code = by ? (PyObject *)by->code : Py_None;
+    PyObject *what =
+        Py_BuildValue("(LKzOI)", (long long)p->rss_bytes,
+                      (unsigned long long)p->limit_bytes, p->then, code, p->line);
     PyObject *done = what ? sd_ext_adapter("_lines", "above", what) : NULL;
 
     Py_XDECREF(what);

@@ -79,6 +79,14 @@ def test_the_combined_view_and_the_hottest_lines(folder):
     status, out, err = sonde("report", "--hottest", "--json", "x.sonde", cwd=folder)
     rows = json.loads(out)["hottest"]
     equal(sorted(row["line"] for row in rows), [3, 7, 8], "lines")
+    listed = lambda *words: [row["line"] for row in json.loads(sonde("report", "--hottest", "--json", "x.sonde", *words,  # noqa: E731
+                                                                     cwd=folder).out)["hottest"]]
+    equal((listed("-s", "-line"), listed("-s", "-line", "-n", "2")), ([3, 7, 8], [3, 7]), "sorted by lines")
+    equal(listed("--match", "outer", "-s", "line"), [8, 7], "lines of a function")
+    for words, said in ((["--hottest", "-s", "bogus"], "bogus"), (["-s", "line"], "add --hottest"), (["-n", "2"], "add --hottest")):
+        status, out, err = sonde("report", "x.sonde", *words, cwd=folder)
+        equal((status, out), (2, ""), "status and stdout of %r" % words)
+        contains(err, said)
 
 
 def test_hottest_is_for_counted_lines(folder):
@@ -119,22 +127,116 @@ def test_nothing_chosen_is_said_in_a_sentence(folder):
     contains(err, "no line was counted: no function was chosen, or none of them ran; put @profile before one, or name some with --only")
 
 
+MODULE = """import os
+class C:
+    def f(self):
+        return 1
+
+total = 0
+for i in range(7):
+    total += C().f()
+if total < 0:
+    print("never")
+"""
+
+
+def test_a_module_is_shown_to_its_end(folder):
+    status, out, err = lines(folder, MODULE, "--only", "program.py", "--memory", "-o", os.path.join(folder, "x.sonde"))
+    equal((status, err), (0, ""), "status and stderr")
+    for line, hits in ((8, "7"), (10, "")):
+        assert re.search(r"^ +%d .*%s +%s$" % (line, hits, re.escape(MODULE.splitlines()[line - 1].strip())), out, re.M), out
+    status, out, err = lines(folder, MODULE, "--only", "__main__")
+    equal((status, err), (0, ""), "status and stderr")
+    assert re.search(r"^     8         7 +[\d.]+ +[\d.]+ +[\d.]+      total \+= C\(\)\.f\(\)$", out, re.M), out
+    assert re.search(r'^    10 +print\("never"\)$', out, re.M), out
+
+
+def test_what_never_ran_is_shown_unless_it_is_unwanted(folder):
+    never = TWO.replace("\nouter()", "\nif 0: outer()").replace("    return 1", "    return 1\n\ninner()")
+    status, out, err = lines(folder, never)
+    equal((status, err), (0, ""), "status and stderr")
+    contains(out, "Total time: 0 s\nFile: ")
+    contains(out, "Function: outer at line 5\n")
+    assert re.search(r"^     7 {43}    inner\(\)$", out, re.M), out
+    status, report, err = sonde("report", "program.sonde", cwd=folder)
+    equal(status, 0, err)
+    contains(report, "outer  ")
+    for layout in ([], ["--memory"], ["--combined"]):
+        status, out, err = lines(folder, never, "-z", "-o", os.path.join(folder, "z.sonde"), "--force", *layout)
+        equal((status, err), (0, ""), "status and stderr")
+        assert "return sum" in out and "def outer" not in out, (layout, out)
+
+
+def test_names_that_meet_nothing_are_told(folder):
+    status, out, err = lines(folder, TWO, "--only", "inner,program.py:outer,nosuch.py,program,__main__:outer,program.inner")
+    equal((status, err), (0, "sonde: --only nosuch.py: no function that it names ran\n"), "status and stderr")
+
+
+def test_only_finds_what_another_profiler_has_chosen_before(folder):
+    status, out, err = lines(folder, "from sonde import LineProfiler\ndef f(x):\n    return x\n\n"
+                             "wrapped = LineProfiler()(f)\nwrapped(1), f(2), f(3)\n", "--only", "f")
+    equal((status, err), (0, ""), "status and stderr")
+    assert re.search(r"^     3         3 ", out, re.M), out
+
+
+def test_files_are_found_from_another_folder(folder):
+    write(folder, "program.py", TWO)
+    status, _, err = sonde("lines", "-q", "--python", PYTHON, "-o", "x.sonde", "program.py", cwd=folder)
+    equal((status, err), (0, ""), "status and stderr")
+    os.mkdir(os.path.join(folder, "elsewhere"))
+    write(os.path.join(folder, "elsewhere"), "program.py", "# another\n" * 9)
+    status, out, err = sonde("report", "../x.sonde", cwd=os.path.join(folder, "elsewhere"))
+    equal((status, err), (0, ""), "status and stderr")
+    contains(out, "return sum(range(200000))")
+    assert "another" not in out, out
+
+
+CHANGED = """import time
+time.sleep(0.1)         # a file system knows the time to a tick
+with open(__file__, "w") as f:
+    f.write("# gone\\n")
+
+@profile
+def f():
+    a = 1
+    return a
+
+f()
+"""
+
+
+def test_a_file_that_changes_meanwhile_keeps_its_numbers(folder):
+    status, out, err = lines(folder, CHANGED)
+    equal(status, 0, "status")
+    contains(err, "program.py has changed since it was run: numbers and source may not belong together")
+    for line in (8, 9):
+        assert re.search(r"^     %d         1 " % line, out, re.M), out
+
+
+def test_a_summary_is_at_the_end(folder):
+    status, out, err = lines(folder, TWO, "--summarize")
+    equal((status, err), (0, ""), "status and stderr")
+    assert re.search(r"seconds - \S+program\.py:1 - inner\n +[\d.]+ seconds - \S+program\.py:5 - outer\n$", out), out
+
+
 def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
     for words, said in ((["--only", ""], "--only wants names"), (["--unit", "x"], "--unit x: it is a number of seconds"),
-                        (["--then", "dump"], "--then needs a limit"),
+                        (["--then", "dump"], "--then needs a limit"), (["--debug-above", "100"], "write 100MiB"),
+                        (["--most", "3"], "--most needs a capture"), (["--hot", "x", "--most", "0"], "at least one function"),
                         (["--debug-above", "1GiB", "--then", "nothing"], "--then is dump, or exec and a command")):
         status, out, err = lines(folder, "print('started')\n", *words)
         equal((status, out), (2, ""), "status and stdout of %r" % words)
         contains(err, said)
 
 
-def test_the_debugger_stops_at_the_line_that_passed_the_limit(folder):
+def test_the_debugger_stops_after_the_line_that_passed_the_limit(folder):
     typed = write(folder, "typed", "p 'seen', len(a)\nc\n")
     with open(typed) as stdin:
         status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", stdin=stdin)
     equal(status, 0, err)
     assert re.search(r"Current memory [\d.]+ MiB exceeded the maximum of 100\.00 MiB", out), out
-    assert re.search(r"> \S*program\.py\([45]\)my_func\(\)", out), out
+    assert re.search(r"Stepping into the debugger after \S*program\.py:4 \(my_func\)$", out, re.M), out
+    assert re.search(r"> \S*program\.py\(5\)my_func\(\)", out), out
     contains(out, "('seen', 1000000)")
     contains(out, "the end")
 
@@ -142,7 +244,7 @@ def test_the_debugger_stops_at_the_line_that_passed_the_limit(folder):
 def test_another_deed_than_the_debugger(folder):
     status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "dump")
     equal(status, 0, err)
-    assert re.search(r"sonde: [\d.]+ MiB are above 100\.00 MiB, at \S*program\.py:5 \(my_func\)", err), err
+    assert re.search(r"sonde: [\d.]+ MiB are above 100\.00 MiB, after \S*program\.py:4 \(my_func\)", err), err
     contains(err, "in my_func", "the dump")
     status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "exec echo pid $SONDE_PID")
     equal(status, 0, err)

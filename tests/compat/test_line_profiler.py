@@ -392,6 +392,14 @@ def test_a_profile_that_stays_in_the_program(folder):
     equal(os.path.exists(os.path.join(folder, "profile_output.txt")), True, "text")
 
 
+def test_that_profile_is_counted_by_sonde_lines(folder):
+    write(folder, "stays.py", "from sonde.compat.line_profiler import profile\n@profile\ndef f():\n    return 3\nprint(f())\n")
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "stays.py"], cwd=folder)
+    equal((done.status, done.err), (0, ""), "end")
+    contains(done.out, "3\nTimer unit: 1e-09 s\n\nTotal time: ")
+    contains(done.out, "\n     4         1 ")
+
+
 def test_sonde_profile(folder):
     write(folder, "own.py", "from sonde import profile\n@profile\ndef f():\n    return 3\nprint(f(), f.__code__.co_name)\n")
     equal(run([PYTHON, "own.py"], cwd=folder).out, "3 f\n", "switched off")

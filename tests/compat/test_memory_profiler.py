@@ -84,6 +84,12 @@ def test_other_backends(folder):
     import tracemalloc
 
     tracemalloc.stop()
+    try:
+        memory_profiler.memory_usage(backend="tracemalloc")
+    except RuntimeError as e:
+        contains(str(e), "tracemalloc")
+    else:
+        raise AssertionError("memory_usage() has no file to look at")
 
 
 # ---- over time

@@ -188,6 +188,10 @@ import functools
 class Whole:
     def a(self):
         return 1                # whole
+    class Inner:
+        def b(self):
+            return 1            # inner
+    other = dict
 Whole = profile(Whole)
 
 class Parts:
@@ -213,15 +217,21 @@ def partly(a, b):
     return a + b                # partly
 half = profile(functools.partial(partly, 1))
 
+@profile
+@functools.lru_cache(maxsize=None)
+def kept(x):
+    return x                    # kept
+
 p = Parts()
-Whole().a(), p.plain(), p.made(), p.still(1), p.value, p.left(), half(2)
+Whole().a(), Whole.Inner().b(), p.plain(), p.made(), p.still(1), p.value, p.left(), half(2), kept(1), kept(1)
 assert Parts.plain.__name__ == "plain" and profile(len) is len and profile(3) == 3
 """
 
 
 def test_profile_chooses_whatever_it_stands_before(folder):
     found, _, _ = lines_of(folder, DECORATED)
-    for name, hits in (("whole", 1), ("plain", 1), ("made", 1), ("still", 1), ("value", 1), ("left", 0), ("partly", 1)):
+    for name, hits in (("whole", 1), ("inner", 1), ("plain", 1), ("made", 1), ("still", 1), ("value", 1), ("left", 0),
+                       ("partly", 1), ("kept", 1)):
         equal(found.get(line_with(DECORATED, "# " + name), {}).get("hits", 0), hits, "hits of " + name)
 
 
@@ -531,6 +541,63 @@ def test_memory_of_lines_adds_up(folder):
     # Between the two functions nothing runs but their calls.
     between((sum(row["increment_bytes"] for row in rows) - (last - first)) / 2.0 ** 20, -2, 2,
             "MiB by which all increments miss the whole")
+
+
+FIRST = """@profile
+def f():
+    a = 1
+    b = bytearray(8 << 20)
+    c = 3
+    return c
+
+f()
+"""
+
+
+def test_memory_of_the_first_function_adds_up_to_the_byte(folder):
+    """Each reading is the last one and what has grown since, that of the first line, too, before which tables are made."""
+    found, _, _ = lines_of(folder, FIRST, "--memory")
+    before = found[1]["memory_bytes"]
+    for line in (3, 4, 5, 6):
+        equal(found[line]["memory_bytes"] - before, found[line]["increment_bytes"], "increment of line %d" % line)
+        before = found[line]["memory_bytes"]
+
+
+BESIDE_OTHERS = """
+import threading, time
+is_done = False
+
+@profile
+def tiny():
+    return 2                    # tiny
+
+def grow(keep):
+    for i in range(64):
+        keep.append(bytearray(1 << 20))
+        time.sleep(0.001)       # the other thread has its turn
+
+@profile
+def large(keep):
+    grow(keep)                  # large
+    return keep
+
+def others():
+    while not is_done:
+        tiny()
+
+keep = []
+thread = threading.Thread(target=others)
+thread.start()
+large(keep)
+is_done = True
+thread.join()
+"""
+
+
+def test_memory_adds_up_beside_a_thread_that_enters_functions(folder):
+    found, _, _ = lines_of(folder, BESIDE_OTHERS, "--memory")
+    grown = [found[line_with(BESIDE_OTHERS, "# " + name)]["increment_bytes"] / 2.0 ** 20 for name in ("tiny", "large")]
+    between(sum(grown), 60, 70, "MiB of 64 (%r)" % grown)
 
 
 def test_the_peak_inside_of_a_line_is_seen(folder):

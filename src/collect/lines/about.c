@@ -36,7 +36,7 @@ static const struct sd_option options[] = {
                                    .kind = SD_SIZE,
                                    .argument = "SIZE",
                                    .meaning =
-                                       "stop in pdb at the line of chosen code that "
+                                       "stop in pdb after the line of chosen code that "
                                        "took the process above this much resident "
                                        "memory" },
     [SD_LINES_OPT_THEN] = { .name = "then",
@@ -53,6 +53,8 @@ static bool is_deed(const char *then)
     return strcmp(then, "dump") == 0 || strncmp(then, "exec ", 5) == 0;
 }
 
+enum { LEAST_LIMIT = 1 << 20 }; /* bytes: no interpreter is smaller */
+
 static int check_limit(const struct sd_option_value *values)
 {
     const struct sd_option_value *above = &values[SD_LINES_OPT_DEBUG_ABOVE];
@@ -68,6 +70,11 @@ static int check_limit(const struct sd_option_value *values)
                                   "put it into a script");
     if (above->is_given && above->number == 0)
         return sd_fail(SD_EUSAGE, "--debug-above wants a size, such as 100MiB");
+    if (above->is_given && above->number < LEAST_LIMIT)
+        return sd_fail(SD_EUSAGE,
+                       "--debug-above %llu are bytes, and every program has more; "
+                       "write 100MiB for megabytes",
+                       (unsigned long long)above->number);
     return 0;
 }
 

@@ -133,10 +133,18 @@ static int read_choice(const char *only)
 
 void sd_lines_above(sd_lines_deed *deed) { captured.deed = deed; }
 
-static void ring(int64_t rss_bytes)
+static void ring(int64_t rss_bytes, const struct sd_line_code *by, uint32_t line)
 {
+    const struct sd_lines_passed passed = {
+        .rss_bytes = rss_bytes,
+        .limit_bytes = captured.limit_bytes,
+        .then = captured.then,
+        .by = by,
+        .line = line,
+    };
+
     if (captured.deed)
-        captured.deed(rss_bytes, captured.limit_bytes, captured.then);
+        captured.deed(&passed);
 }
 
 static void set_limit(struct sd_lines_asked *asked)
@@ -219,6 +227,7 @@ void sd_lines_stop_captured(void)
         return;
     captured.session = NULL;
     sd_line_seek(NULL);
+    sd_line_memory_limit(0, NULL);
     sd_line_calibrated(s);
     sd_line_session_free(s);
     sd_line_choice_release(&captured.choice);

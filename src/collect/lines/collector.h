@@ -5,6 +5,7 @@
  * asks for them (SONDE_WITH). */
 #include <stdint.h>
 
+struct sd_line_code;
 struct sd_line_session;
 
 /* Starts it, once; cheap when there is nothing to do.  What fails is noted in the
@@ -12,9 +13,17 @@ struct sd_line_session;
 void sd_lines_start_from_env(void);
 /* Before a capture of our own is sealed. */
 void sd_lines_stop_captured(void);
-/* Called above the limit of --debug-above, with the interpreter's lock: with what was
- * resident, the limit, and what to do (NULL: the debugger). */
-typedef void sd_lines_deed(int64_t rss_bytes, uint64_t limit_bytes, const char *then);
+
+struct sd_lines_passed { /* the limit of --debug-above */
+    int64_t rss_bytes;   /* what was resident then */
+    uint64_t limit_bytes;
+    const char *then;              /* what to do; NULL: the debugger */
+    const struct sd_line_code *by; /* that took it there; NULL: not known ... */
+    uint32_t line;                 /* ... and at which line */
+};
+
+/* Called above that limit, with the interpreter's lock, from the line after. */
+typedef void sd_lines_deed(const struct sd_lines_passed *p);
 void sd_lines_above(sd_lines_deed *deed);
 /* That session, or NULL. */
 struct sd_line_session *sd_lines_captured(void);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/lines/lines.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/error.h"
@@ -27,6 +30,7 @@ static struct {
     bool is_stopping;                 /* those that rest will be stopped */
     struct sd_line_session *captured; /* that has tables in the capture, or NULL */
     PyInterpreterState *interpreter;  /* whose code objects they are */
+    char *folder; /* in which the process was when it first counted; NULL: not known */
     struct sd_ticks_pair first;
     enum sd_clock_kind clock;
     pthread_key_t at_end;
@@ -64,6 +68,17 @@ static void at_thread_end(void *of)
     forget_thread(th);
 }
 
+/* Under the lock: a thread may end meanwhile, and its stack with it. */
+static void grew_elsewhere(const struct sd_line_stack *s,
+                           const struct sd_line_reading *r)
+{
+    pthread_mutex_lock(&lines.lock);
+    for (struct thread *th = lines.threads; th; th = th->next)
+        if (&th->stack != s && sd_line_stack_grew(&th->stack, r))
+            break;
+    pthread_mutex_unlock(&lines.lock);
+}
+
 struct sd_line_stack *sd_line_stack_make(void)
 {
     struct thread *th = sd_zalloc(sizeof *th);
@@ -72,6 +87,7 @@ struct sd_line_stack *sd_line_stack_make(void)
         sd_free(th);
         return NULL;
     }
+    th->stack.grew_elsewhere = grew_elsewhere;
     if (pthread_setspecific(lines.at_end, th) != 0) {
         forget_thread(th);
         return NULL;
@@ -146,6 +162,14 @@ static int take_interpreter(void)
     return 0;
 }
 
+static void remember_folder(void)
+{
+    char path[PATH_MAX];
+
+    if (getcwd(path, sizeof path))
+        lines.folder = sd_strdup(path);
+}
+
 static int make_ready(void)
 {
     if (lines.is_ready)
@@ -157,6 +181,7 @@ static int make_ready(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);
+    remember_folder();
     lines.is_ready = true;
     return take_interpreter();
 }
@@ -185,6 +210,25 @@ static uint32_t define_text(struct sd_cells *t, PyObject *text)
     Py_XDECREF(bytes);
     PyErr_Clear();
     return id;
+}
+
+/* Before 3.9 the interpreter keeps the name of a script as it was typed.  Who reads the
+ * capture is elsewhere: a name that was meant from the folder in which the process
+ * began is made whole. */
+static uint32_t define_file(struct sd_cells *t, PyObject *name)
+{
+    const char *typed = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    char path[PATH_MAX];
+    int n = PATH_MAX;
+
+    PyErr_Clear();
+    while (typed && strncmp(typed, "./", 2) == 0)
+        typed += 2;
+    if (typed && *typed && *typed != '/' && lines.folder)
+        n = snprintf(path, sizeof path, "%s/%s", lines.folder, typed);
+    if (n <= 0 || n >= PATH_MAX || access(path, F_OK) != 0)
+        return define_text(t, name);
+    return sd_cells_define_string(t, path, (size_t)n);
 }
 
 static void put_clock(struct sd_line_session *s)
@@ -256,7 +300,7 @@ static bool define_page(struct sd_line_page *p)
     PyCodeObject *code = p->chosen->code;
     uint32_t name = define_text(t, code->co_name);
     uint32_t label = define_text(t, sd_code_qualname(code));
-    uint32_t file = define_text(t, code->co_filename);
+    uint32_t file = define_file(t, code->co_filename);
 
     if (name)
         p->site =
@@ -362,6 +406,7 @@ static void free_chosen(struct sd_line_chosen *c)
     PyCodeObject *code = c->code;
 
     sd_assert(!c->core.books);
+    sd_line_memory_acquit(&c->core);
     sd_code_set_extra(code, sd_line_extra, NULL);
     sd_table_release(&c->line_at);
     sd_free(c);
@@ -473,8 +518,8 @@ static void close_page(struct sd_line_page *p)
     }
 }
 
-const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
-                                                PyCodeObject *code)
+static struct sd_line_page *find_page(const struct sd_line_session *s,
+                                      PyCodeObject *code)
 {
     const struct sd_line_chosen *c = chosen_by_any(code);
 
@@ -484,12 +529,23 @@ const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
     return NULL;
 }
 
+const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
+                                                PyCodeObject *code)
+{
+    return find_page(s, code);
+}
+
 void sd_line_seek(sd_line_seeker *seeker) { sd_line_seeks = seeker; }
 
 void sd_line_seen(PyCodeObject *code)
 {
-    if (!sd_code_extra(code, sd_line_extra) &&
-        sd_code_set_extra(code, sd_line_extra, (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
+    struct sd_line_chosen *c = chosen_by_any(code);
+
+    if (c)
+        c->is_seen = true;
+    else if (!sd_code_extra(code, sd_line_extra) &&
+             sd_code_set_extra(code, sd_line_extra,
+                               (void *)(uintptr_t)SD_LINE_UNWANTED) < 0)
         PyErr_Clear();
 }
 
@@ -597,6 +653,15 @@ int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code)
     else if (s->turn.is_on)
         sd_lines_adopt();
     return rc < 0 ? rc : 1;
+}
+
+void sd_line_session_mention(struct sd_line_session *s, PyCodeObject *code)
+{
+    struct sd_line_page *p = find_page(s, code);
+    uint32_t at = p ? p->book.entry_line - p->book.first : 0;
+
+    if (p && p->book.entry_line && !(at < p->book.n && p->book.cells[at]))
+        make_cell(&p->book, p->book.entry_line);
 }
 
 /* Of a process that forked, the table may be the parent's still. */

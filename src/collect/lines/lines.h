@@ -44,6 +44,7 @@ struct sd_line_chosen {       /* a code object, and the sessions that chose it *
     uint32_t start_line; /* of functions that begin on the line of their def, of which
                             no event tells; 0: another, or not known yet */
     bool is_start_known;
+    bool is_seen;            /* by who seeks; another may have chosen it before */
     bool is_armed;           /* the interpreter tells of its lines */
     struct sd_table line_at; /* instruction to line, of suspensions */
 };
@@ -75,6 +76,9 @@ struct sd_line_session {
 int sd_line_session_new(const struct sd_line_wish *wish, struct sd_line_session **out);
 /* Chooses a code object.  1: it is new, 0: it was chosen already. */
 int sd_line_session_add(struct sd_line_session *s, PyCodeObject *code);
+/* Tables show it, whether it ever runs or not: its first line stands there without a
+ * hit. */
+void sd_line_session_mention(struct sd_line_session *s, PyCodeObject *code);
 /* Counts from now on, or no more.  Again is nothing. */
 int sd_line_session_start(struct sd_line_session *s);
 void sd_line_session_stop(struct sd_line_session *s);
@@ -144,8 +148,12 @@ void sd_line_seen(PyCodeObject *code);
 /* hot: is it to be shown to the one who seeks? */
 static inline bool sd_line_is_unseen(const PyCodeObject *code)
 {
-    return __builtin_expect(sd_line_seeks != NULL, 0) &&
-           !sd_code_extra(code, sd_line_extra);
+    const struct sd_line_chosen *c;
+
+    if (__builtin_expect(sd_line_seeks == NULL, 1))
+        return false;
+    c = sd_code_extra(code, sd_line_extra);
+    return !c || ((uintptr_t)c > SD_LINE_UNWANTED && !c->is_seen);
 }
 /* Shows it; gives what was chosen of it then, or NULL. */
 struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals);

@@ -19,6 +19,8 @@ static _Atomic int64_t last_bytes;
 static struct {    /* what --debug-above asks for */
     int64_t bytes; /* 0: none, or it has rung */
     sd_line_alarm *ring;
+    const struct sd_line_code *by; /* that passed it; NULL: none, or nobody knows */
+    uint32_t line;                 /* of it */
 } limit;
 
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm)
@@ -37,7 +39,26 @@ void sd_line_memory_ring(const struct sd_line_reading *r)
     if (limit.bytes == 0)
         return;
     limit.bytes = 0;
-    limit.ring(r->rss_bytes);
+    limit.ring(r->rss_bytes, limit.by, limit.line);
+}
+
+void sd_line_memory_blame(const struct sd_line_reading *r,
+                          const struct sd_line_code *code, uint32_t line)
+{
+    if (limit.bytes == 0 || r->rss_bytes < 0)
+        return;
+    if (r->rss_bytes <= limit.bytes) {
+        limit.by = NULL;
+    } else if (!limit.by) {
+        limit.by = code;
+        limit.line = line;
+    }
+}
+
+void sd_line_memory_acquit(const struct sd_line_code *code)
+{
+    if (limit.by == code)
+        limit.by = NULL;
 }
 
 void sd_line_memory_forget(void)
@@ -67,6 +88,16 @@ struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goe
         return r;
     before = atomic_exchange_explicit(&last_bytes, r.rss_bytes, memory_order_relaxed);
     r.grew_bytes = before ? r.rss_bytes - before : 0;
+    return r;
+}
+
+struct sd_line_reading sd_line_memory_look(void)
+{
+    struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };
+    struct sd_usage usage;
+
+    sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
+    r.rss_bytes = usage.rss_bytes;
     return r;
 }
 

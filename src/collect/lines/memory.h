@@ -6,8 +6,8 @@
  * It is read when a line ends, and what has changed since the reading before, by
  * whatever thread, is that line's: so the changes of all lines add up to that of the
  * whole, in loops and in recursion too.  When a chosen function starts it is read
- * once more: what changed until then is the calling line's, or nobody's where no chosen
- * line called.
+ * once more: what changed until then is the calling line's; where no chosen line
+ * called, that of a line which is open in another thread; and nobody's where none is.
  *
  * The peak inside a line is the kernel's high-water mark, which peak.h owns: the region
  * of a line is open from its beginning to its end, with those of sections and of the
@@ -17,6 +17,7 @@
 
 #include "capture/line_cell.h"
 
+struct sd_line_code;
 struct sd_line_peak; /* a region that can be used again and again */
 
 struct sd_line_reading {
@@ -29,6 +30,8 @@ struct sd_line_reading {
  * too.  NULL: none.  Where another line begins at once the region stays open, and
  * is that one's. */
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goes_on);
+/* Reads it and books nothing: what has grown is the next reading's. */
+struct sd_line_reading sd_line_memory_look(void);
 /* A child of fork: the reading before was another process's. */
 void sd_line_memory_forget(void);
 /* Opens the region, made when it is first wanted; one that is open begins anew, unless
@@ -38,13 +41,20 @@ void sd_line_peak_begin(struct sd_line_peak **peak);
 void sd_line_peak_leave(struct sd_line_peak *peak);
 void sd_line_peak_free(struct sd_line_peak *peak);
 
-/* Above this much resident memory `alarm` is called, once, from where a line ends; it
- * may run Python.  0: no limit. */
-typedef void sd_line_alarm(int64_t rss_bytes);
+/* Above this much resident memory `alarm` is called, once, where the next line begins,
+ * with the line that took the process there; it may run Python.  0: no limit. */
+typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_code *by,
+                           uint32_t line);
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
 /* hot: the reading passed the limit just now: the caller rings, when it is done. */
 bool sd_line_memory_is_above(const struct sd_line_reading *r);
 void sd_line_memory_ring(const struct sd_line_reading *r);
+/* Up to this reading it was the line's doing: the first that finds it above the limit
+ * is told of when it rings. */
+void sd_line_memory_blame(const struct sd_line_reading *r,
+                          const struct sd_line_code *code, uint32_t line);
+/* The code object goes away. */
+void sd_line_memory_acquit(const struct sd_line_code *code);
 
 /* Books a reading at the end of a hit. */
 void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r);

@@ -155,8 +155,12 @@ static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_o
                             .is_suspended = how == IS_SUSPENDED };
 
     end.cpu = cpu_now(s, wants, now);
-    if (wants & SD_LINES_HAVE_MEMORY)
-        end.memory = sd_line_memory_at_end(e->line ? e->peak : NULL, how == GOES_ON);
+    if (wants & SD_LINES_HAVE_MEMORY && e->line) {
+        end.memory = sd_line_memory_at_end(e->peak, how == GOES_ON);
+        sd_line_memory_blame(&end.memory, e->code, e->line);
+    } else if (wants & SD_LINES_HAVE_MEMORY) {
+        end.memory = sd_line_memory_look(); /* what grew is the first line's */
+    }
     for (struct sd_line_book *b = sd_line_book_on(e->code->books); e->line && b;
          b = sd_line_book_on(b->next)) {
         struct sd_line_cell *cell = known_cell(b, e->line);
@@ -194,28 +198,56 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     e->cpu_start = cpu_now(s, wants, e->start);
 }
 
-/* A function is called while the line of another one is open: what memory grew until
- * here is that line's. */
+/* What memory grew until here is the line's that is open, if one is. */
+static bool add_growth(const struct sd_line_open *e, const struct sd_line_reading *r)
+{
+    if (!e->line || !(wants_of(e->code) & SD_LINES_HAVE_MEMORY))
+        return false;
+    sd_line_memory_blame(r, e->code, e->line);
+    for (struct sd_line_book *b = sd_line_book_on(e->code->books); b;
+         b = sd_line_book_on(b->next)) {
+        struct sd_line_cell *cell = known_cell(b, e->line);
+
+        if (cell && b->wants & SD_LINES_HAVE_MEMORY)
+            cell->grew_bytes += r->grew_bytes;
+    }
+    return true;
+}
+
+bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_reading *r)
+{
+    for (struct sd_line_open *e = s->top; e > s->entries; e--)
+        if (add_growth(e, r))
+            return true;
+    return false;
+}
+
+static bool has_entry(const struct sd_line_book *b)
+{
+    return b->wants & SD_LINES_HAVE_MEMORY && b->entry_line;
+}
+
+/* A function is called, maybe while the line of another one is open.  Its first cell is
+ * there before memory is read: to make a table takes some, which no line took. */
 static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *code,
                                bool is_start)
 {
-    struct sd_line_reading r;
+    struct sd_line_book *first = is_start ? sd_line_book_on(code->books) : NULL;
     struct sd_line_open *below = s->top - 1;
+    struct sd_line_reading r;
 
     if (!(wants_of(code) & SD_LINES_HAVE_MEMORY))
         return;
+    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next))
+        if (has_entry(b))
+            cell_of(s, b, b->entry_line);
     r = sd_line_memory_at_end(NULL, false);
-    if (below > s->entries && below->line)
-        for (struct sd_line_book *b = sd_line_book_on(below->code->books); b;
-             b = sd_line_book_on(b->next)) {
-            struct sd_line_cell *cell = known_cell(b, below->line);
-
-            if (cell && b->wants & SD_LINES_HAVE_MEMORY)
-                cell->grew_bytes += r.grew_bytes;
-        }
-    for (struct sd_line_book *b = sd_line_book_on(code->books); is_start && b;
-         b = sd_line_book_on(b->next))
-        if (b->wants & SD_LINES_HAVE_MEMORY && b->entry_line)
+    if (below > s->entries)
+        add_growth(below, &r);
+    else if (s->grew_elsewhere && r.grew_bytes != 0)
+        s->grew_elsewhere(s, &r);
+    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next))
+        if (has_entry(b))
             sd_line_cell_entered(cell_of(s, b, b->entry_line), &r);
 }
 
@@ -279,6 +311,26 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         add_child(s, e, &s->top->child, now);
 }
 
+/* Somebody looks at the program, for whatever long.  It is no line's time, nor is the
+ * memory that it takes. */
+static void ring(struct sd_line_stack *s, const struct sd_line_reading *read)
+{
+    uint64_t from = sd_line_now(s), away;
+    uint64_t cpu = s->cpu ? sd_thread_cpu_ns(s->cpu) : 0;
+
+    sd_line_memory_ring(read);
+    away = sd_line_ticks(from, sd_line_now(s));
+    cpu = s->cpu ? sd_thread_cpu_ns(s->cpu) - cpu : 0;
+    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
+        if (e->began > from)
+            continue;
+        e->began += away;
+        e->start += away;
+        e->cpu_start += cpu;
+    }
+    sd_line_memory_at_end(NULL, false);
+}
+
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now)
 {
@@ -301,7 +353,7 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
     read = end_line(s, e, now, GOES_ON);
     begin_line(s, e, line, true);
     if (sd_line_memory_is_above(&read))
-        sd_line_memory_ring(&read); /* last: it may end all of this */
+        ring(s, &read); /* last: it may end all of this */
 }
 
 /* --- Sessions that end or rest ------------------------------------------------------

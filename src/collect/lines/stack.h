@@ -29,6 +29,7 @@
 
 struct sd_line_book;
 struct sd_line_peak;
+struct sd_line_reading;
 struct sd_thread_cpu;
 
 /* When a session counts.  Its books share one, so that it begins and rests at once,
@@ -93,6 +94,10 @@ struct sd_line_stack {        /* see sd_line_stack_init */
     uint64_t n_hits, n_calls;    /* that this thread had */
     struct sd_thread_cpu *cpu;   /* owned; made when it is first wanted */
     struct sd_line_cell nowhere; /* for what finds no room */
+    /* What memory grew while no line of this stack was open, as its first function
+     * starts: a line that is open in another thread has it.  NULL: there are none. */
+    void (*grew_elsewhere)(const struct sd_line_stack *s,
+                           const struct sd_line_reading *r);
 };
 
 int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock);
@@ -184,6 +189,8 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now);
 void sd_line_stack_drop(struct sd_line_stack *s);
+/* Memory grew by this while a line was open here, which has it.  False: none is. */
+bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_reading *r);
 /* Somebody reads while it goes on: what is open has its time until now. */
 void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now);
 /* After fork: cells of a capture are the parent's, and whatever is open counts

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/test.h"
+#include "collect/lines/memory.h"
 
 enum { FIRST = 10, N = 8 };
 
@@ -165,6 +166,57 @@ TEST(what_is_open_when_a_session_ends_has_no_reading_of_memory)
     sd_line_stack_close(&s, &m.turn, sd_line_now(&s) + 1);
     CHECK(m.cells[1].ticks > 0 && m.cells[1].n_read == 0);
     CHECK(m.cells[1].after_bytes == 0 && m.cells[1].peak_bytes == 0);
+    sd_line_stack_release(&s);
+}
+
+/* Somebody who looks at the program above a limit of memory. */
+static struct {
+    struct sd_line_stack *stack;
+    const struct sd_line_code *by;
+    uint32_t line;
+    uint64_t from, to;                      /* ticks */
+    uint64_t start, began, start_of_caller; /* as they were */
+} looked;
+
+static void look(int64_t rss_bytes, const struct sd_line_code *by, uint32_t line_of)
+{
+    struct sd_line_stack *s = looked.stack;
+
+    looked.by = by;
+    looked.line = line_of;
+    looked.start = s->top->start;
+    looked.began = s->top->began;
+    looked.start_of_caller = s->top[-1].start;
+    looked.from = looked.to = sd_line_now(s);
+    while (looked.to - looked.from < 1000000)
+        looked.to = sd_line_now(s);
+    CHECK(rss_bytes > 1);
+}
+
+TEST(who_looks_above_a_limit_is_told_of_the_line_before_and_takes_no_time)
+{
+    struct sd_line_stack s;
+    struct made m;
+    uint64_t away;
+
+    make(&m);
+    m.code.is_plain = false;
+    m.book.wants = SD_LINES_HAVE_MEMORY;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    looked.stack = &s;
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_stack_enter(&s, 128, &m.code, 0);
+    line(&s, 128, &m, 12);
+    sd_line_memory_limit(1, look);
+    line(&s, 128, &m, 13);
+    away = looked.to - looked.from;
+    CHECK(looked.by == &m.code && looked.line == 12);
+    CHECK(s.top->start - looked.start >= away);
+    CHECK(s.top->began - looked.began >= away);
+    CHECK(s.top[-1].start - looked.start_of_caller >= away);
+    sd_line_memory_limit(0, NULL);
+    sd_line_memory_acquit(&m.code);
     sd_line_stack_release(&s);
 }
 
