@@ -36,11 +36,21 @@ def _mode():
     return SondeMode
 
 
-def module_of(model):
-    """The module itself: of a compiled model the one that was compiled."""
-    torch = _torch()
+def _inner(torch, model):
+    """The module that a wrapper runs: what torch.compile compiled, or what is spread over devices, by threads in which
+    nothing would be counted.  None: it is no wrapper."""
+    if isinstance(model, (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)):
+        return model.module
     inner = getattr(model, "_orig_mod", None)
-    model = inner if isinstance(inner, torch.nn.Module) else model
+    return inner if isinstance(inner, torch.nn.Module) else None
+
+
+def module_of(model):
+    """The module itself: of a compiled or parallel model the one inside."""
+    torch = _torch()
+    inner = _inner(torch, model)
+    while inner is not None:
+        model, inner = inner, _inner(torch, inner)
     if isinstance(model, torch.nn.Module):
         return model
     if isinstance(model, type) and issubclass(model, torch.nn.Module):
@@ -186,6 +196,19 @@ def _same_modules(module):
         yield
     finally:
         run.end()
+
+
+@contextlib.contextmanager
+def trained(model, training):
+    """The model in training or in evaluation; afterwards each module is in the one it was in."""
+    module = module_of(model)
+    before = [(one, one.training) for one in module.modules()]
+    try:
+        module.train(training)
+        yield
+    finally:
+        for one, was in before:
+            one.training = was
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small modules whose multiply-adds are known, counted in every way; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: cases networks backward residue borrowed operators errors times memory counting.
+With a word it does one of: cases networks backward residue borrowed shims operators errors times memory counting.
 """
 import contextlib
 import gc
@@ -255,6 +255,32 @@ def borrowed():
     say("a computed one that it writes to", (really(written, computed), computed.tolist()), (None, kept))
 
 
+def shims():
+    """The names of other tools run a fresh model as the tools do: in evaluation, put back afterwards."""
+    from sonde.compat.ptflops import get_model_complexity_info
+    from sonde.compat.thop import profile
+    from sonde.compat.torchinfo import summary
+
+    def fresh():
+        made = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.PReLU())
+        made[0].bias.requires_grad_(False)
+        return made
+
+    model, x = fresh(), torch.ones(1, 4)  # one value for each channel: in training a batch norm refuses it
+    model[2].eval()
+    say("thop", profile(model, (x,), verbose=False), profile(fresh().eval(), (x,), verbose=False))
+    say("ptflops", get_model_complexity_info(model, (4,), as_strings=False, print_per_layer_stat=False)[1], 12 + 6 + 1)
+    say("torchinfo", summary(model, input_data=x, verbose=0).total_params, 12 + 3 + 6 + 1)
+    say("each is in its mode again", [m.training for m in model.modules()], [True, True, True, False])
+    try:
+        summary(model, input_data=x, verbose=0, mode="train")
+        raised = None
+    except _model.ModelError as why:
+        raised = type(why.__cause__).__name__
+    say("mode= is followed", raised, "ValueError")
+    say("after an exception, too", [m.training for m in model.modules()], [True, True, True, False])
+
+
 def operators():
     library = torch.library.Library("sonde_tests", "DEF")
     library.define("odd(Tensor x, Tensor y) -> Tensor")
@@ -287,6 +313,8 @@ def operators():
     compiled = torch.compile(nn.Linear(8, 4))
     made = _model.collect(compiled, (torch.zeros(2, 8),))
     say("a compiled model is the one behind", (made.totals()["macs"], [r["type"] for r in made.rows()]), (64, ["Linear"]))
+    made = _model.collect(nn.DataParallel(nn.Linear(8, 4)), (torch.zeros(2, 8),))
+    say("a parallel model, too", (made.totals()["macs"], [r["type"] for r in made.rows()]), (64, ["Linear"]))
     quantized = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4)), {nn.Linear}) if hasattr(torch, "ao") else None
     if quantized is not None:
         say("a quantized model", macs(quantized, (torch.zeros(2, 8),)), 64)

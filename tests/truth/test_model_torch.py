@@ -56,8 +56,12 @@ def test_what_the_caller_lends_is_not_written_to(folder):
     right("borrowed", 8)
 
 
+def test_names_of_other_tools_run_it_as_they_do(folder):
+    right("shims", 6)
+
+
 def test_operators_of_all_kinds(folder):
-    right("operators", 10)
+    right("operators", 11)
 
 
 def test_what_cannot_be_run_says_why(folder):

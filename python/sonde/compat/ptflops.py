@@ -2,11 +2,12 @@
 """ptflops' get_model_complexity_info(), with Sonde underneath: from sonde.compat.ptflops import get_model_complexity_info.
 
 MACs are ptflops': of backend "pytorch" by modules, with its own for biases, norms, activations and pooling; of "aten" by
-operators, with the biases.  Nothing is left on
-the model, and an exception of its forward is raised, not swallowed.
+operators, with the biases.  Parameters are those that are trained.  The model runs in evaluation, as there; nothing is
+left on it, and an exception of its forward is raised, not swallowed.
 """
 import sys
 
+from .. import _model
 from .. import model as _m
 
 __all__ = ["flops_to_string", "get_model_complexity_info", "params_to_string"]
@@ -45,9 +46,10 @@ def get_model_complexity_info(model, input_res, print_per_layer_stat=True, as_st
         raise NotImplementedError("custom_modules_hooks are hooks on modules; say what an operator costs with sonde.model.rule('ns::op', fn)")
     count = "ptflops" if str(getattr(backend, "value", backend)).lower() == "aten" else "ptflops-hooks"
     profiler = _m.Profiler(model, tuple(input_res), inputs=_given(input_res, input_constructor), count=count, runtime=False)
-    report = _m.ProfilerReport(profiler.profile())
+    with _model.trained(model, False):
+        report = _m.ProfilerReport(profiler.profile())
     ignored = {t if isinstance(t, str) else t.__name__ for t in ignore_modules}
-    macs, params = report.totals["macs"], report.totals["params"]
+    macs, params = report.totals["macs"], report.totals["trainable"]
     for kind in report.types():
         if kind["name"] in ignored:
             macs -= kind["macs"]

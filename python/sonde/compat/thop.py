@@ -2,8 +2,9 @@
 """thop.profile() and clever_format(), with Sonde underneath: from sonde.compat.thop import profile.
 
 MACs are thop's: one for each multiply-add, and its own for norms, pooling and softmax.  Parameters are all of them (thop
-leaves out those of modules that it has no rule for).  Nothing is left on the model.
+leaves out those of modules that it has no rule for).  The model runs in evaluation, as there; nothing is left on it.
 """
+from .. import _model
 from .. import model as _m
 
 __all__ = ["clever_format", "profile"]
@@ -13,7 +14,8 @@ def profile(model, inputs, custom_ops=None, verbose=True, ret_layer_info=False, 
     """(macs, params), and with ret_layer_info {layer: (macs, params, {...})}."""
     if custom_ops:
         raise NotImplementedError("custom_ops are hooks on modules; say what an operator costs with sonde.model.rule('ns::op', fn)")
-    report = _m.ProfilerReport(_m.Profiler(model, inputs=tuple(inputs), count="thop", runtime=False).profile())
+    with _model.trained(model, False):
+        report = _m.ProfilerReport(_m.Profiler(model, inputs=tuple(inputs), count="thop", runtime=False).profile())
     totals = report.totals
     if report_missing or verbose:
         for name, calls in report.unsupported.items():

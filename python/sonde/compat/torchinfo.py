@@ -6,6 +6,7 @@ operators, attention and recurrent layers, of which it counts little or nothing,
 """
 import math
 
+from .. import _model
 from .. import model as _m
 
 __all__ = ["ModelStatistics", "summary"]
@@ -114,7 +115,11 @@ def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forwa
     inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model)
     if isinstance(inputs, tuple) and kwargs:
         raise NotImplementedError("keyword arguments beside positional ones: give input_data a dict of all of them")
-    report = _m.ProfilerReport(_m.Profiler(model, inputs=inputs, count="torchinfo", runtime=False).profile())
+    if str(getattr(mode, "value", mode)) not in ("None", "eval", "train", "same"):
+        raise ValueError("mode={0!r} is none of eval, train, same".format(mode))
+    training = {"train": True, "same": _model.module_of(model).training}.get(str(getattr(mode, "value", mode)), False)
+    with _model.trained(model, training):
+        report = _m.ProfilerReport(_m.Profiler(model, inputs=inputs, count="torchinfo", runtime=False).profile())
     found = ModelStatistics(report, depth, tuple(col_names), col_width)
     if verbose:
         print(found)
