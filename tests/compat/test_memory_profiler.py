@@ -77,11 +77,11 @@ def test_methods_coroutines_and_with(folder):
 
 
 def test_other_backends(folder):
-    for backend in ("psutil_uss", "tracemalloc"):
+    for backend, most in (("psutil_uss", 12), ("tracemalloc", 2)):
         out = io.StringIO()
         memory_profiler.profile(stream=out, backend=backend)(grow)(3)
-        # What a process has to itself grows, too, when another that shared the pages of its libraries ends.
-        near(rows(out.getvalue())['big = bytearray(b"x") * (64 * MIB)'][1], 64, 12, "with " + backend)
+        # What a process has to itself may grow without it, too: when another that shared the pages of its libraries ends.
+        near(rows(out.getvalue())['big = bytearray(b"x") * (64 * MIB)'][1], 64, most, "with " + backend)
     import tracemalloc
 
     tracemalloc.stop()
