@@ -217,7 +217,7 @@ RULE(einsum)
     uint32_t n = 0, term = 0;
     const char *arrow, *p, *end;
 
-    if (!sd_onnx_word(s->node, "equation", &text))
+    if (!sd_onnx_word(s->node, "equation", &text) || text.n == 0)
         return 0;
     for (int i = 0; i < 128; i++)
         e.letters[i] = -1;

@@ -287,6 +287,7 @@ TEST(onnx_takes_no_second_ellipsis_of_an_einsum)
     check_no_einsum("equation='..................,jk->jk'");
     check_no_einsum("equation='..ij,jk->ik'");
     check_no_einsum("equation='ij.,jk->ik'");
+    check_no_einsum("equation=''");
 }
 
 TEST(onnx_moves_give_their_shapes)
