@@ -19,8 +19,7 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
     (void)kind;
     (void)b;
     (void)width;
-    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
-                              "apt install libcairo2-dev, and build it again");
+    return sd_canvas_lacks_cairo();
 }
 #else
 
@@ -39,9 +38,6 @@ enum {
     TICKS = 5,
 };
 
-static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
-static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
-static const struct sd_colour grid = { 0.45, 0.48, 0.52, 0.2 };
 static const unsigned colours[SD_BARS_SERIES] = { 0x0b5394, 0xd98032 };
 
 struct sheet {
@@ -101,7 +97,7 @@ static double most_of(const struct sd_view_bars *b, size_t n)
 /* Names have the room that the longest needs, up to two fifths of the picture. */
 static double room_for_names(struct sheet *s)
 {
-    struct sd_font name = font(12, ink, SD_ANCHOR_END);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_END);
     double widest = 0;
 
     for (size_t i = 0; i < s->n; i++)
@@ -111,7 +107,7 @@ static double room_for_names(struct sheet *s)
 
 static double room_for_abouts(struct sheet *s)
 {
-    struct sd_font about = font(11, grey, SD_ANCHOR_START);
+    struct sd_font about = font(11, SD_GREY, SD_ANCHOR_START);
     double widest = 0;
 
     for (size_t i = 0; i < s->n; i++)
@@ -126,8 +122,8 @@ static double room_for_abouts(struct sheet *s)
 static double draw_words(struct sheet *s)
 {
     const struct sd_view_bars *b = s->of;
-    struct sd_font title = font(16, ink, SD_ANCHOR_START);
-    struct sd_font small = font(12, grey, SD_ANCHOR_START);
+    struct sd_font title = font(16, SD_INK, SD_ANCHOR_START);
+    struct sd_font small = font(12, SD_GREY, SD_ANCHOR_START);
     double y = 30, x = MARGIN, room = s->width - 2 * MARGIN;
 
     sd_canvas_text(s->canvas, x, y, sd_canvas_fit(s->canvas, b->title, &title, room),
@@ -153,7 +149,7 @@ static double height_of_words(const struct sd_view_bars *b)
 static void draw_axis(struct sheet *s)
 {
     struct sd_axis axis = sd_axis_of_values(s->of->kind, s->most, TICKS);
-    struct sd_font f = font(11, grey, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(11, SD_GREY, SD_ANCHOR_MIDDLE);
     double low = s->top + (double)s->n * s->row, at;
     char text[SD_TEXT_MAX];
 
@@ -161,7 +157,7 @@ static void draw_axis(struct sheet *s)
         double x = s->from + (s->most > 0 ? at / s->most : 0) * (s->to - s->from);
 
         tick_text(text, s->of->kind, at);
-        sd_canvas_line(s->canvas, x, s->top - 4, x, low, 1, grid);
+        sd_canvas_line(s->canvas, x, s->top - 4, x, low, 1, SD_GRID);
         sd_canvas_text(s->canvas, x, s->top - 9, text, &f);
     }
 }
@@ -172,7 +168,7 @@ static void draw_bar(struct sheet *s, size_t i, size_t k, double y, double heigh
 {
     double v = s->of->bars[i].values[k];
     double length = s->most > 0 && v > 0 ? v / s->most * (s->to - s->from) : 0;
-    struct sd_font f = font(11, ink, SD_ANCHOR_START);
+    struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
     char text[SD_TEXT_MAX];
 
     if (!isfinite(v))
@@ -187,8 +183,8 @@ static void draw_bar(struct sheet *s, size_t i, size_t k, double y, double heigh
 static void draw_row(struct sheet *s, size_t i, double names, double abouts)
 {
     const struct sd_bar *b = &s->of->bars[i];
-    struct sd_font name = font(12, ink, SD_ANCHOR_START);
-    struct sd_font about = font(11, grey, SD_ANCHOR_START);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_START);
+    struct sd_font about = font(11, SD_GREY, SD_ANCHOR_START);
     double y = s->top + (double)i * s->row, middle = y + s->row / 2 + 4;
     double height = (s->row - 6) / (double)s->of->n_series;
 
@@ -203,7 +199,7 @@ static void draw_row(struct sheet *s, size_t i, double names, double abouts)
 
 static void draw(struct sheet *s, double height)
 {
-    struct sd_font note = font(11.5, grey, SD_ANCHOR_START);
+    struct sd_font note = font(11.5, SD_GREY, SD_ANCHOR_START);
     double names, abouts;
 
     sd_canvas_fill_box(s->canvas, (struct sd_box){ 0, 0, s->width, height },

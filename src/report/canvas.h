@@ -9,6 +9,7 @@
  * drawing.
  *
  * Texts may come from strangers: they are escaped here, once for all kinds of files. */
+#include "base/error.h"
 #include "base/out.h"
 #include "report/report.h"
 
@@ -26,6 +27,12 @@ struct sd_colour {
                          (double)((hex) >> 8 & 255) / 255, (double)((hex)&255) / 255,  \
                          (alpha) })
 
+/* What every picture is written with: words, lesser words, the lines behind the data.
+ */
+#define SD_INK ((struct sd_colour){ 0.13, 0.14, 0.16, 1 })
+#define SD_GREY ((struct sd_colour){ 0.40, 0.42, 0.45, 1 })
+#define SD_GRID ((struct sd_colour){ 0.45, 0.48, 0.52, 0.2 })
+
 enum sd_anchor { SD_ANCHOR_START, SD_ANCHOR_MIDDLE, SD_ANCHOR_END };
 struct sd_font {
     double size;
@@ -38,6 +45,13 @@ struct sd_font {
 struct sd_box {
     double x, y, w, h;
 };
+
+/* What every picture says where there is nothing to draw with. */
+static inline int sd_canvas_lacks_cairo(void)
+{
+    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
+                              "apt install libcairo2-dev, and build it again");
+}
 
 /* `title` is what a reader of the picture is told it shows. */
 int sd_canvas_open(enum sd_picture kind, unsigned width, unsigned height,

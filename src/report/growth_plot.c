@@ -21,8 +21,7 @@ int sd_report_growth(struct sd_out *out, enum sd_picture kind,
     (void)kind;
     (void)g;
     (void)width;
-    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
-                              "apt install libcairo2-dev, and build it again");
+    return sd_canvas_lacks_cairo();
 }
 #else
 
@@ -40,9 +39,6 @@ enum {
     BELOW = 50,
 };
 
-static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
-static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
-static const struct sd_colour grid = { 0.45, 0.48, 0.52, 0.2 };
 static const struct sd_colour frame = { 0.62, 0.64, 0.67, 1 };
 static const unsigned plain_colour = 0x0b5394, flagged_colour = 0xc0392b;
 
@@ -120,8 +116,8 @@ static int step_of(double from, double to, double pixels, double each)
 
 static void draw_x_axis(const struct panel *p)
 {
-    struct sd_font f = font(11, grey, SD_ANCHOR_MIDDLE);
-    struct sd_font name = font(12, ink, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(11, SD_GREY, SD_ANCHOR_MIDDLE);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_MIDDLE);
     double low = p->area.y + p->area.h;
     int step = step_of(p->x0, p->x1, p->area.w, 84);
     char text[SD_TEXT_MAX];
@@ -129,7 +125,7 @@ static void draw_x_axis(const struct panel *p)
     for (int at = (int)ceil(p->x0); at <= p->x1; at += step) {
         double x = x_of(p, pow(10, at));
 
-        sd_canvas_line(p->canvas, x, p->area.y, x, low, 1, grid);
+        sd_canvas_line(p->canvas, x, p->area.y, x, low, 1, SD_GRID);
         count_text(text, at);
         sd_canvas_text(p->canvas, x, low + 16, text, &f);
     }
@@ -140,15 +136,15 @@ static void draw_x_axis(const struct panel *p)
 
 static void draw_y_axis(const struct panel *p, const char *quantity)
 {
-    struct sd_font f = font(11, grey, SD_ANCHOR_END);
-    struct sd_font name = font(12, ink, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(11, SD_GREY, SD_ANCHOR_END);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_MIDDLE);
     int step = step_of(p->y0, p->y1, p->area.h, 24);
     char text[SD_TEXT_MAX];
 
     for (int at = (int)ceil(p->y0); at <= p->y1; at += step) {
         double y = y_of(p, pow(10, at));
 
-        sd_canvas_line(p->canvas, p->area.x, y, p->area.x + p->area.w, y, 1, grid);
+        sd_canvas_line(p->canvas, p->area.x, y, p->area.x + p->area.w, y, 1, SD_GRID);
         time_text(text, at);
         sd_canvas_text(p->canvas, p->area.x - 7, y + 4, text, &f);
     }
@@ -199,7 +195,7 @@ static void draw_panel(struct sd_canvas *canvas, const struct sd_growth_panel *o
                   box.h - ABOVE - BELOW },
     };
     struct sd_colour colour = SD_RGB(of->is_flagged ? flagged_colour : plain_colour);
-    struct sd_font title = font(13, ink, SD_ANCHOR_START);
+    struct sd_font title = font(13, SD_INK, SD_ANCHOR_START);
     struct sd_font subtitle = font(11.5, colour, SD_ANCHOR_START);
 
     title.is_bold = true;
@@ -214,7 +210,7 @@ static void draw_panel(struct sd_canvas *canvas, const struct sd_growth_panel *o
     draw_curve(&p, colour);
     for (size_t i = 0; i < of->n_points; i++)
         sd_canvas_dot(canvas, x_of(&p, of->points[i].n), y_of(&p, of->points[i].ns), 3,
-                      ink);
+                      SD_INK);
     sd_canvas_unclip(canvas);
 }
 
@@ -223,8 +219,8 @@ static void draw_panel(struct sd_canvas *canvas, const struct sd_growth_panel *o
 static void draw(struct sd_canvas *canvas, const struct sd_view_growth *g, double width,
                  double height, unsigned n_columns)
 {
-    struct sd_font title = font(16, ink, SD_ANCHOR_START);
-    struct sd_font note = font(11.5, grey, SD_ANCHOR_START);
+    struct sd_font title = font(16, SD_INK, SD_ANCHOR_START);
+    struct sd_font note = font(11.5, SD_GREY, SD_ANCHOR_START);
     double w = (width - 2 * MARGIN) / n_columns;
 
     sd_canvas_fill_box(canvas, (struct sd_box){ 0, 0, width, height },

@@ -20,8 +20,7 @@ int sd_report_map(struct sd_out *out, enum sd_picture kind, const struct sd_view
     (void)out;
     (void)kind;
     (void)m;
-    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
-                              "apt install libcairo2-dev, and build it again");
+    return sd_canvas_lacks_cairo();
 }
 #else
 
@@ -38,8 +37,6 @@ enum {
     MOST_PIXELS = 30000,
 };
 
-static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
-static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
 static const struct sd_colour line_colour = { 0.45, 0.48, 0.52, 1 };
 
 struct drawing {
@@ -158,7 +155,7 @@ static void draw_line(struct drawing *d, const struct sd_layers_line *l)
 
 static void draw_labels(struct drawing *d)
 {
-    struct sd_font f = { .size = 10.5, .colour = grey, .anchor = SD_ANCHOR_START };
+    struct sd_font f = { .size = 10.5, .colour = SD_GREY, .anchor = SD_ANCHOR_START };
     size_t at = 0;
 
     for (size_t i = 0; i < d->of->n_links; i++) {
@@ -182,9 +179,9 @@ static void draw_box(struct drawing *d, size_t i)
     struct sd_box box = { d->x + at->x - at->width / 2, d->y + at->y - at->height / 2,
                           at->width, at->height };
     struct sd_font name = {
-        .size = 12.5, .is_bold = true, .colour = ink, .anchor = SD_ANCHOR_MIDDLE
+        .size = 12.5, .is_bold = true, .colour = SD_INK, .anchor = SD_ANCHOR_MIDDLE
     };
-    struct sd_font small = { .size = 11, .colour = ink, .anchor = SD_ANCHOR_MIDDLE };
+    struct sd_font small = { .size = 11, .colour = SD_INK, .anchor = SD_ANCHOR_MIDDLE };
     double x = d->x + at->x, y = box.y + LINE + 1, room = at->width - 8;
 
     sd_canvas_fill_box(d->canvas, box, SD_RGB(0x9aa0a6));
@@ -206,8 +203,8 @@ static void draw_box(struct drawing *d, size_t i)
 static void draw_words(struct drawing *d, double width, double height)
 {
     const struct sd_view_map *m = d->of;
-    struct sd_font title = { .size = 16, .colour = ink };
-    struct sd_font small = { .size = 12, .colour = grey };
+    struct sd_font title = { .size = 16, .colour = SD_INK };
+    struct sd_font small = { .size = 12, .colour = SD_GREY };
     double room = width - 2 * MARGIN;
 
     sd_canvas_fill_box(d->canvas, (struct sd_box){ 0, 0, width, height },

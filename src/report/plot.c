@@ -27,8 +27,7 @@ int sd_report_plot(struct sd_out *out, enum sd_picture kind,
     (void)s;
     (void)width;
     (void)height;
-    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
-                              "apt install libcairo2-dev, and build it again");
+    return sd_canvas_lacks_cairo();
 }
 #else
 
@@ -54,9 +53,6 @@ enum {
     MAX_NAMES = 256, /* of bands that get a colour of their own */
 };
 
-static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
-static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
-static const struct sd_colour grid = { 0.45, 0.48, 0.52, 0.2 };
 static const struct sd_colour frame = { 0.62, 0.64, 0.67, 1 };
 static const struct sd_colour warning = { 0.75, 0.22, 0.17, 1 };
 
@@ -152,7 +148,7 @@ static void band_label(const struct sd_band *b, char *out, size_t n)
 static bool draw_band(struct plot *p, const struct sd_band *b, unsigned lane,
                       unsigned tint)
 {
-    struct sd_font f = font(11, ink, SD_ANCHOR_START);
+    struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
     double top = p->area.y - 8 - (double)(p->n_lanes - lane) * LANE;
     double from = x_of(p, b->from), to = x_of(p, b->to);
     double width = to - from < 1 ? 1 : to - from;
@@ -212,7 +208,7 @@ static void draw_boundaries(struct plot *p)
 /* A lane whose bands are all too narrow to be named has its first name beside it. */
 static void name_lane(struct plot *p, size_t lane, const char *name)
 {
-    struct sd_font f = font(10, grey, SD_ANCHOR_END);
+    struct sd_font f = font(10, SD_GREY, SD_ANCHOR_END);
     double top = p->area.y - 8 - (double)(p->n_lanes - lane) * LANE;
 
     sd_canvas_text(p->canvas, p->area.x - 8, top + 12,
@@ -244,8 +240,8 @@ static void draw_sections(struct plot *p)
 
 static void draw_y_axis(struct plot *p)
 {
-    struct sd_font f = font(11.5, grey, SD_ANCHOR_END);
-    struct sd_font name = font(12, ink, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(11.5, SD_GREY, SD_ANCHOR_END);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_MIDDLE);
     char text[96];
     double at;
 
@@ -253,7 +249,7 @@ static void draw_y_axis(struct plot *p)
         double y = round(y_of(p, at)) + 0.5;
 
         sd_canvas_line(p->canvas, p->area.x, y, p->area.x + p->area.w, y, 1,
-                       at > 0 ? grid : frame);
+                       at > 0 ? SD_GRID : frame);
         sd_axis_text(&p->y, at, text, sizeof text);
         sd_canvas_text(p->canvas, p->area.x - 8, y + 4, text, &f);
     }
@@ -265,8 +261,8 @@ static void draw_y_axis(struct plot *p)
 
 static void draw_x_axis(struct plot *p)
 {
-    struct sd_font f = font(11.5, grey, SD_ANCHOR_MIDDLE);
-    struct sd_font name = font(12, ink, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(11.5, SD_GREY, SD_ANCHOR_MIDDLE);
+    struct sd_font name = font(12, SD_INK, SD_ANCHOR_MIDDLE);
     double low = p->area.y + p->area.h, at;
     char text[64];
 
@@ -456,7 +452,7 @@ static void draw_tag(struct plot *p, double x, double y, const char *text,
 /* Where the peak's label is; no width: nowhere. */
 static struct sd_box draw_peak(struct plot *p)
 {
-    struct sd_font f = font(12, ink, SD_ANCHOR_MIDDLE);
+    struct sd_font f = font(12, SD_INK, SD_ANCHOR_MIDDLE);
     double x = x_of(p, p->series->peak_t), y = y_of(p, p->series->peak), half;
 
     if (p->series->peak < 0 || !p->series->peak_label)
@@ -501,8 +497,8 @@ static bool has_subtitle(const struct plot *p)
 
 static void draw_title(struct plot *p)
 {
-    struct sd_font title = font(17, ink, SD_ANCHOR_START);
-    struct sd_font under = font(12, grey, SD_ANCHOR_START);
+    struct sd_font title = font(17, SD_INK, SD_ANCHOR_START);
+    struct sd_font under = font(12, SD_GREY, SD_ANCHOR_START);
     double room = p->width - 2 * MARGIN;
     const char *fitted;
 
@@ -520,7 +516,7 @@ static void draw_title(struct plot *p)
 /* Places or draws the entries; returns the height they take.  The whole comes first. */
 static double legend(struct plot *p, double top, bool is_drawn)
 {
-    struct sd_font f = font(11.5, ink, SD_ANCHOR_START);
+    struct sd_font f = font(11.5, SD_INK, SD_ANCHOR_START);
     double x = MARGIN + 4, y = top, right = p->width - MARGIN, most = (right - x) / 2;
     size_t n = p->series->n_curves;
 
@@ -550,7 +546,7 @@ static double legend(struct plot *p, double top, bool is_drawn)
 
 static void draw_foot(struct plot *p)
 {
-    struct sd_font f = font(10.5, grey, SD_ANCHOR_END);
+    struct sd_font f = font(10.5, SD_GREY, SD_ANCHOR_END);
     char text[256];
 
     legend(p, p->height - p->legend_height - 10, true);
@@ -566,8 +562,8 @@ static void draw_foot(struct plot *p)
 
 static double widest_tick(struct plot *p)
 {
-    struct sd_font f = font(11.5, grey, SD_ANCHOR_END);
-    struct sd_font small = font(10, grey, SD_ANCHOR_END);
+    struct sd_font f = font(11.5, SD_GREY, SD_ANCHOR_END);
+    struct sd_font small = font(10, SD_GREY, SD_ANCHOR_END);
     double widest = p->n_lanes ? sd_canvas_measure(p->canvas, "sections", &small) : 0;
     char text[64];
     double at;

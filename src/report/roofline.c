@@ -19,8 +19,7 @@ int sd_report_roofline(struct sd_out *out, enum sd_picture kind,
     (void)kind;
     (void)r;
     (void)width;
-    return sd_fail(SD_ELACKS, "this sonde was built without cairo, which plots need: "
-                              "apt install libcairo2-dev, and build it again");
+    return sd_canvas_lacks_cairo();
 }
 #else
 
@@ -33,10 +32,6 @@ enum {
     BOTTOM = 66,
     NAMES = 12, /* of the largest layers that are not written over each other */
 };
-
-static const struct sd_colour ink = { 0.13, 0.14, 0.16, 1 };
-static const struct sd_colour grey = { 0.40, 0.42, 0.45, 1 };
-static const struct sd_colour grid = { 0.45, 0.48, 0.52, 0.2 };
 
 struct sheet {
     struct sd_canvas *canvas;
@@ -94,8 +89,8 @@ static double y_of(const struct sheet *s, double log_y)
 static void draw_words(struct sheet *s, double height)
 {
     const struct sd_view_roofline *r = s->of;
-    struct sd_font title = font(16, ink, SD_ANCHOR_START);
-    struct sd_font small = font(12, grey, SD_ANCHOR_START);
+    struct sd_font title = font(16, SD_INK, SD_ANCHOR_START);
+    struct sd_font small = font(12, SD_GREY, SD_ANCHOR_START);
     double room = s->plot.x + s->plot.w - 18;
 
     sd_canvas_text(s->canvas, 18, 30, sd_canvas_fit(s->canvas, r->title, &title, room),
@@ -110,22 +105,22 @@ static void draw_words(struct sheet *s, double height)
 
 static void draw_axes(struct sheet *s)
 {
-    struct sd_font below = font(11, grey, SD_ANCHOR_MIDDLE);
-    struct sd_font beside = font(11, grey, SD_ANCHOR_END);
+    struct sd_font below = font(11, SD_GREY, SD_ANCHOR_MIDDLE);
+    struct sd_font beside = font(11, SD_GREY, SD_ANCHOR_END);
     double low = s->plot.y + s->plot.h, right = s->plot.x + s->plot.w;
     char text[SD_TEXT_MAX + 8], number[SD_TEXT_MAX];
 
     for (double p = s->x0; p <= s->x1; p++) {
         double x = x_of(s, p);
 
-        sd_canvas_line(s->canvas, x, s->plot.y, x, low, 1, grid);
+        sd_canvas_line(s->canvas, x, s->plot.y, x, low, 1, SD_GRID);
         snprintf(text, sizeof text, "%g", pow(10, p));
         sd_canvas_text(s->canvas, x, low + 16, text, &below);
     }
     for (double p = s->y0; p <= s->y1; p++) {
         double y = y_of(s, p);
 
-        sd_canvas_line(s->canvas, s->plot.x, y, right, y, 1, grid);
+        sd_canvas_line(s->canvas, s->plot.x, y, right, y, 1, SD_GRID);
         snprintf(text, sizeof text, "%s", sd_text_scaled(number, pow(10, p)));
         sd_canvas_text(s->canvas, s->plot.x - 7, y + 4, text, &beside);
     }
@@ -167,7 +162,7 @@ static void draw_points(struct sheet *s)
 static void draw_names(struct sheet *s)
 {
     const struct sd_view_roofline *r = s->of;
-    struct sd_font f = font(11, ink, SD_ANCHOR_START);
+    struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
     double taken[NAMES][2], below = 2;
     size_t n = 0;
 
