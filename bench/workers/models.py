@@ -4,12 +4,14 @@
     models.py ROUNDS [MODEL ...]
 
 Every tool runs in a process of its own in every round, forked from one that has torch and the model, since some of them
-leave torch changed.  It counts twice; the second time is timed (CPU time), the first sum is told.  Peers get tensors of
+leave torch changed.  It counts twice; the second time is timed (CPU time), the first sum is told.  Before that Python's
+garbage is collected: a collection of everything that torch imports takes 60 ms, and whose turn it is is chance.  Peers get tensors of
 the CPU, as their documents have it; torch's FlopCounterMode gets tensors without data, which it can do.  One thread.
 """
 import importlib
 import io
 import contextlib
+import gc
 import json
 import os
 import sys
@@ -102,6 +104,7 @@ def work(tool, model, x):
         warnings.simplefilter("ignore")
         total = count()
         after = state(model)
+        gc.collect()
         start = time.process_time_ns()
         count()
         took = time.process_time_ns() - start
