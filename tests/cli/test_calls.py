@@ -279,7 +279,8 @@ def test_coroutines_have_running_and_elapsed_time(folder):
     rows = functions(os.path.join(folder, "x.sonde"))
     for name in ("nap", "outer"):
         assert rows[name]["elapsed"] >= 200e6, "%s lasted %d ns" % (name, rows[name]["elapsed"])
-        assert rows[name]["total"] <= rows[name]["elapsed"] / 2, "%s ran for %d ns" % (name, rows[name]["total"])
+        # However long it had to wait for a CPU: it did not run while it slept.
+        assert rows[name]["total"] <= rows[name]["elapsed"] - 190e6, "%s ran for %d of %d ns" % (name, rows[name]["total"], rows[name]["elapsed"])
 
 
 def test_cpu_time_is_said_to_be_that(folder):
@@ -339,7 +340,7 @@ def test_imports_are_a_tree(folder):
     equal(status, 0, err)
     rows = {row["module"]: row for row in json.loads(out)["imports"]}
     assert rows["low"]["own"] >= 400e6 and rows["high"]["total"] >= rows["low"]["total"], rows
-    assert rows["high"]["own"] < rows["low"]["own"], rows
+    assert rows["high"]["own"] <= rows["high"]["total"] - rows["low"]["total"], rows
 
 
 def test_other_formats(folder):

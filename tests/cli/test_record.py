@@ -335,11 +335,22 @@ def test_no_flame_graph_of_nothing(folder):
 
 
 def test_code_that_comes_and_goes(folder):
-    """What exec compiles gets the address of what was freed: it is known anew at the first look."""
+    """What exec compiles gets the address of what was freed: it is known anew at the first look.
+
+    Each function works for 0.15 s, and until sonde has worked for 2 ms, which is dozens of looks: had it no CPU, it
+    could not look."""
     write(folder, "many.py", """
-import time
+import os, time
+SOURCE = '''
+def made%d():
+    own, sondes = cpu(OURS) + 0.15, cpu(SONDES) + 0.002
+    while cpu(OURS) < own or cpu(SONDES) < sondes:
+        pass
+made%d()
+'''
+KNOWN = {"cpu": time.clock_gettime, "OURS": time.CLOCK_PROCESS_CPUTIME_ID, "SONDES": (~os.getppid() << 3) | 2}
 def make(k):
-    exec("def made%d():\\n  end = time.process_time() + 0.15\\n  while time.process_time() < end: pass\\nmade%d()" % (k, k), {"time": time})
+    exec(SOURCE % (k, k), dict(KNOWN))
 for i in range(8):
     make(i)
 """)
