@@ -7,11 +7,12 @@
 #include "analyse/growth_fit.h"
 
 enum {
-    ROUNDS = 5,     /* of losing weight */
-    FINER = 14,     /* halvings that find the end of an interval */
-    GROWN_MIN = 3,  /* sizes beyond the offset, to be called fast */
-    PARAMETERS = 3, /* c, b, k */
-    END_SIZES = 3,  /* at most, of the largest, that a curve must not miss */
+    ROUNDS = 5,      /* of losing weight */
+    FINER = 14,      /* halvings that find the end of an interval */
+    GROWN_MIN = 3,   /* sizes beyond the offset, to be called fast */
+    PARAMETERS = 3,  /* c, b, k */
+    END_SIZES = 3,   /* at most, of the largest, that a curve must not miss */
+    DEGREES_MIN = 4, /* of freedom, by which the errors of points are known */
 };
 #define RANGE_MIN 4.0      /* largest size by smallest */
 #define STEEP 16.0         /* time that grows so much is worth a look in any range */
@@ -30,6 +31,8 @@ enum {
 #define SCATTER_MIN 0.1    /* of points, beyond their errors, that is worth a look */
 #define GROWN 1.5          /* of the offset: a time that shows growth */
 #define KNOWN 1.0          /* the certainty of a point that can be missed by itself */
+#define SURELY_FAST 1.6    /* the lowest exponent, where the highest may be any */
+#define DECADE 10.0        /* of sizes, that it takes then */
 #define FAST_BEYOND 0.15   /* n log n: of the exponent, to be called fast */
 #define RATE_MIN 3.0       /* of an exponential, over the sizes that were seen */
 #define RATE_MAX 64.0
@@ -171,14 +174,23 @@ static double end_of_interval(const struct sd_growth_fitter *t, double best,
 
 /* The squares up to which an exponent is as likely as the best, whose squares are
  * these.  Squares are summed over what points have become, so sizes are counted there,
- * too. */
+ * too.
+ *
+ * Few sizes say nothing of how much they scatter: with one to spare the t distribution
+ * allows for anything, of points that are on the curve too.  But how far points are off
+ * is known beforehand about as well as a few sizes more would tell it; so these are
+ * counted as if they were there, and what the others scatter counts in full. */
 static double reach_of(struct sd_growth_fitter *t, double squares, size_t n_parameters)
 {
     size_t degrees = t->n_sizes > n_parameters + 1 ? t->n_sizes - n_parameters : 1;
-    double times = student(degrees);
+    size_t added = degrees < DEGREES_MIN ? DEGREES_MIN - degrees : 0;
+    double sum = squares / mean_weight(t), found = sum / (double)degrees;
+    double with = (sum + (double)added) / (double)(degrees + added);
+    double alone = student(degrees), helped = student(degrees + added);
 
-    t->scale = fmax(squares / ((double)degrees * mean_weight(t)), SCALE_MIN);
-    return squares + t->scale * times * times;
+    t->scale = fmax(found, SCALE_MIN);
+    return squares +
+           fmin(t->scale * alone * alone, fmax(t->scale, with) * helped * helped);
 }
 
 static void find_interval(struct sd_growth_fitter *t, struct sd_growth *g, double reach)
@@ -615,12 +627,21 @@ enum sd_growth_class sd_growth_only(const struct sd_growth *g)
     return SD_GROWTH_CLASSES;
 }
 
+/* However steep it may be at most: over a decade of sizes, four of which show it, even
+ * the lowest exponent is far beyond n log n. */
+static bool is_steep_anyway(const struct sd_growth *g)
+{
+    return g->low > SURELY_FAST && g->n_grown > GROWN_MIN &&
+           g->to >= DECADE * g->from && !g->is_missed && !g->is_thin;
+}
+
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree)
 {
     const unsigned slow = (2u << (degree > 1 ? SD_GROWTH_ROOT : SD_GROWTH_N_LOG_N)) - 1;
 
-    if (g->answer != SD_GROWTH_FITTED || g->classes & slow || is_wide(g) ||
-        g->n_sizes <= SD_GROWTH_SIZES_MIN || g->n_grown < GROWN_MIN)
+    if (g->answer != SD_GROWTH_FITTED || g->classes & slow ||
+        (is_wide(g) && !is_steep_anyway(g)) || g->n_sizes <= SD_GROWTH_SIZES_MIN ||
+        g->n_grown < GROWN_MIN)
         return false;
     return degree > 1 ? g->low * degree > 1.2
                       : g->low > slope_of(g, SD_GROWTH_N_LOG_N) + FAST_BEYOND;

@@ -13,11 +13,12 @@
  * The interval of k holds every exponent whose best curve (with whatever c and b suit
  * it) fits almost as well as the best of all: the profile likelihood, cut where the
  * t distribution has 95 %.  The scale is the scatter around the best curve; few sizes
- * make it wide, and so does a range in which c could be anything.  A scatter that is
- * smaller than the errors above by chance is not believed below a third of them, and no
- * interval is narrower than 0.02 to either side.  Where curves without an offset do as
- * well it has their interval, too.  In 95 of 100 cases, then, the exponent is in it: of
- * made-up points with noise, 93 to 100.
+ * make it wide, and so does a range in which c could be anything; but where there are
+ * fewer than seven, the errors above stand for those that are missing.  A scatter that
+ * is smaller than the errors above by chance is not believed below a third of them, and
+ * no interval is narrower than 0.02 to either side.  Where curves without an offset do
+ * as well it has their interval, too.  In 95 of 100 cases, then, the exponent is in it:
+ * of made-up points with noise, 93 to 100.
  *
  * The first call of all finds nothing warm, so the size that has it counts by as much
  * less as one call of several may be off by 20 µs.  Where points of what may be steep
@@ -105,7 +106,8 @@ double sd_growth_at(const struct sd_growth_curve *c, double n);
 enum sd_growth_class sd_growth_only(const struct sd_growth *g);
 /* Surely faster than linear: the lowest exponent is above that of n log n by 0.15,
  * neither n nor n log n would do, three sizes or more show it, and the interval is not
- * wide.  `degree` 2: n is the product of two sizes, and both grow. */
+ * wide, or has nothing below 1.6 and four sizes of a decade show it.  `degree` 2: n is
+ * the product of two sizes, and both grow. */
 bool sd_growth_is_fast(const struct sd_growth *g, unsigned degree);
 /* The interval is so wide, or the curve so little of an explanation, that no forecast
  * is worth its name. */
