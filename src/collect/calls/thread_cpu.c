@@ -81,7 +81,7 @@ static void take_base(struct sd_thread_cpu *c)
 {
     do {
         c->seen = *c->switches;
-        c->base_ns = sd_clock_thread_cpu_ns();
+        c->kernel_ns = sd_clock_thread_cpu_ns();
         c->base_ticks = __rdtsc();
     } while (*c->switches != c->seen);
 }
@@ -117,8 +117,19 @@ static void go_slower(struct sd_thread_cpu *c, uint64_t lead_ns)
     uint64_t span_ns = c->rate >> (32 - SD_THREAD_CPU_RESYNC_BITS);
     uint64_t less = lead_ns < span_ns / 16 ? lead_ns : span_ns / 16;
 
-    c->base_ns = c->last_ns;
     c->rate -= span_ns ? (c->rate >> 16) * ((less << 16) / span_ns) : 0;
+}
+
+/* What is told now that the kernel, which said `before` when we told `told`, has said
+ * more.  Of what passed since then a sixteenth at most is kept back: a thread that is
+ * taken off its CPU within a call has the kernel asked at the call's end, and while we
+ * lead, the last answer once more would be a call without any time. */
+static uint64_t told_after(uint64_t told, uint64_t before, uint64_t kernel)
+{
+    uint64_t passed = kernel - before, lead = told - before;
+    uint64_t less = lead < passed / 16 ? lead : passed / 16;
+
+    return told + passed - less;
 }
 
 /* --- Verbs ----------------------------------------------------------------------- */
@@ -147,14 +158,20 @@ void sd_thread_cpu_free(struct sd_thread_cpu *c)
 
 uint64_t sd_thread_cpu_ask(struct sd_thread_cpu *c)
 {
+    uint64_t before;
+
     if (!c->switches && !c->is_refused)
         open_page(c);
     if (!c->switches)
         return sd_clock_thread_cpu_ns();
+    before = c->kernel_ns;
     c->rate = rate_now();
     take_base(c);
+    c->base_ns = told_after(c->base_ns, before, c->kernel_ns);
     if (c->base_ns < c->last_ns)
-        go_slower(c, c->last_ns - c->base_ns);
+        c->base_ns = c->last_ns; /* the TSC has led since then */
+    if (c->base_ns > c->kernel_ns)
+        go_slower(c, c->base_ns - c->kernel_ns);
     return c->last_ns = c->base_ns;
 }
 

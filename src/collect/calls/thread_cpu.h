@@ -36,7 +36,8 @@ struct sd_thread_cpu {                 /* one thread reads it; zeros: to be open
     uint32_t seen;                     /* *switches at the base */
     uint32_t is_refused; /* the kernel gave no page, or the TSC is not steady */
     uint64_t base_ticks; /* TSC ... */
-    uint64_t base_ns;    /* ... and the thread's CPU time at one moment */
+    uint64_t base_ns;    /* ... and the thread's CPU time, as told, at one moment */
+    uint64_t kernel_ns;  /* what the kernel said then: never more */
     uint64_t last_ns;    /* the last answer */
     uint64_t rate;       /* ns per tick, times 2^32 */
     void *page;          /* owned: the event's page */
