@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/zip.h"
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; nobody writes more by hand */
 
@@ -112,10 +113,12 @@ int sd_code_text_read(struct sd_code_text *s, const char *path)
 {
     char *p = NULL;
     size_t n;
-    int rc;
+    int rc = sd_read_file(path, SOURCE_MAX, &p, &n) < 0
+                 ? sd_zip_read_path(path, SOURCE_MAX, &p, &n)
+                 : 1;
 
-    if (sd_read_file(path, SOURCE_MAX, &p, &n) < 0)
-        return 0;
+    if (rc <= 0)
+        return rc;
     rc = sd_code_text_take(s, p, n);
     sd_free(p);
     return rc < 0 ? rc : 1;

@@ -22,7 +22,8 @@ struct sd_code_text_line {
     size_t n;
 };
 
-/* Reads the file: 1, or 0 when there is none that can be read. */
+/* Reads the file, which may lie in a zip archive ("/there/app.zip/mod.py"): 1, or 0
+ * when there is none that can be read. */
 int sd_code_text_read(struct sd_code_text *s, const char *path);
 /* The same of bytes that are at hand. */
 int sd_code_text_take(struct sd_code_text *s, const char *p, size_t n);
