@@ -15,6 +15,10 @@
 
 enum { SD_CELLS_LINES = 2 }; /* the kind of such tables */
 
+/* A META of this key with the path of a source file behind it has the mark
+ * (base/mark.h) of that file when its first line was counted. */
+#define SD_META_SOURCE "lines.source:"
+
 struct sd_line_cell {
     uint32_t site;  /* the function */
     uint32_t line;  /* in its file */

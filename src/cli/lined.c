@@ -9,6 +9,8 @@
 #include "analyse/lined.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mark.h"
+#include "capture/line_cell.h"
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "profile/line_stats.h"
@@ -117,16 +119,47 @@ static uint64_t changed_ns(const struct stat *st)
     return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
 }
 
-/* A file that was changed after the program began may not be what ran. */
-static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
+/* By the marks that were made of it, one for each run that had another.  False: there
+ * is none, or no file. */
+static bool is_marked(const struct sd_profile *p, const char *file, bool *has_changed)
+{
+    enum { N = sizeof SD_META_SOURCE - 1 };
+    char now[SD_MARK_MAX];
+    bool is = false;
+
+    *has_changed = false;
+    for (size_t i = 0; i < p->n_metas; i++) {
+        const struct sd_meta *m = &p->metas[i];
+
+        if (strncmp(m->key, SD_META_SOURCE, N) != 0 || strcmp(m->key + N, file) != 0)
+            continue;
+        if (!is && !sd_mark_of(file, now))
+            return false;
+        is = true;
+        *has_changed |= strcmp(m->value, now) != 0;
+    }
+    return is;
+}
+
+/* Without a mark (there are many files, or it has changed while the program ran) one
+ * that was changed after the program began may not be what ran. */
+static bool has_changed(const struct sd_profile *p, const char *file)
 {
     struct stat st;
+    bool has;
 
+    if (is_marked(p, file, &has))
+        return has;
+    return stat(file, &st) == 0 && changed_ns(&st) > p->real_zero_ns;
+}
+
+static void say_changed(const struct sd_profile *p, const struct sd_lined *l)
+{
     for (size_t i = 0; i < l->n; i++) {
         const char *file = l->functions[i].file;
 
         if ((i > 0 && strcmp(file, l->functions[i - 1].file) == 0) ||
-            stat(file, &st) != 0 || changed_ns(&st) <= p->real_zero_ns)
+            !has_changed(p, file))
             continue;
         sd_say("%s has changed since it was run: numbers and source may not belong "
                "together",
@@ -157,9 +190,9 @@ static int put_hottest(const struct sd_lined *l, const struct sd_lined_wish *wis
     struct sd_json j;
     int rc = list_lines(l, wish, &v);
 
-    if (rc == 0 && wish->form == SD_LINED_CSV)
+    if (rc == 0 && wish->form == SD_LINE_CSV)
         sd_report_table_csv(out, &v.tables[0]);
-    else if (rc == 0 && wish->form == SD_LINED_TEXT)
+    else if (rc == 0 && wish->form == SD_LINE_TEXT)
         sd_report_table_text(out, &v.tables[0], &wish->style);
     else if (rc == 0) {
         sd_json_init(&j, out, true);
@@ -200,11 +233,11 @@ int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
         sd_lined_skip_zero(&l);
     if (wish->is_raw)
         sd_lined_make_raw(&l);
-    if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINED_JSON)
+    if (rc == 0 && wish->layout != SD_LINED_HOTTEST && wish->form == SD_LINE_JSON)
         put_json(out, &l);
     else if (rc == 0)
-        rc = wish->form == SD_LINED_TEXT ? put_text(&l, wish, out)
-                                         : put_hottest(&l, wish, out);
+        rc = wish->form == SD_LINE_TEXT ? put_text(&l, wish, out)
+                                        : put_hottest(&l, wish, out);
     sd_lined_release(&l);
     return rc;
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/lines/lines.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/mark.h"
 #include "base/mem.h"
 #include "capture/cells.h"
+#include "capture/log.h"
 #include "collect/lines/memory.h"
 #include "collect/session.h"
 #include "cpython/compat.h"
@@ -31,6 +36,8 @@ static struct {
     struct sd_line_session *captured; /* that has tables in the capture, or NULL */
     PyInterpreterState *interpreter;  /* whose code objects they are */
     char *folder; /* in which the process was when it first counted; NULL: not known */
+    struct sd_table marked; /* hashes of paths: source files whose mark is written */
+    struct timespec began;  /* CLOCK_REALTIME */
     struct sd_ticks_pair first;
     enum sd_clock_kind clock;
     pthread_key_t at_end;
@@ -181,6 +188,7 @@ static int make_ready(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);
+    clock_gettime(CLOCK_REALTIME, &lines.began);
     remember_folder();
     lines.is_ready = true;
     return take_interpreter();
@@ -212,23 +220,59 @@ static uint32_t define_text(struct sd_cells *t, PyObject *text)
     return id;
 }
 
+enum { MARKS_MOST = 256 };
+
+/* Is it what it was when the process began to count?  Else nobody knows which of the
+ * two was compiled. */
+static bool is_unchanged(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && (st.st_mtim.tv_sec < lines.began.tv_sec ||
+                                    (st.st_mtim.tv_sec == lines.began.tv_sec &&
+                                     st.st_mtim.tv_nsec <= lines.began.tv_nsec));
+}
+
+/* Who reads a capture later must know whether it is still this file.  Once for each,
+ * and not for more than a program has by hand: a capture has no place for all there
+ * are. */
+static void mark_source(const char *path)
+{
+    uint64_t key = sd_hash(path, strlen(path), 0), known;
+    char name[sizeof SD_META_SOURCE + PATH_MAX], mark[SD_MARK_MAX];
+    struct sd_log *log;
+
+    if (lines.marked.n >= MARKS_MOST || sd_table_get(&lines.marked, key, &known) ||
+        sd_table_put(&lines.marked, key, 1) < 0 || !is_unchanged(path) ||
+        !sd_mark_of(path, mark))
+        return;
+    snprintf(name, sizeof name, SD_META_SOURCE "%s", path);
+    log = sd_session_log();
+    if (log)
+        sd_log_meta(log, name, mark);
+}
+
 /* Before 3.9 the interpreter keeps the name of a script as it was typed.  Who reads the
  * capture is elsewhere: a name that was meant from the folder in which the process
- * began is made whole. */
-static uint32_t define_file(struct sd_cells *t, PyObject *name)
+ * began is made whole, that of a file in an archive (which is no folder), too. */
+static uint32_t define_file(struct sd_line_session *s, PyObject *name)
 {
     const char *typed = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     char path[PATH_MAX];
     int n = PATH_MAX;
+    bool is_as_told;
 
     PyErr_Clear();
     while (typed && strncmp(typed, "./", 2) == 0)
         typed += 2;
     if (typed && *typed && *typed != '/' && lines.folder)
         n = snprintf(path, sizeof path, "%s/%s", lines.folder, typed);
-    if (n <= 0 || n >= PATH_MAX || access(path, F_OK) != 0)
-        return define_text(t, name);
-    return sd_cells_define_string(t, path, (size_t)n);
+    is_as_told =
+        n <= 0 || n >= PATH_MAX || (access(path, F_OK) != 0 && errno != ENOTDIR);
+    if (s->wish.in_capture && typed)
+        mark_source(is_as_told ? typed : path);
+    return is_as_told ? define_text(s->table, name)
+                      : sd_cells_define_string(s->table, path, (size_t)n);
 }
 
 static void put_clock(struct sd_line_session *s)
@@ -300,7 +344,7 @@ static bool define_page(struct sd_line_page *p)
     PyCodeObject *code = p->chosen->code;
     uint32_t name = define_text(t, code->co_name);
     uint32_t label = define_text(t, sd_code_qualname(code));
-    uint32_t file = define_file(t, code->co_filename);
+    uint32_t file = define_file(p->session, code->co_filename);
 
     if (name)
         p->site =
@@ -847,8 +891,10 @@ void sd_line_session_free(struct sd_line_session *s)
         return;
     sd_line_session_stop(s);
     pthread_mutex_lock(&lines.lock); /* a fork beside us must not find what is freed */
-    if (lines.captured == s)
+    if (lines.captured == s) {
         lines.captured = NULL;
+        sd_table_clear(&lines.marked); /* another capture wants its own */
+    }
     pthread_mutex_unlock(&lines.lock);
     for (size_t i = 0; i < s->n_pages; i++)
         free_page(s->pages[i]);
