@@ -168,6 +168,30 @@ uint64_t sd_run_wall_ns(const struct sd_profile *p)
     return longest ? longest : p->run_end_ns;
 }
 
+/* Of several captures all of it. */
+static bool run_cpu_ns(const struct sd_profile *p, uint64_t *sum)
+{
+    bool is_known = false;
+    uint64_t n;
+
+    *sum = 0;
+    for (size_t i = 0; i < p->n_metas; i++)
+        if (strcmp(p->metas[i].key, "run.cpu_ns") == 0 &&
+            sd_text_parse_number(p->metas[i].value, &n)) {
+            *sum += n;
+            is_known = true;
+        }
+    return is_known;
+}
+
+/* Lines are counted for all threads in one table, which one of them made: who the
+ * others were is not known. */
+static bool has_lines_alone(const struct sd_profile *p)
+{
+    return p->lines.n > 0 && p->samples.n == 0 && p->calls.n == 0 && p->n_spans == 0 &&
+           p->n_series == 0;
+}
+
 static uint64_t window_ns(const struct sd_window *w)
 {
     return w->from_ns < w->to_ns ? w->to_ns - w->from_ns : 0;
@@ -175,7 +199,7 @@ static uint64_t window_ns(const struct sd_window *w)
 
 int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
 {
-    int64_t n;
+    uint64_t cpu_ns;
     int rc;
 
     *out = (struct sd_summary){
@@ -188,10 +212,12 @@ int sd_analyse_summary(const struct sd_profile *p, struct sd_summary *out)
     rc = add_processes(p, out);
     if (rc == 0)
         rc = raise_peak(p, out);
-    if (!p->window.is_set && meta_number(p, "run.cpu_ns", &n)) {
+    if (has_lines_alone(p))
+        out->n_threads = 0;
+    if (!p->window.is_set && run_cpu_ns(p, &cpu_ns)) {
         out->has_cpu = true;
-        if ((uint64_t)n > out->cpu_ns)
-            out->cpu_ns = (uint64_t)n;
+        if (cpu_ns > out->cpu_ns)
+            out->cpu_ns = cpu_ns;
     }
     return rc;
 }

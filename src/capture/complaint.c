@@ -55,6 +55,9 @@ void sd_complain(struct sd_reader *r)
         add(r, "%s are damaged", sd_text_bytes(n, (int64_t)h->bad_bytes));
     if (!h->is_ended && !h->is_running)
         add(r, "it has no end: whoever wrote it was killed, or the file was cut");
+    if (!h->is_ended && h->is_running && h->is_orphan)
+        add(r, "whoever wrote it was killed, and the program still runs: this is what "
+               "there is so far");
     if (h->lost_events)
         add(r, "%s events were dropped while recording",
             sd_text_count(n, (int64_t)h->lost_events));

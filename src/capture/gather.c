@@ -299,6 +299,7 @@ static int read_folder(struct sd_reader *r)
     owner = (struct sd_who){ bell.owner_pid, bell.owner_start, bell.owner_pid_ns };
     r->health.has_live = true;
     r->health.is_running = !bell.is_ended && sd_who_may_live(&owner);
+    r->health.is_orphan = !bell.is_ended && !r->health.is_running;
     if (bell.is_ended)
         r->health.status = bell.status;
     if (r->is_preamble_bad) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/decode.h"
@@ -263,6 +264,16 @@ static int complain(struct sd_profile *p, const char *of_file, const char *of_li
     return p->complaint ? 0 : sd_no_memory();
 }
 
+/* What still runs has lasted until now, whenever it told something last. */
+static void reach_now(struct sd_profile *p)
+{
+    uint64_t now = sd_clock_ns();
+
+    if (p->health.is_running && !p->health.is_ended && now > p->zero_ns &&
+        now - p->zero_ns > p->run_end_ns)
+        p->run_end_ns = now - p->zero_ns;
+}
+
 /* What had to be left out is said where users look for it: among the notes, and with
  * what is missing of the file. */
 static int say_missing(struct loader *l, const struct sd_reader *r)
@@ -276,6 +287,7 @@ static int say_missing(struct loader *l, const struct sd_reader *r)
     n = limits_text(l, text, sizeof text);
 
     p->health = *sd_reader_health(r);
+    reach_now(p);
     if (n > 0) {
         p->n_notes -= p->n_notes == SD_NOTES_MAX; /* the last one makes room */
         rc = sd_profile_add_note(p, SD_NOTE_LOSS, p->end_ns, UINT32_MAX, text,
