@@ -155,7 +155,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         program, extension = build(folder)
         w = Wheel(os.path.join(wheel_directory, wheel), full + ".dist-info")
         for name, path in package_files():
-            w.add(name, read(path))
+            w.add(name, read(path), 0o755 if os.access(path, os.X_OK) else 0o644)
         w.add("sonde/" + os.path.basename(extension), read(extension), 0o755)
         w.add("sonde/bin/sonde", read(program), 0o755)
         w.add(full + ".data/scripts/sonde", read(program), 0o755)

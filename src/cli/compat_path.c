@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* compat-path: the folder whose modules are called as other tools' are (cProfile,
  * pstats, line_profiler, ...) and are Sonde's.  First on PYTHONPATH it makes a program
- * use Sonde that knows nothing of it. */
+ * use Sonde that knows nothing of it.  Another one has such programs, for PATH: they
+ * are not installed beside `sonde`, where they would replace those of the tools
+ * themselves. */
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -11,15 +13,19 @@
 #include "cli/path.h"
 #include "cli/say.h"
 
-static const struct sd_option no_options[] = {
+enum { OPT_PROGRAMS };
+static const struct sd_option options[] = {
+    [OPT_PROGRAMS] = { "programs", SD_FLAG, NULL,
+                       "print the folder of programs instead, for PATH: kernprof", 0,
+                       NULL },
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
 /* The folder in the arena, or NULL with a sentence. */
-static const char *find(struct sd_arena *a)
+static const char *find(struct sd_arena *a, const char *name)
 {
     const char *package = sd_package_find(a);
-    const char *folder = package ? sd_arena_printf(a, "%s/_alias", package) : NULL;
+    const char *folder = package ? sd_arena_printf(a, "%s/%s", package, name) : NULL;
 
     if (folder && sd_path_exists(folder))
         return folder;
@@ -39,7 +45,7 @@ static int run(const struct sd_command *c)
         return sd_say_failure(sd_fail(
             SD_EUSAGE, "compat-path takes no words, not \"%s\"; it prints a folder",
             c->words[0]));
-    folder = find(&a);
+    folder = find(&a, c->values[OPT_PROGRAMS].number ? "_programs" : "_alias");
     if (folder) {
         sd_out_to_fd(&out, STDOUT_FILENO);
         sd_out_printf(&out, "%s\n", folder);
@@ -63,7 +69,8 @@ const struct sd_verb sd_verb_compat_path = {
         "program imports, and what python -m cProfile runs. An interpreter that sonde "
         "has no extension for goes on with its own modules.",
     .examples = "PYTHONPATH=$(sonde compat-path) python app.py\n"
-                "PYTHONPATH=$(sonde compat-path) python -m cProfile -s time app.py\n",
-    .options = no_options,
+                "PYTHONPATH=$(sonde compat-path) python -m cProfile -s time app.py\n"
+                "PATH=$(sonde compat-path --programs):$PATH kernprof -l -v app.py\n",
+    .options = options,
     .run = run,
 };

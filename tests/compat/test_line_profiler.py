@@ -325,6 +325,12 @@ def test_kernprof(folder):
     equal(list(key[2] for key in line_profiler.load_stats(os.path.join(folder, "script.py.lprof")).timings), ["busy"], "functions")
     done = kernprof(folder, "-l", "-p", "script.py", "-o", "other", "script.py")
     contains(done.out, "Wrote profile results to 'other'\nInspect results with:\n")
+    said = done.out.splitlines()[-1]
+    if not importlib.util.find_spec("line_profiler"):
+        contains(said, " -m sonde.compat.line_profiler -rmt other")
+    shown = run(["sh", "-c", said], cwd=folder, env=helpers.clean_env(PATH=os.pathsep.join([os.path.dirname(PYTHON), os.environ["PATH"]])))
+    equal(shown.status, 0, "status of what is said: " + shown.err)
+    contains(shown.out, "Function: busy at line 3\n")
     equal(sorted(set(key[2] for key in line_profiler.load_stats(os.path.join(folder, "other")).timings)), ["busy", "plain"], "with -p")
     done = kernprof(folder, "-b", "-o", "calls.prof", "script.py")
     equal(done.status, 0, "status of calls: " + done.err)
@@ -332,6 +338,16 @@ def test_kernprof(folder):
     done = kernprof(folder, "-l", "-q", "-c", "print(1 + 1)")
     equal((done.status, done.out), (0, "2\n"), "of a command")
     equal(kernprof(folder, "-l", "none.py").err, "Could not find script 'none.py'\n", "what is said of none")
+
+
+def test_kernprof_as_it_is_typed(folder):
+    write(folder, "script.py", SCRIPT)
+    programs = run([SONDE, "compat-path", "--programs"]).out.strip()
+    for path in (helpers.PACKAGE_PATH, None):       # with sonde installed, and without
+        env = helpers.clean_env(PATH=os.pathsep.join([programs, os.path.dirname(PYTHON), os.environ["PATH"]]), PYTHONPATH=path)
+        done = run(["kernprof", "-l", "-v", "script.py"], cwd=folder, env=env)
+        equal((done.status, done.err), (0, ""), "status and stderr")
+        contains(done.out, "Function: busy at line 3\n")
 
 
 def test_a_configuration_of_kernprof(folder):

@@ -43,6 +43,10 @@ compat_path_is_found() {
     echo 'import cProfile; print(cProfile.Profile.__module__)' >whose.py
     PYTHONPATH=$("$installed/bin/sonde" compat-path) "$PYTHON" -m cProfile whose.py | grep -x sonde.compat.cProfile
 }
+a_program_of_another_tool_is_found() {
+    printf '@profile\ndef f():\n    return 1\nf()\n' >lines.py
+    PATH=$("$installed/bin/sonde" compat-path --programs):$PATH kernprof -l -v lines.py | grep 'return 1'
+}
 manual_is_there() { [ -s "$installed/share/man/man1/sonde.1" ] && [ -s "$installed/share/man/man1/sonde-run.1" ]; }
 completions_are_there() { bash -n "$installed/share/bash-completion/completions/sonde"; }
 
@@ -85,6 +89,7 @@ check make_install_succeeds install_it
 check installed_program_runs program_runs
 check installed_program_finds_its_package package_is_found
 check installed_compat_path_works compat_path_is_found
+check installed_kernprof_works a_program_of_another_tool_is_found
 check manual_is_installed manual_is_there
 check completions_are_installed completions_are_there
 check libsonde_links_through_pkg_config links_shared

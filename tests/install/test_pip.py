@@ -106,6 +106,10 @@ def test_compat_path_of_the_installed_program(folder):
     result = run([in_venv("python"), "-m", "cProfile", program], env=dict(plain_env(), PYTHONPATH=path))
     equal(result.err, "", "stderr")
     equal(result.out.splitlines()[0], "sonde.compat.cProfile", "whose cProfile it is")
+    programs = must([in_venv("sonde"), "compat-path", "--programs"]).out.strip()
+    write(folder, "lines.py", "@profile\ndef f():\n    return 1\nf()\n")
+    path = os.pathsep.join([programs, os.path.dirname(in_venv("python")), os.environ["PATH"]])
+    contains(must(["env", "PATH=" + path, "kernprof", "-l", "-v", "lines.py"], cwd=folder).out, "return 1")
 
 
 def test_the_extension_depends_on_libc_alone(folder):

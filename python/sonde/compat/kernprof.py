@@ -14,7 +14,7 @@ from .._line_profiler import Decorating, LineProfiler
 from .cProfile import Profile
 from .line_profiler import __version__
 from .line_profiler import profile as global_profiler
-from .line_profiler.cli_utils import WORDS, add_argument, positive_float
+from .line_profiler.cli_utils import WORDS, add_argument, command_of, positive_float
 from .line_profiler.toml_config import ConfigSource
 
 
@@ -433,8 +433,9 @@ def finish(prof, options, stdout):
             prof.print_stats(stream=stdout, output_unit=options.unit, stripzeros=options.skip_zero, summarize=options.summarize,
                              rich=options.rich, config=options.config)
     else:
-        how = "pstats" if isinstance(prof, ContextualProfile) else "line_profiler -rmt"
-        tell(options, "Inspect results with:\n{0} -m {1} {2}".format(os.path.basename(sys.executable), how, options.outfile))
+        how = command_of("-rmt", options.outfile) if not isinstance(prof, ContextualProfile) else \
+            "{0} -m pstats {1}".format(os.path.basename(sys.executable), options.outfile)
+        tell(options, "Inspect results with:\n" + how)
     for _ in range(prof.enable_count):
         prof.disable_by_count()
 

@@ -10,6 +10,7 @@ import sys
 
 from ... import _sonde
 from ..._line_profiler import LineProfiler
+from .cli_utils import command_of
 
 FALSE = ("", "0", "off", "false", "no")
 
@@ -106,7 +107,7 @@ class GlobalProfiler:
             self._profile.dump_stats(path)
             print("Wrote profile results to {0}".format(path))
             print("To view details run:")
-            print("{0} -m line_profiler -rtmz {1}".format(os.path.basename(sys.executable), path))
+            print(command_of("-rtmz", path))
 
     def _write_text(self, path):
         with open(path, "w", encoding="utf-8") as f:
