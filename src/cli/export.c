@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/graph.h"
 #include "cli/line_tables.h"
+#include "cli/lined.h"
 #include "cli/path.h"
 #include "cli/say.h"
 #include "cli/tables.h"
@@ -228,6 +229,15 @@ static int read_wish(const char *capture, const char *to, const char *word,
     return sd_export_check(to, "");
 }
 
+static int write_lines(const struct sd_profile *p, enum sd_line_form form,
+                       struct sd_out *out)
+{
+    const struct sd_lined_wish wish = { .layout = SD_LINED_COMBINED, .form = form };
+
+    return sd_lined_put(p, &wish, out);
+}
+
+/* As `sonde report` prints them. */
 static int write_tables(const struct sd_profile *p, const char *capture,
                         struct sd_out *out)
 {
@@ -242,8 +252,12 @@ static int write_tables(const struct sd_profile *p, const char *capture,
         rc = sd_no_memory();
     if (rc == 0) {
         sd_out_printf(out, "%s: %s\n\n", capture, sd_buf_string(&words));
-        sd_tables_text(out, &view, &style);
+        if (p->lines.n > 0)
+            rc = write_lines(p, SD_LINE_TEXT, out);
+        sd_out_text(out, p->lines.n > 0 && view.n_tables > 0 ? "\n" : "");
     }
+    if (rc == 0)
+        sd_tables_text(out, &view, &style);
     sd_buf_release(&words);
     sd_view_release(&view);
     return rc;
@@ -290,6 +304,15 @@ static int write_graph(const struct sd_profile *p, const struct wish *wish,
     return rc;
 }
 
+/* Lists of events have none where nothing but lines was recorded: as data such a
+ * capture is its lines. */
+static bool is_list_of_lines(const struct sd_profile *p, const struct sd_format *format)
+{
+    return p->lines.n > 0 && p->samples.n == 0 && p->calls.n == 0 &&
+           p->n_span_events == 0 && p->n_point_events == 0 &&
+           (format == sd_format_named("csv") || format == sd_format_named("json"));
+}
+
 static int write_as(const struct sd_profile *p, const char *capture,
                     const struct wish *wish, const char *to, struct sd_out *out)
 {
@@ -303,6 +326,10 @@ static int write_as(const struct sd_profile *p, const char *capture,
         return sd_line_tables_put_lprof(p, out);
     if (wish->is_graph)
         return write_graph(p, wish, out);
+    if (wish->format && is_list_of_lines(p, wish->format))
+        return write_lines(
+            p, wish->format == sd_format_named("csv") ? SD_LINE_CSV : SD_LINE_JSON,
+            out);
     if (wish->format)
         return sd_format_write(wish->format, p, capture, &all, wish->style, out);
     if (wish->is_flame ||
@@ -348,9 +375,15 @@ static int check_left_out(const struct wish *wish, const struct sd_profile *p,
 }
 
 /* Nobody sees in a picture of events which of them are not there. */
-static void say_what_is_missing(const struct wish *wish, const struct sd_profile *p)
+static void say_what_is_missing(const struct wish *wish, const struct sd_profile *p,
+                                const char *capture)
 {
     char n[SD_TEXT_MAX];
+
+    if (p->lines.n && wish->format && !is_list_of_lines(p, wish->format))
+        sd_say("the counted lines are not in it, only what else was recorded; they are "
+               "written by: sonde report %s --lines --csv",
+               capture);
 
     if (p->n_timeline_lost && wish->format == sd_format_named("chrometrace"))
         sd_say("%s calls are missing from the timeline, and so from the trace: they "
@@ -379,7 +412,7 @@ int sd_export(const char *capture, const char *to, const char *format,
     if (rc == 0)
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));
     if (rc == 0)
-        say_what_is_missing(&wish, p);
+        say_what_is_missing(&wish, p, capture);
     sd_profile_free(p);
     return rc;
 }

@@ -7,10 +7,9 @@
 
 #include "base/file.h"
 #include "base/out.h"
+#include "cli/lined.h"
 #include "profile/profile.h"
 #include "report/line_text.h"
-
-enum sd_line_form { SD_LINE_TEXT, SD_LINE_CSV, SD_LINE_JSON };
 
 int sd_line_tables(const struct sd_line_stats *s, enum sd_line_form form,
                    const struct sd_line_text_wish *wish, struct sd_out *out);

@@ -16,11 +16,11 @@ enum sd_lined_layout {
     SD_LINED_COMBINED, /* all that was measured, side by side */
     SD_LINED_HOTTEST,  /* lines of all functions in one list */
 };
-enum sd_lined_form { SD_LINED_TEXT, SD_LINED_CSV, SD_LINED_JSON };
+enum sd_line_form { SD_LINE_TEXT, SD_LINE_CSV, SD_LINE_JSON };
 
 struct sd_lined_wish {
     enum sd_lined_layout layout;
-    enum sd_lined_form form;             /* CSV is one list, whatever the layout */
+    enum sd_line_form form;              /* CSV is one list, whatever the layout */
     struct sd_text_style style;          /* of our own layouts */
     size_t rows;                         /* of the hottest; 0: all */
     const struct sd_tables_wish *tables; /* what else of one list is shown, in which

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cli/export.h"
 #include "cli/hot_functions.h"
 #include "cli/lined.h"
 #include "cli/load.h"
@@ -86,7 +87,7 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
                   : v[OPT_COMBINED].number ? SD_LINED_COMBINED
                   : has_memory(c)          ? SD_LINED_MEMORY
                                            : SD_LINED_TIME,
-        .form = v[OPT_JSON].number ? SD_LINED_JSON : SD_LINED_TEXT,
+        .form = v[OPT_JSON].number ? SD_LINE_JSON : SD_LINE_TEXT,
         .style = sd_style_for(c, STDOUT_FILENO),
         .rows = v[OPT_ROWS].number,
         .is_raw = v[OPT_RAW].number != 0,
@@ -111,11 +112,24 @@ static int check(const struct sd_command *c)
     return wish_of(c, &wish);
 }
 
-static bool makes_nothing(const struct sd_command *c, const char *to)
+/* Is it a file of what would be on stdout? */
+static bool form_of(const char *to, enum sd_line_form *form)
 {
+    const struct sd_output *output = sd_output_for(to);
+    const char *suffix = output ? output->suffix : "";
+
+    *form = strcmp(suffix, ".csv") == 0    ? SD_LINE_CSV
+            : strcmp(suffix, ".json") == 0 ? SD_LINE_JSON
+                                           : SD_LINE_TEXT;
+    return *form != SD_LINE_TEXT || strcmp(suffix, ".txt") == 0;
+}
+
+static bool makes_file(const struct sd_command *c, const char *to)
+{
+    enum sd_line_form form;
+
     (void)c;
-    (void)to;
-    return false;
+    return form_of(to, &form);
 }
 
 /* --- Names after --only that nothing answered to */
@@ -197,6 +211,38 @@ static void say_unmet(const struct sd_command *c, const struct sd_profile *p)
     sd_line_choice_release(&all);
 }
 
+/* False: there is nothing to print, and it is said why. */
+static bool has_lines(const struct sd_command *c, const struct sd_profile *p)
+{
+    if (p->lines.n == 0 && p->health.lost_events > 0)
+        sd_say("no line was counted: what was recorded could not be kept");
+    else if (p->lines.n == 0)
+        sd_say("no line was counted: no function was chosen, or none of them ran; put "
+               "@profile before one, or name some with --only "
+               "'func,Class.method,src/*.py'");
+    else
+        say_unmet(c, p);
+    return p->lines.n > 0;
+}
+
+/* The file is made in any case, empty where nothing was counted: who reads it then
+ * finds this run's. */
+static int make_file(const struct sd_command *c, const struct sd_profile *p,
+                     const char *to, enum sd_create_flags create)
+{
+    struct sd_export_file file;
+    struct sd_lined_wish wish;
+    int rc;
+
+    has_lines(c, p);
+    wish_of(c, &wish); /* checked before the start */
+    form_of(to, &wish.form);
+    wish.style = (struct sd_text_style){ 0 };
+    wish.rows = c->values[OPT_ROWS].is_given ? wish.rows : 0;
+    rc = sd_export_open(&file, to, create);
+    return rc < 0 ? rc : sd_export_close(&file, sd_lined_put(p, &wish, &file.out));
+}
+
 static int put_report(const struct sd_command *c, const struct sd_profile *p,
                       const char *capture)
 {
@@ -205,13 +251,8 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     int rc;
 
     (void)capture;
-    if (p->lines.n == 0) {
-        sd_say("no line was counted: no function was chosen, or none of them ran; put "
-               "@profile before one, or name some with --only "
-               "'func,Class.method,src/*.py'");
+    if (!has_lines(c, p))
         return 0;
-    }
-    say_unmet(c, p);
     wish_of(c, &wish); /* checked before the start */
     sd_out_to_fd(&out, STDOUT_FILENO);
     rc = sd_lined_put(p, &wish, &out);
@@ -223,7 +264,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
-static const struct sd_run_manner manner = { check, makes_nothing, NULL, put_report,
+static const struct sd_run_manner manner = { check, makes_file, make_file, put_report,
                                              NULL };
 
 /* What --hot means, behind what --only says. */

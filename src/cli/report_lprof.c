@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* report_lprof: files of line_profiler, which have functions and their lines alone. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -36,18 +35,6 @@ static int check_for_lines(const struct sd_asked *a)
                        "%s is a file of line_profiler, which has no stacks to draw; it "
                        "becomes .txt, .csv or .json",
                        a->words[0]);
-    return 0;
-}
-
-static int read_unit(const char *typed, double *unit)
-{
-    char *end;
-
-    *unit = strtod(typed, &end);
-    if (end == typed || *end || !(*unit > 0) || !__builtin_isfinite(*unit))
-        return sd_fail(SD_EUSAGE,
-                       "--unit wants the seconds of one unit, as 1e-3; \"%s\" is none",
-                       typed);
     return 0;
 }
 
@@ -92,7 +79,7 @@ int sd_report_lprof_files(const struct sd_asked *a)
 
     sd_line_stats_init(&s);
     if (rc == 0)
-        rc = read_unit(a->v[SD_REPORT_UNIT].text, &wish.unit);
+        rc = sd_lined_unit(a->v[SD_REPORT_UNIT].text, &wish.unit);
     if (rc == 0)
         rc = read_sort(a->v[SD_REPORT_SORT].words, &wish);
     if (rc == 0)

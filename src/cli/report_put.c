@@ -26,12 +26,29 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
  * nothing else that was followed. */
 static bool is_of_lines(const struct sd_asked *a, const struct sd_profile *p)
 {
+    const char *table = a->tables.table;
     bool is_alone = p->samples.n == 0 && p->calls.n == 0;
 
     if (p->lines.n == 0)
         return false;
     return a->v[SD_REPORT_LINES].number || a->v[SD_REPORT_HOTTEST].number ||
-           (is_alone && !a->tables.table);
+           (is_alone && (!table || strcmp(table, "lines") == 0));
+}
+
+/* Sections and readings are there all the same. */
+static int put_others(const struct sd_asked *a, const struct sd_profile *p,
+                      struct sd_out *out, int fd)
+{
+    struct sd_text_style style = sd_style_for(a->command, fd);
+    struct sd_view view = { 0 };
+    int rc = sd_tables_of(p, &a->tables, &view);
+
+    if (rc == 0 && view.n_tables > 0) {
+        sd_out_text(out, "\n");
+        sd_tables_text(out, &view, &style);
+    }
+    sd_view_release(&view);
+    return rc;
 }
 
 /* The heading last, and first in the file: there is none where there are no tables. */
@@ -58,14 +75,15 @@ static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
 {
     struct sd_lined_wish wish = {
         .layout = a->v[SD_REPORT_HOTTEST].number ? SD_LINED_HOTTEST : SD_LINED_COMBINED,
-        .form = a->form == SD_FORM_CSV    ? SD_LINED_CSV
-                : a->form == SD_FORM_JSON ? SD_LINED_JSON
-                                          : SD_LINED_TEXT,
+        .form = a->form == SD_FORM_CSV    ? SD_LINE_CSV
+                : a->form == SD_FORM_JSON ? SD_LINE_JSON
+                                          : SD_LINE_TEXT,
         .style = sd_style_for(a->command, fd),
         .rows = a->tables.limit,
         .tables = &a->tables,
         .is_raw = a->tables.is_raw,
     };
+    int rc;
 
     if (wish.layout != SD_LINED_HOTTEST && a->form != SD_FORM_CSV &&
         (a->tables.sort || a->tables.rows || a->v[SD_REPORT_ROWS].text))
@@ -73,7 +91,10 @@ static int put_lines(const struct sd_asked *a, const struct sd_profile *p,
                                   "--hottest");
     if (a->form != SD_FORM_TEXT)
         return sd_lined_put(p, &wish, out);
-    return put_below_heading(a, p, &wish, out);
+    rc = put_below_heading(a, p, &wish, out);
+    return rc == 0 && !a->tables.table && wish.layout != SD_LINED_HOTTEST
+               ? put_others(a, p, out, fd)
+               : rc;
 }
 
 static int put_tables(const struct sd_asked *a, const struct sd_profile *p,

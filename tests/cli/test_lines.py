@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, contains, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, SONDE, contains, equal, run, run_tests, sonde, write  # noqa: E402
 
 SCRIPT = """@profile
 def my_func():
@@ -211,6 +211,100 @@ def test_a_file_that_changes_meanwhile_keeps_its_numbers(folder):
     contains(err, "program.py has changed since it was run: numbers and source may not belong together")
     for line in (8, 9):
         assert re.search(r"^     %d         1 " % line, out, re.M), out
+
+
+def test_a_file_is_known_again_by_its_bytes(folder):
+    status, _, err = lines(folder, TWO, "-o", "x.sonde")
+    equal((status, err), (0, ""), "status and stderr")
+    path = os.path.join(folder, "program.py")
+    before = os.stat(path)
+    write(folder, "program.py", "# another line\n" + TWO)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    contains(sonde("report", "x.sonde", cwd=folder).err, "program.py has changed since it was run")
+    write(folder, "program.py", TWO)
+    os.utime(path, (before.st_atime + 100, before.st_mtime + 100))      # touched, and the same
+    equal(sonde("report", "x.sonde", cwd=folder).err, "", "stderr")
+
+
+def test_source_in_a_zip_is_shown(folder):
+    import zipfile
+
+    for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(os.path.join(folder, "app.zip"), "w", how) as z:
+            z.writestr("pkg/__init__.py", "")
+            z.writestr("pkg/inside.py", "def f(n):\n    return n\n" + "# some more of it\n" * 9)
+        status, _, err = lines(folder, "import sys\nsys.path.insert(0, 'app.zip')\nfrom pkg.inside import f\nf(1)\n",
+                               "--only", "f", "-o", "x.sonde", "--force")
+        equal((status, err), (0, ""), "status and stderr")
+        os.makedirs(os.path.join(folder, "elsewhere"), exist_ok=True)
+        status, out, err = sonde("report", "../x.sonde", cwd=os.path.join(folder, "elsewhere"))
+        equal((status, err), (0, ""), "status and stderr")
+        assert re.search(r"^ +2 +1 .*    return n$", out, re.M), out
+
+
+def test_the_suffix_chooses_what_is_written(folder):
+    for name, said in (("x.txt", "Timer unit: 1e-09 s\n\nTotal time: "), ("x.json", '{\n  "functions": ['), ("x.csv", "self%,self,time,hits")):
+        status, out, err = lines(folder, TWO, "-o", name)
+        equal((status, out, err), (0, "", ""), "status, stdout and stderr")
+        with open(os.path.join(folder, name), newline="") as f:
+            text = f.read()
+        assert text.startswith(said), text
+        equal(text.count("return sum(range(200000))"), name != "x.json", "the line in %s" % name)
+    equal(sorted(os.listdir(folder)), ["program.py", "x.csv", "x.json", "x.txt"], "files")
+
+
+def test_a_capture_of_lines_is_converted_to_its_lines(folder):
+    equal(lines(folder, TWO, "-o", "x.sonde").status, 0, "status")
+    for name, said in (("y.csv", "self%,self,time,hits"), ("y.json", '{\n  "functions": ['), ("y.txt", "x.sonde: ")):
+        status, _, err = sonde("convert", "x.sonde", name, cwd=folder)
+        equal((status, err), (0, ""), "status and stderr")
+        with open(os.path.join(folder, name)) as f:
+            text = f.read()
+        assert text.startswith(said) and "inner" in text, text
+    status, out, err = sonde("report", "--table", "lines", "x.sonde", cwd=folder)
+    equal((status, err), (0, ""), "status and stderr")
+    contains(out, "return sum(range(200000))")
+
+
+WITH_SECTION = """from sonde import Profiler
+
+@profile
+def f():
+    with Profiler()("reading"):
+        return 1
+
+f()
+"""
+
+
+def test_what_else_was_recorded_is_not_forgotten(folder):
+    equal(lines(folder, WITH_SECTION, "-o", "x.sonde").status, 0, "status")
+    status, out, err = sonde("report", "x.sonde", cwd=folder)
+    equal((status, err), (0, ""), "status and stderr")
+    assert re.search(r"^reading +1 ", out.partition("taken off")[2], re.M), out
+    status, _, err = sonde("convert", "x.sonde", "x.csv", cwd=folder)
+    equal(status, 0, err)
+    contains(err, "the counted lines are not in it, only what else was recorded; they are written by: sonde report x.sonde --lines --csv")
+
+
+def test_the_summary_tells_what_is_known(folder):
+    write(folder, "program.py", TWO)
+    for name in ("1.sonde", "2.sonde"):
+        status, _, err = sonde("lines", "--python", PYTHON, "-o", name, "program.py", cwd=folder)
+        equal(status, 0, err)
+        assert re.search(r" in 1 process$", err.splitlines()[0]), err       # threads share one table
+    equal(sonde("merge", "-o", "both.sonde", "1.sonde", "2.sonde", cwd=folder).status, 0, "status of merge")
+    cpu = [float(re.search(r"([\d.]+) s CPU", sonde("report", name, cwd=folder).out).group(1)) for name in ("1.sonde", "2.sonde", "both.sonde")]
+    assert 0.9 < cpu[2] / (cpu[0] + cpu[1]) < 1.1, cpu      # they are rounded
+
+
+def test_what_could_not_be_written_is_the_reason(folder):
+    path = write(folder, "program.py", TWO)
+    command = "ulimit -f 8; exec '%s' lines -q --python '%s' -o x.sonde '%s'" % (SONDE, PYTHON, path)
+    status, out, err = run(["sh", "-c", command], cwd=folder)
+    equal((status, out), (0, ""), "status and stdout")
+    contains(err, "events were lost; files may not become larger here (ulimit -f)")
+    contains(err, "no line was counted: what was recorded could not be kept")
 
 
 def test_a_summary_is_at_the_end(folder):

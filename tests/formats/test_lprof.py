@@ -172,7 +172,7 @@ def test_what_it_cannot_become_is_said(folder):
     for words, why in ((["convert", path, os.path.join(folder, "x.svg")], "has lines alone"),
                        (["report", path, "--callers"], "--callers is for captures"),
                        (["report", path, "-s", "hits"], "sorted by time"),
-                       (["report", path, "-u", "ms"], "seconds of one unit"),
+                       (["report", path, "-u", "ms"], "it is a number of seconds"),
                        (["report", path, path + ".none"], "is not: they are reported one by one")):
         done = run([SONDE] + words)
         equal(done.status, 2, "status of %s" % words)
