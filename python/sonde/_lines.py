@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What `sonde lines --debug-above` does after the line that took the process above the limit."""
+"""What the extension asks for under `sonde lines`: the debugger of --debug-above, and what `profile` has besides being a decorator."""
 import sys
+
+_profiler = None  # that of_capture() has made
 
 
 def debug(frame):
@@ -42,3 +44,46 @@ def above(what):
         import subprocess
 
         subprocess.call(then[len("exec "):], shell=True, env=dict(os.environ, SONDE_PID=str(os.getpid())))
+
+
+def of_capture(unused):
+    """A LineProfiler whose counts are the capture's; what it chooses is counted wherever it runs, and nothing is wrapped."""
+    global _profiler
+    import threading
+
+    from . import _sonde
+    from ._line_profiler import LineProfiler
+
+    class CaptureProfiler(LineProfiler):
+        def __call__(self, func):
+            return _sonde.profile(func)
+
+        wrap_callable = __call__
+
+    if _profiler is None:
+        made = _sonde.lines_capture(CaptureProfiler)
+        if made is None:
+            raise AttributeError("the capture has ended")
+        made.functions, made.dupes_map, made.timer_unit, made.threaddata = [], {}, 1e-9, threading.local()
+        _profiler = made
+    return _profiler
+
+
+def lead_line_profiler(asked):
+    """line_profiler's own `profile` chooses for the capture: as kernprof does, we tell it when it is imported."""
+    profile, name, path, target = asked
+    sys.meta_path.remove(profile)
+    specs = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))
+    spec = next((spec for spec in specs if spec is not None), None)
+    execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+
+    def exec_module(module):
+        execute(module)
+        try:
+            module.profile._kernprof_overwrite(profile)
+        except AttributeError:
+            pass                        # another version, which knows no kernprof
+
+    if execute:
+        spec.loader.exec_module = exec_module
+    return spec

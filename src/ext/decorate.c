@@ -202,17 +202,8 @@ static void do_above(const struct sd_lines_passed *p)
     sd_raised_give_back(raised);
 }
 
-void sd_lines_offer_profile(PyObject *module)
+void sd_lines_watch_limit(void)
 {
-    PyObject *builtins = sd_lines_captured() ? PyEval_GetBuiltins() : NULL;
-    PyObject *profile = NULL;
-
-    if (builtins)
+    if (sd_lines_captured())
         sd_lines_above(do_above);
-    if (builtins && !PyDict_GetItemString(builtins, "profile"))
-        profile = PyObject_GetAttrString(module, "profile");
-    if (profile)
-        PyDict_SetItemString(builtins, "profile", profile);
-    Py_XDECREF(profile);
-    PyErr_Clear();
 }

@@ -10,6 +10,6 @@ PyObject *sd_codes_of(PyObject *module, PyObject *o);
 /* profile(object): chooses them for the capture, if that wants lines; gives the object
  * back. */
 PyObject *sd_lines_profile(PyObject *module, PyObject *o);
-/* Makes `profile` known without an import where the capture wants lines. */
-void sd_lines_offer_profile(PyObject *module);
+/* Does what --debug-above says where the capture wants lines. */
+void sd_lines_watch_limit(void);
 #endif

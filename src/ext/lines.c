@@ -355,12 +355,17 @@ static void lines_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-PyObject *sd_lines_of_capture(PyObject *module, PyObject *unused)
+PyObject *sd_lines_of_capture(PyObject *module, PyObject *args)
 {
-    PyTypeObject *type = sd_ext_of_module(module)->lines;
+    PyTypeObject *lines = sd_ext_of_module(module)->lines, *type = lines;
     PyObject *self;
 
-    (void)unused;
+    if (!PyArg_ParseTuple(args, "|O!:lines_capture", &PyType_Type, &type))
+        return NULL;
+    if (!PyType_IsSubtype(type, lines)) {
+        PyErr_SetString(PyExc_TypeError, "lines_capture() makes a kind of Lines");
+        return NULL;
+    }
     if (!sd_lines_captured())
         Py_RETURN_NONE;
     self = type->tp_alloc(type, 0);

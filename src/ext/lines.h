@@ -7,5 +7,5 @@
 
 extern PyType_Spec sd_lines_spec;
 /* The Lines of the capture (collect/lines/collector.h), or None. */
-PyObject *sd_lines_of_capture(PyObject *module, PyObject *unused);
+PyObject *sd_lines_of_capture(PyObject *module, PyObject *args);
 #endif

@@ -23,6 +23,7 @@
 #include "ext/lines.h"
 #include "ext/memory.h"
 #include "ext/model.h"
+#include "ext/offer.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
 #include "ext/section.h"
@@ -192,7 +193,8 @@ static void join_from_env(PyObject *module)
         finish_at_exit(module);
     sd_calls_start_from_env();
     sd_lines_start_from_env();
-    sd_lines_offer_profile(module);
+    sd_lines_watch_limit();
+    sd_offer_profile();
 }
 
 /* --- Functions */
@@ -354,7 +356,7 @@ static PyMethodDef module_methods[] = {
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
-    { "lines_capture", sd_lines_of_capture, METH_NOARGS, NULL },
+    { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },
     { "profile", sd_lines_profile, METH_O,

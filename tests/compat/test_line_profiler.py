@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import io
 import os
+import re
 import sys
 import threading
 import time
@@ -414,6 +415,65 @@ def test_that_profile_is_counted_by_sonde_lines(folder):
     equal((done.status, done.err), (0, ""), "end")
     contains(done.out, "3\nTimer unit: 1e-09 s\n\nTotal time: ")
     contains(done.out, "\n     4         1 ")
+
+
+AS_UNDER_KERNPROF = """
+def f(n):
+    return n
+def g(n):
+    return -n
+class C:
+    def m(self):
+        return 3
+profile.add_function(f)
+profile.add_callable(g)
+profile.add_class(C)
+with profile:
+    f(1), g(2), C().m()
+profile.enable_by_count()
+f(2)
+profile.disable_by_count()
+profile.enable(), f(3), profile.disable()
+assert profile(len) is len and profile.runcall(g, 1) == -1
+profile.print_stats(stripzeros=True)
+profile.dump_stats("own.lprof")
+print("the end")
+"""
+
+
+def test_profile_of_sonde_lines_has_what_that_of_kernprof_has(folder):
+    write(folder, "program.py", AS_UNDER_KERNPROF)
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err), (0, ""), "status and stderr")
+    own, shown = done.out.split("the end\n")
+    for text in (own, shown):
+        for line, hits in (("return n", 3), ("return -n", 2), ("return 3", 1)):
+            assert re.search(r"^ +\d+ +%d .* %s$" % (hits, line), text, re.M), text
+    equal(sorted(key[2].rpartition(".")[2] for key in line_profiler.load_stats(os.path.join(folder, "own.lprof")).timings), ["f", "g", "m"], "file")
+
+
+OTHERS = """
+class GlobalProfiler:
+    enabled = None
+    def _kernprof_overwrite(self, profile):
+        self._profile, self.enabled = profile, True
+    def __call__(self, func):
+        return self._profile(func) if self.enabled else func
+profile = GlobalProfiler()
+"""
+
+
+def test_the_profile_of_a_line_profiler_that_is_installed(folder):
+    """Not Sonde's: its profile asks whether it is told to count, as that of the real package does."""
+    os.mkdir(os.path.join(folder, "line_profiler"))
+    write(os.path.join(folder, "line_profiler"), "__init__.py", "from .explicit_profiler import profile\n")
+    write(os.path.join(folder, "line_profiler"), "explicit_profiler.py", OTHERS)
+    write(folder, "program.py", "from line_profiler import profile\n@profile\ndef f():\n    return 1\nf()\n"
+          "import sys\nassert not any(type(x).__module__ == 'sonde' for x in sys.meta_path), sys.meta_path\n")
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err), (0, ""), "status and stderr")
+    assert re.search(r"^     4         1 .*return 1$", done.out, re.M), done.out
+    equal(run([PYTHON, "program.py"], cwd=folder).status, 0, "status without sonde")
 
 
 def test_sonde_profile(folder):

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_OFFER_H
+#define SD_EXT_OFFER_H
+/* offer: what a program is given without asking while the capture wants lines.
+ *
+ * `profile` among the builtins, as under kernprof: a decorator that chooses, and for
+ * whom asks all that kernprof's has besides (`with profile:`, profile.print_stats(),
+ * ...), of which the package is imported only then.
+ *
+ * The same object stands first in sys.meta_path until the program imports line_profiler
+ * itself, whose `profile` does nothing unless kernprof says so: here we say it. */
+#include "ext/ext.h"
+
+/* Nothing, where the capture wants no lines; never raises. */
+void sd_offer_profile(void);
+#endif
