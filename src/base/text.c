@@ -193,6 +193,19 @@ size_t sd_text_fit(const char *s, size_t n, size_t columns)
     return at;
 }
 
+size_t sd_text_fit_end(const char *s, size_t n, size_t columns)
+{
+    size_t left = sd_text_width(s, n), from = 0;
+
+    while (left > columns) {
+        size_t taken;
+
+        from += step(s + from, n - from, &taken);
+        left -= taken;
+    }
+    return n - from;
+}
+
 /* The magnitude as unsigned, which holds that of INT64_MIN too. */
 static uint64_t magnitude(int64_t v) { return v < 0 ? 0 - (uint64_t)v : (uint64_t)v; }
 

@@ -30,6 +30,8 @@ size_t sd_text_width(const char *s, size_t n);
 /* How many of the n bytes fit into `columns`.  Never part of a character; what
  * combines with the last one is in. */
 size_t sd_text_fit(const char *s, size_t n, size_t columns);
+/* The same of the bytes at the end. */
+size_t sd_text_fit_end(const char *s, size_t n, size_t columns);
 
 enum { SD_TEXT_MAX = 32 }; /* every number below fits, with its 0 */
 char *sd_text_bytes(char out[SD_TEXT_MAX], int64_t bytes); /* "412.0 MiB" */

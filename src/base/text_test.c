@@ -109,6 +109,29 @@ TEST(what_fits_is_cut_between_characters)
     CHECK(FIT("\xC3\xA9z", 1) == 2);
 }
 
+#define FIT_END(text, columns) sd_text_fit_end(text, sizeof(text) - 1, columns)
+
+TEST(the_end_that_fits_is_cut_between_characters)
+{
+    CHECK(FIT_END("abc", 0) == 0);
+    CHECK(FIT_END("abc", 2) == 2);
+    CHECK(FIT_END("abc", 9) == 3);
+    CHECK(FIT_END("\xE4\xB8\xAD\xE6\x96\x87", 3) == 3);
+    CHECK(FIT_END("a\xC3\xA9", 1) == 2);
+    CHECK(FIT_END("a\xff", 1) == 1);
+}
+
+TEST(the_end_of_a_very_long_text_is_found_in_one_walk)
+{
+    enum { LONG = 4 << 20 };
+    char *text = malloc(LONG);
+
+    CHECK(text);
+    memset(text, 'a', LONG);
+    CHECK(sd_text_fit_end(text, LONG, 80) == 80);
+    free(text);
+}
+
 static size_t random_bytes(char *to, size_t max)
 {
     static const char likely[] = "\xE2\x80\xAE\xED\xA0\xF4\x8F\xBF\xC3\xA9\xCC\x81 a";

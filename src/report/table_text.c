@@ -220,26 +220,13 @@ static void spaces(struct sd_out *out, size_t n)
     sd_out_printf(out, "%*s", (int)n, "");
 }
 
-/* The bytes at the end that fit into `columns`. */
-static size_t fit_end(const char *s, size_t n, size_t columns)
-{
-    size_t from = 0, step;
-    uint32_t code;
-
-    while (from < n && sd_text_width(s + from, n - from) > columns) {
-        step = sd_text_decode(s + from, n - from, &code);
-        from += step ? step : 1;
-    }
-    return n - from;
-}
-
 /* The middle of a long name says least: the head is where it belongs, the end what it
  * is. */
 static void put_shortened(struct sd_out *out, const struct shown *s, size_t width)
 {
     size_t head = sd_text_fit(s->text, s->n, (width - 1) / 2);
     size_t left = width - 1 - sd_text_width(s->text, head);
-    size_t tail = fit_end(s->text + head, s->n - head, left);
+    size_t tail = sd_text_fit_end(s->text + head, s->n - head, left);
     size_t used =
         sd_text_width(s->text, head) + 1 + sd_text_width(s->text + s->n - tail, tail);
 
