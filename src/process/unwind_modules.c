@@ -82,8 +82,10 @@ static void reach(struct sd_unwind_module *m)
         return;
     }
     m->file = sd_unwind_file_of(u->files, u->remote, &m->first, m->end);
-    if (m->file && !sd_elf_bias(&m->file->elf, &m->first, &m->bias))
+    if (m->file && !sd_elf_bias(&m->file->elf, &m->first, &m->bias)) {
+        sd_unwind_file_leave(m->file);
         m->file = NULL;
+    }
 }
 
 /* elfutils places a file by its first segment; where that is not what the process did
@@ -124,6 +126,7 @@ int sd_unwind_find_elf(Dwfl_Module *mod, void **userdata, const char *name,
 
 static void free_module(struct sd_unwind_module *m)
 {
+    sd_unwind_file_leave(m->file);
     sd_unwind_names_release(&m->names);
     sd_unwind_symbols_release(&m->symbols);
     sd_free(m->image);

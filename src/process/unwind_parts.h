@@ -37,20 +37,21 @@ struct sd_unwind_file { /* for all processes that have mapped it */
     struct sd_elf elf;
     struct sd_unwind_names names;
     struct sd_unwind_symbols symbols;
-    /* For elfutils it lies in a place of its own, which no process has: */
     struct sd_unwind_files *of;
-    Dwfl_Module *dwfl; /* NULL: elfutils cannot read it */
+    uint32_t n_users; /* modules that have it */
+    uint64_t left;    /* when the last one went, as `files` counts */
+    Dwfl *alone; /* what elfutils knows of it: a process with this file alone ... */
+    Dwfl_Module *dwfl; /* ... and the file there; NULL: it cannot be read */
     uint64_t bias;
 };
 
 struct sd_unwind_files {
     struct sd_dw dw;
     sd_symbol_judge judge;
-    Dwfl *dwfl;
     Dwfl_Callbacks callbacks;
     struct sd_unwind_file **items; /* owned */
     size_t n, cap;
-    uint64_t next_place;
+    uint64_t n_left;        /* how often a file has lost its last user */
     struct sd_arena arena;  /* symbols, and all they hold */
     struct sd_intern texts; /* names, paths */
     uint32_t n_functions;
@@ -97,10 +98,13 @@ struct sd_unwinder {
 /* --- Files */
 
 /* The file of a mapping that is the first of its file in a process, and of those up to
- * `end`; NULL: it cannot be reached. */
+ * `end`, to be left again; NULL: it cannot be reached. */
 struct sd_unwind_file *sd_unwind_file_of(struct sd_unwind_files *files,
                                          const struct sd_remote *r,
                                          const struct sd_mapping *first, uint64_t end);
+/* NULL is fine.  A file that nobody has is kept for the next process, but not for ever;
+ * its symbols are the files' own, and stay. */
+void sd_unwind_file_leave(struct sd_unwind_file *f);
 /* The source file and line of an address of it; NULL: not known.  Borrowed until the
  * files end. */
 const char *sd_unwind_file_line(const struct sd_unwind_file *f, uint64_t address,

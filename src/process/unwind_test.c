@@ -6,9 +6,13 @@
 #ifdef HAVE_DW
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -19,6 +23,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/test.h"
+#include "process/unwind_parts.h"
 
 /* Extern, so that each is a function of its own with a symbol. */
 void unwound_leaf(int ready);
@@ -263,5 +268,125 @@ TEST(unwind_without_memory_ends_and_leaks_nothing)
         sd_unwind_files_free(files);
     }
     finish(&l, pid);
+}
+
+/* --- Files that come and go */
+
+enum { LIBRARY_BYTES = 64 << 10 };
+
+/* A file that begins as this program does, mapped. */
+static void *map_library(const char *path)
+{
+    int from = open("/proc/self/exe", O_RDONLY),
+        to = open(path, O_RDWR | O_CREAT, 0600);
+    char *bytes = sd_alloc(LIBRARY_BYTES);
+    void *at;
+
+    CHECK(from >= 0 && to >= 0 && bytes);
+    CHECK(read(from, bytes, LIBRARY_BYTES) == LIBRARY_BYTES);
+    CHECK(write(to, bytes, LIBRARY_BYTES) == LIBRARY_BYTES);
+    at = mmap(NULL, LIBRARY_BYTES, PROT_READ, MAP_PRIVATE, to, 0);
+    CHECK(at != MAP_FAILED);
+    close(from);
+    close(to);
+    sd_free(bytes);
+    return at;
+}
+
+struct opened { /* files of a process that has the same memory as this one */
+    pid_t pid;
+    void *stack; /* its own */
+    struct sd_remote remote;
+    struct sd_maps maps;
+    struct sd_unwind_files *files;
+};
+
+static int wait_for_death(void *unused)
+{
+    (void)unused;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (pause() < 0)
+        ;
+    return 0;
+}
+
+static void begin_files(struct opened *o)
+{
+    enum { STACK_BYTES = 64 << 10 };
+
+    *o = (struct opened){ .remote = SD_REMOTE_NONE };
+    o->stack = sd_alloc(STACK_BYTES);
+    CHECK(o->stack);
+    o->pid =
+        clone(wait_for_death, (char *)o->stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+    CHECK(o->pid > 0 && sd_remote_open(&o->remote, o->pid) == 0);
+    CHECK(sd_unwind_files_new(&o->files, NULL) == 0);
+}
+
+static struct sd_unwind_file *open_library(struct opened *o, const void *at)
+{
+    const struct sd_mapping *m;
+
+    CHECK(sd_maps_read(&o->maps, o->pid) == 0);
+    m = sd_maps_find(&o->maps, (uintptr_t)at);
+    CHECK(m);
+    return sd_unwind_file_of(o->files, &o->remote, m, m->end);
+}
+
+static void end_files(struct opened *o)
+{
+    kill(o->pid, SIGKILL);
+    waitpid(o->pid, NULL, 0);
+    sd_free(o->stack);
+    sd_unwind_files_free(o->files);
+    sd_maps_release(&o->maps);
+    sd_remote_close(&o->remote);
+}
+
+TEST(unwind_keeps_few_files_that_nobody_has)
+{
+    char path[] = "/tmp/sonde-test-XXXXXX", other[] = "/tmp/sonde-test-XXXXXX";
+    struct sd_unwind_file *kept, *f;
+    struct opened o;
+    void *of_kept, *at;
+
+    begin_files(&o);
+    close(mkstemp(path));
+    close(mkstemp(other));
+    of_kept = map_library(path);
+    kept = open_library(&o, of_kept);
+    CHECK(kept);
+    for (int i = 0; i < 300; i++) {
+        at = map_library(other);
+        f = open_library(&o, at);
+        CHECK(f && f != kept && f->n_users == 1);
+        sd_unwind_file_leave(f);
+        CHECK(munmap(at, LIBRARY_BYTES) == 0 && unlink(other) == 0);
+    }
+    CHECK(o.files->n <= 257); /* with the one that is in use */
+    CHECK(open_library(&o, of_kept) == kept && kept->n_users == 2);
+    unlink(path);
+    munmap(of_kept, LIBRARY_BYTES);
+    end_files(&o);
+}
+
+TEST(unwind_sees_that_a_file_became_shorter)
+{
+    char path[] = "/tmp/sonde-test-XXXXXX";
+    struct sd_unwind_file *whole, *half;
+    struct opened o;
+    void *at;
+
+    begin_files(&o);
+    close(mkstemp(path));
+    at = map_library(path);
+    whole = open_library(&o, at);
+    CHECK(whole && open_library(&o, at) == whole);
+    CHECK(truncate(path, LIBRARY_BYTES / 2) == 0);
+    half = open_library(&o, at);
+    CHECK(half && half != whole && half->elf.file.n == LIBRARY_BYTES / 2);
+    unlink(path);
+    munmap(at, LIBRARY_BYTES);
+    end_files(&o);
 }
 #endif
