@@ -301,12 +301,15 @@ struct opened { /* files of a process that has the same memory as this one */
     struct sd_unwind_files *files;
 };
 
-static int wait_for_death(void *unused)
+/* It goes with the test, also with one that failed and so ends nothing: whoever waits
+ * for the end of the test's output must not wait for this process. */
+static int wait_for_death(void *parent)
 {
-    (void)unused;
+    for (int fd = 0; fd < 3; fd++)
+        close(fd);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (pause() < 0)
-        ;
+    while (getppid() == (pid_t)(uintptr_t)parent)
+        pause();
     return 0;
 }
 
@@ -317,8 +320,8 @@ static void begin_files(struct opened *o)
     *o = (struct opened){ .remote = SD_REMOTE_NONE };
     o->stack = sd_alloc(STACK_BYTES);
     CHECK(o->stack);
-    o->pid =
-        clone(wait_for_death, (char *)o->stack + STACK_BYTES, CLONE_VM | SIGCHLD, NULL);
+    o->pid = clone(wait_for_death, (char *)o->stack + STACK_BYTES, CLONE_VM | SIGCHLD,
+                   (void *)(uintptr_t)getpid());
     CHECK(o->pid > 0 && sd_remote_open(&o->remote, o->pid) == 0);
     CHECK(sd_unwind_files_new(&o->files, NULL) == 0);
 }
