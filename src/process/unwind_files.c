@@ -166,8 +166,9 @@ static struct sd_unwind_file *add(struct sd_unwind_files *files,
     return f;
 }
 
-/* A file that became shorter where it stands must not be read at its old length: that
- * would end us.  One that cannot be reached any more is deleted, and nobody writes it.
+/* A file that became shorter where it stands must not be read at its old length: there
+ * is nothing beyond its end.  (That this does not end us at any moment is the work of
+ * cli/cut_file.)  One that cannot be reached any more is deleted, and nobody writes it.
  */
 static bool has_its_length(const struct sd_unwind_file *f, const struct sd_remote *r,
                            const struct sd_mapping *first)
