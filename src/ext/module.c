@@ -22,6 +22,7 @@
 #include "ext/line_stats.h"
 #include "ext/lines.h"
 #include "ext/memory.h"
+#include "ext/memory_lines.h"
 #include "ext/model.h"
 #include "ext/offer.h"
 #include "ext/plain_stats.h"
@@ -356,6 +357,7 @@ static PyMethodDef module_methods[] = {
     { "_at_exit", module_at_exit, METH_NOARGS, NULL },
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
+    { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },

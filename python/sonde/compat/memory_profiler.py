@@ -199,6 +199,12 @@ class CodeMap(dict):
         self._fill()
         return super().__getitem__(code)
 
+    def functions(self):
+        """[(file, first line, name, {line: ...}), ...] of those that ran, for the extension."""
+        self._fill()
+        return [(filename, numbers.start, code.co_name, measured) for filename, code, numbers in self._toplevel
+                for measured in [super(CodeMap, self).__getitem__(code)] if measured]
+
     def items(self):
         self._fill()
         for filename, code, numbers in self._toplevel:
@@ -359,21 +365,12 @@ class LineProfiler:
 
 
 def show_results(prof, stream=None, precision=1):
-    """Prints the memory after each line, as memory_profiler does."""
-    import linecache
+    """Prints the memory after each line, as memory_profiler does: line by line, since LogFile looks at each."""
+    import re
 
     stream = sys.stdout if stream is None else stream
-    template = "{0:>6} {1:>12} {2:>12}  {3:>10}   {4:<}"
-    number = "{{0:{0}.{1}f}} MiB".format(precision + 4, precision)
-    for filename, lines in prof.code_map.items():
-        header = template.format("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
-        stream.write("Filename: " + filename + "\n\n" + header + "\n" + "=" * len(header) + "\n")
-        source = linecache.getlines(filename)
-        for n, mem in lines:
-            text = source[n - 1] if n <= len(source) else "\n"
-            cells = (number.format(mem[1]), number.format(mem[0]), mem[2]) if mem else ("", "", "")
-            stream.write(template.format(n, *(cells + (text,))))
-        stream.write("\n\n")
+    for line in re.findall("[^\n]+\n+", _sonde.memory_text(prof.code_map.functions(), precision)):
+        stream.write(line)
 
 
 def profile(func=None, stream=None, precision=1, backend="psutil"):

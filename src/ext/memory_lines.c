@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/memory_lines.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/memory_text.h"
+
+#define MIB 1048576.0
+
+static int by_line(const void *a, const void *b)
+{
+    const struct sd_lined_row *x = a, *y = b;
+
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int64_t bytes_of(double mib)
+{
+    double bytes = mib * MIB;
+
+    return bytes > -0x1p62 && bytes < 0x1p62
+               ? (int64_t)(bytes + (bytes < 0 ? -0.5 : 0.5))
+               : 0;
+}
+
+static int take_row(struct sd_lined_row *row, PyObject *line, PyObject *measured)
+{
+    unsigned long number = PyLong_AsUnsignedLong(line);
+    double grew, after;
+    long long times;
+
+    if (PyErr_Occurred() || !PyArg_ParseTuple(measured, "ddL", &grew, &after, &times))
+        return -1;
+    row->line = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    for (int i = 0; i < SD_LINE_VALUES; i++)
+        row->values[i] = SD_LINE_NONE;
+    row->values[SD_LINE_HITS] = times;
+    row->values[SD_LINE_READ] = times;
+    row->values[SD_LINE_INCREMENT] = bytes_of(grew);
+    row->values[SD_LINE_MEMORY] = bytes_of(after);
+    return 0;
+}
+
+static int take_rows(struct sd_lined *l, struct sd_lined_function *f, PyObject *lines)
+{
+    PyObject *line, *measured;
+    Py_ssize_t at = 0;
+
+    f->rows = sd_arena_alloc(&l->arena,
+                             ((size_t)PyDict_GET_SIZE(lines) + 1) * sizeof *f->rows);
+    if (!f->rows) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    while (PyDict_Next(lines, &at, &line, &measured))
+        if (take_row(&f->rows[f->n_rows++], line, measured) < 0)
+            return -1;
+    qsort(f->rows, f->n_rows, sizeof *f->rows, by_line);
+    return 0;
+}
+
+/* Names are bytes: those of files need not be text. */
+static const char *copy_of(struct sd_lined *l, PyObject *name)
+{
+    PyObject *bytes = PyUnicode_EncodeFSDefault(name);
+    const char *copy = bytes ? sd_arena_string(&l->arena, PyBytes_AS_STRING(bytes),
+                                               (size_t)PyBytes_GET_SIZE(bytes))
+                             : NULL;
+
+    Py_XDECREF(bytes);
+    if (!copy && !PyErr_Occurred())
+        PyErr_NoMemory();
+    return copy;
+}
+
+static int take_function(struct sd_lined *l, PyObject *of)
+{
+    struct sd_lined_function *f = &l->functions[l->n];
+    PyObject *file, *name, *lines;
+
+    *f = (struct sd_lined_function){ 0 };
+    if (!PyArg_ParseTuple(of, "UIUO!", &file, &f->first, &name, &PyDict_Type, &lines))
+        return -1;
+    f->file = copy_of(l, file);
+    f->name = f->file ? copy_of(l, name) : NULL;
+    if (!f->name || take_rows(l, f, lines) < 0)
+        return -1;
+    l->n++;
+    return 0;
+}
+
+static int take(struct sd_lined *l, PyObject *functions)
+{
+    Py_ssize_t n = PyList_GET_SIZE(functions);
+
+    l->has_memory = true;
+    l->functions = sd_arena_alloc(&l->arena, ((size_t)n + 1) * sizeof *l->functions);
+    if (!l->functions) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (take_function(l, PyList_GET_ITEM(functions, i)) < 0)
+            return -1;
+    return 0;
+}
+
+static PyObject *text_of(const struct sd_lined *l, unsigned precision)
+{
+    PyObject *text = NULL;
+    struct sd_out out;
+    int rc;
+
+    sd_out_to_memory(&out);
+    rc = sd_report_line_memory(l, precision, &out);
+    if (rc == 0 && out.pending.bad)
+        rc = sd_no_memory();
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        text = PyUnicode_DecodeUTF8((char *)out.pending.p, (Py_ssize_t)out.pending.n,
+                                    "surrogateescape");
+    sd_out_release(&out);
+    return text;
+}
+
+PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)
+{
+    struct sd_lined l = { 0 };
+    PyObject *functions, *text = NULL;
+    unsigned precision;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O!I", &PyList_Type, &functions, &precision))
+        return NULL;
+    if (take(&l, functions) == 0)
+        text = text_of(&l, precision < 12 ? precision : 12);
+    sd_lined_release(&l);
+    return text;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_MEMORY_LINES_H
+#define SD_EXT_MEMORY_LINES_H
+/* memory_lines: the memory of lines that Python has, as memory_profiler prints it. */
+#include "ext/ext.h"
+
+/* memory_text([(file, first line, name, {line: (MiB more, MiB after, times)}), ...],
+ * precision) -> text */
+PyObject *sd_memory_lines_text(PyObject *module, PyObject *args);
+#endif
