@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "cli/graph.h"
 #include "cli/load.h"
 #include "cli/report.h"
@@ -197,6 +198,18 @@ static int write(const struct sd_asked *a, const struct sd_graph_source *s,
     return sd_export_close(&file, sd_graph_put(s, other, o, form, &file.out));
 }
 
+/* Two that are compared may be of the same program: their files tell them apart. */
+static int name_by_files(const struct sd_asked *a, struct sd_graph_source *sources)
+{
+    for (int i = 0; i < 2; i++) {
+        sources[i].title =
+            sd_arena_string(&sources[i].arena, a->words[i], strlen(a->words[i]));
+        if (!sources[i].title)
+            return sd_no_memory();
+    }
+    return 0;
+}
+
 int sd_report_graph_of(const struct sd_asked *a)
 {
     bool is_compared = a->v[SD_REPORT_COMPARE].number != 0;
@@ -213,6 +226,8 @@ int sd_report_graph_of(const struct sd_asked *a)
         rc = load(a, 0, is_compared ? 1 : a->n_words, &sources[0]);
     if (rc == 0 && is_compared)
         rc = load(a, 1, 1, &sources[1]);
+    if (rc == 0 && is_compared)
+        rc = name_by_files(a, sources);
     if (rc == 0)
         rc = write(a, &sources[0], is_compared ? &sources[1] : NULL, &order, form);
     sd_graph_source_release(&sources[0]);

@@ -57,14 +57,21 @@ static void put_escaped(struct writer *w, const struct sd_interned *text)
     sd_buf_release(&shown);
 }
 
+/* What has no name is "???", as callgrind writes it: its readers take a line without
+ * one for a mistake. */
+static void put_known(struct writer *w, const struct sd_interned *name)
+{
+    sd_out_text(w->out, name->n ? " " : " ???");
+    put_escaped(w, name);
+}
+
 static void put_file(struct writer *w, const char *word,
                      const struct sd_call_function *f)
 {
     sd_out_printf(w->out, "%s=(%u)", word, f->file_id + 1);
     if (!w->is_file_known[f->file_id]) {
         w->is_file_known[f->file_id] = true;
-        sd_out_text(w->out, " ");
-        put_escaped(w, &f->file);
+        put_known(w, &f->file);
     }
     sd_out_text(w->out, "\n");
 }
@@ -78,9 +85,7 @@ static void put_name(struct writer *w, const char *word, uint32_t function)
     sd_out_printf(w->out, "%s=(%u)", word, function + 1);
     if (!w->is_name_known[function]) {
         w->is_name_known[function] = true;
-        sd_out_text(w->out,
-                    f->name.n ? " " : " ???"); /* no name at all is no function */
-        put_escaped(w, &f->name);
+        put_known(w, &f->name);
         sd_table_get(&w->n_alike, alike_key(f), &n);
         if (n > 1)
             sd_out_printf(w->out, ":%lld", (long long)f->line);

@@ -79,6 +79,22 @@ TEST(callgrind_has_all_names_at_its_top_when_asked)
     sd_call_stats_release(&s);
 }
 
+TEST(callgrind_has_no_line_without_a_name)
+{
+    const struct sd_callgrind_head head = { .event = "ns", .per_unit = 1e9 };
+    struct sd_call_stats s;
+    struct sd_out out;
+
+    sd_call_stats_init(&s);
+    function(&s, "", 0, "", 1);
+    CHECK(sd_call_stats_sum(&s) == 0);
+    sd_out_to_memory(&out);
+    CHECK(sd_call_stats_write_callgrind(&s, &head, &out) == 0);
+    CHECK(strstr(sd_buf_string(&out.pending), "\nfl=(1) ???\nfn=(1) ???\n0 "));
+    sd_out_release(&out);
+    sd_call_stats_release(&s);
+}
+
 TEST(callgrind_survives_every_allocation_that_fails)
 {
     struct sd_call_stats s;

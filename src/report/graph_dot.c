@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "report/graph.h"
 
+enum { STRING_MAX = 2048 }; /* before it is escaped, which makes at most five of one */
+
 struct writer {
     struct sd_out *out;
     const struct sd_view_graph *g;
@@ -16,18 +18,32 @@ struct writer {
 
 /* In quotes a backslash would begin an escape, of which graphviz has many, and "&" the
  * name of a character. */
+static void put_character(struct sd_out *out, char c)
+{
+    if (c == '\n')
+        sd_out_text(out, "\\n");
+    else if (c == '"' || c == '\\')
+        sd_out_printf(out, "\\%c", c);
+    else if (c == '&')
+        sd_out_text(out, "&amp;");
+    else
+        sd_out_write(out, &c, 1);
+}
+
+/* graphviz reads strings of at most 16,384 bytes, and any number of them added up; no
+ * character is cut. */
 static void put_quoted(struct sd_out *out, const char *s)
 {
+    const char *from = s;
+
     sd_out_text(out, "\"");
-    for (; *s; s++)
-        if (*s == '\n')
-            sd_out_text(out, "\\n");
-        else if (*s == '"' || *s == '\\')
-            sd_out_printf(out, "\\%c", *s);
-        else if (*s == '&')
-            sd_out_text(out, "&amp;");
-        else
-            sd_out_write(out, s, 1);
+    for (; *s; s++) {
+        if (s - from >= STRING_MAX && (*s & 0xC0) != 0x80) {
+            sd_out_text(out, "\" + \"");
+            from = s;
+        }
+        put_character(out, *s);
+    }
     sd_out_text(out, "\"");
 }
 

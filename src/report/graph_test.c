@@ -125,6 +125,36 @@ TEST(graph_labels_are_those_of_gprof2dot)
     sd_buf_release(&text);
 }
 
+/* graphviz takes strings of 16,384 bytes, and sums of them. */
+TEST(graph_names_of_any_length_are_strings_that_graphviz_reads)
+{
+    enum { LENGTH = 70000, MOST = 16384 };
+    struct sd_graph_node long_named = nodes[0];
+    struct sd_view_graph g = view;
+    struct sd_graph_look look = sd_graph_look_default();
+    char *name = sd_alloc(LENGTH + 1);
+    struct sd_out out;
+    const char *at;
+
+    for (int i = 0; i < LENGTH; i += 2)
+        memcpy(name + i, "\u00e9", 2);
+    name[LENGTH] = '\0';
+    long_named.name = long_named.file = name;
+    g.nodes = &long_named;
+    g.n_nodes = 1;
+    g.n_edges = 0;
+    sd_out_to_memory(&out);
+    CHECK(sd_report_dot(&out, &g, &look) == 0);
+    at = sd_buf_string(&out.pending);
+    CHECK(count(at, "\u00e9") ==
+          LENGTH); /* of the label and of the tooltip, none cut */
+    CHECK(count(at, "\" + \"") > 2 * LENGTH / MOST);
+    for (const char *next; (next = strchr(at, '"')); at = next + 1)
+        CHECK(next - at < MOST);
+    sd_out_release(&out);
+    sd_free(name);
+}
+
 TEST(graph_names_are_stripped_and_wrapped)
 {
     struct sd_graph_node n = { .name =

@@ -148,6 +148,17 @@ def test_what_only_one_of_the_files_has_is_drawn_so(folder):
     assert re.search("0 -> 2 .*label=\"0.00% / 75.00%.n0\u00d7 / 3\u00d7\"", done.out), done.out
 
 
+def test_a_comparison_names_its_files(folder):
+    """Both may be of one program: which is before and which after is known by their names."""
+    first = hostile(folder)
+    for name in "before.sonde", "after.sonde":
+        shutil.copy(first, os.path.join(folder, name))
+    done = sonde("report", "--graph", "--compare", "before.sonde", "after.sonde", "-o", "x.svg", cwd=folder)
+    equal(done.status, 0, "status of sonde: " + done.err)
+    with open(os.path.join(folder, "x.svg"), encoding="utf-8") as file:
+        contains(file.read(), "before.sonde, compared with after.sonde", "the picture")
+
+
 def test_dot_reads_what_we_write(folder):
     need(shutil.which("dot"), "no graphviz; CI=true make test installs it")
     path = os.path.join(folder, "x.dot")
