@@ -87,6 +87,15 @@ enum sd_size_kind {
                               because there were very many */
 };
 enum { SD_DIMS_MAX = 32 };
+/* Those below are what they are. */
+enum { SD_ROUNDED_FROM = 8 };
+static inline uint64_t sd_size_rounded(uint64_t n)
+{
+    int shift = n < SD_ROUNDED_FROM ? 0 : 61 - __builtin_clzll(n);
+    uint64_t step = UINT64_C(1) << shift;
+
+    return (n + step / 2) / step * step;
+}
 
 enum sd_span_flags {
     SD_SPAN_RAISED = 1, /* left by an exception */

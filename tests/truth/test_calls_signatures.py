@@ -292,6 +292,26 @@ def test_a_profile_and_the_classes_it_has_met_are_collected(folder):
     equal(gone(), None, "the class, when nobody has it")
 
 
+def test_classes_without_a_row_are_let_go(folder):
+    """A program may make classes without end: those of calls that are in `plain(...)` are not kept alive."""
+    for detail, most in (True, 256), ("sizes", 1024):
+        p = Profile(builtins=False, signatures=detail)
+        met = []
+        p.enable()
+        for i in range(1200):
+            Made = type("Made%d" % i, (), {})
+            plain(Made())
+            met.append(weakref.ref(Made))
+        p.disable()
+        del Made
+        gc.collect()
+        kept = sum(ref() is not None for ref in met)
+        assert 0 < kept <= most, "%d of 1200 classes are kept with signatures=%r" % (kept, detail)
+        p.create_stats()
+        rows = {key[2]: row[0] for key, row in p.stats.items() if key[2].startswith("plain(")}
+        equal((sum(rows.values()), rows["plain(...)"]), (1200, 1200 - kept), "calls, those in the last row")
+
+
 DTYPE_WITHOUT_A_NUMBER = """\
 import ctypes, numpy, sonde
 def f(a): pass

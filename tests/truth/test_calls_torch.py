@@ -44,12 +44,14 @@ f(x:Tensor(dtype=float32, shape=(3, 4), device=cpu))
 f(x:Tensor(dtype=int64, shape=(), device=cpu))
 f(x:Tensor(dtype=float32, shape=(2, 5), device=cpu))
 f(x:Tensor)
+f(x:FakeTensor(dtype=float32, shape=(4, 3)))
+f(x:Parameter(dtype=float32, shape=(8,), device=meta))
 """
 
 
 def test_signatures_of_tensors(folder):
     """Read from memory: no tensor and no mode is asked.  Where one would hear of the search for the layout, and of a sparse
-    tensor, whose sizes are elsewhere, the type alone is told."""
+    tensor, whose sizes are elsewhere, the type alone is told; of one whose class tells its device none is."""
     python = python_with_torch()
     need(python, "no torch in any environment of the tests (CI=true installs it for one version)")
     done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, "torch_signatures.py")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

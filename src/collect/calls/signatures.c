@@ -409,6 +409,13 @@ find_or_add(struct sd_signatures *s, struct function *of, const sd_args_frame *f
     return r ? r : other_of(s, of);
 }
 
+/* Can a function have no more signatures?  Then types that are new to us belong to
+ * none, and are not kept alive for it: a program may make classes without end. */
+static bool has_all(const struct sd_signatures *s, const struct function *of)
+{
+    return of->n >= (s->values.detail < SD_VALUE_LENGTHS ? MOST_EXACT : MOST_ROUNDED);
+}
+
 /* Where all words have to be read; NULL, too, while Python ends: classes are told by
  * modules that go. */
 static struct sd_signature *find_by_words(struct sd_signatures *s, struct function *of,
@@ -419,8 +426,9 @@ static struct sd_signature *find_by_words(struct sd_signatures *s, struct functi
     if (sd_python_ends())
         return NULL;
     w.is_cut = w.is_rounded = false;
+    s->values.is_closed = has_all(s, of);
     read_arguments(s, of->code, f, &w);
-    if (__builtin_expect(w.is_cut, 0)) /* too long to be told */
+    if (__builtin_expect(w.is_cut, 0)) /* too long to be told, or of a new type */
         return other_of(s, of);
     for (int i = 0; i < N_LATEST && of->latest[i]; i++)
         if (is_same(of->latest[i], &w))

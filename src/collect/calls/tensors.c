@@ -15,6 +15,7 @@ enum {
     FIRST_FIELD = 16, /* behind the header of every object: what it points to */
     LAST_FIELD = 32,
     FIRST_DIMS = 16, /* behind the vtable, and their number before them */
+    META_DEVICE = 14,
 };
 
 enum state { STATE_NEW, STATE_KNOWN, STATE_REFUSED };
@@ -35,6 +36,7 @@ static struct {
     bool is_asked_for; /* a pending call is on its way */
     unsigned n_tries;
     struct layout layout; /* when it is known */
+    PyObject *listener;   /* "__torch_dispatch__"; held for as long as the process */
 } torch;
 
 /* The tensors that are made. */
@@ -43,11 +45,11 @@ static const struct known {
     int64_t numel;
     const char *dtype_name;
     uint16_t dtype;
-    uint8_t device; /* 0: the processor's memory; 14: "meta", which has none */
+    uint8_t device; /* 0: the processor's memory; META_DEVICE has none */
 } known[N_KNOWN] = {
     { 3, { 3, 5, 7 }, 105, "float32", 6, 0 },
     { 2, { 2, 4 }, 8, "int64", 4, 0 },
-    { 3, { 4, 2, 9 }, 72, "bool", 11, 14 },
+    { 3, { 4, 2, 9 }, 72, "bool", 11, META_DEVICE },
     { 5, { 1, 2, 3, 1, 2 }, 12, "float64", 7, 0 },
     { 6, { 1, 2, 3, 1, 2, 3 }, 36, "int8", 1, 0 },
 };
@@ -280,6 +282,8 @@ static enum state find_layout(void)
         return ++torch.n_tries < MOST_TRIES ? STATE_NEW : STATE_REFUSED;
     if (make_tensors(&p) && find_places(&p, &found)) {
         torch.layout = found;
+        if (!torch.listener)
+            torch.listener = PyUnicode_InternFromString("__torch_dispatch__");
         state = STATE_KNOWN;
     }
     for (int i = 0; i < N_KNOWN; i++)
@@ -375,6 +379,21 @@ static bool may_be_symbolic(PyObject *o, const struct sd_tensor *t)
            base->tp_flags & Py_TPFLAGS_HEAPTYPE; /* that of torch.Tensor is torch's */
 }
 
+/* A class that hears of every operation, as FakeTensor does, stands for tensors that
+ * are elsewhere and keeps their device to itself, while its own is "meta".  All others
+ * have torch's own function there, or in early versions none. */
+static bool has_device(PyObject *o, const struct sd_tensor *t)
+{
+    PyObject *listener;
+
+    if (t->device != META_DEVICE)
+        return true;
+    if (!torch.listener)
+        return false;
+    listener = _PyType_Lookup(Py_TYPE(o), torch.listener);
+    return !listener || PyCFunction_Check(listener);
+}
+
 bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
 {
     const struct layout *t = &torch.layout;
@@ -391,6 +410,7 @@ bool sd_tensor_read(PyObject *o, struct sd_tensor *out)
     memcpy(&out->dtype, impl + t->dtype, sizeof out->dtype);
     out->device = impl[t->device];
     out->device_index = impl[t->device + 1];
+    out->has_device = has_device(o, out);
     return is_consistent(out, (int64_t)word_at(impl, t->numel)) &&
            !may_be_symbolic(o, out);
 }

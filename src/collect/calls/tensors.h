@@ -27,6 +27,7 @@ struct sd_tensor {
     int64_t dims[SD_DIMS_MAX];
     uint16_t dtype;
     uint8_t device, device_index; /* index 255: none */
+    bool has_device; /* false: its class may tell another, which only it knows */
 };
 
 /* Where a session starts: finds the layout out, if torch is there and it is not known.

@@ -135,7 +135,7 @@ __attribute__((noinline)) static enum sd_value_kind meet(struct sd_values *v,
     struct sd_raised raised;
     enum sd_value_kind kind;
 
-    if (!make_room(v))
+    if (v->is_closed || !make_room(v))
         return SD_VALUE_UNKNOWN;
     raised = sd_raised_take();
     kind = classify(v, type);
@@ -172,18 +172,9 @@ void sd_values_release(struct sd_values *v)
 
 /* --- Reading ---------------------------------------------------------------------- */
 
-/* The first binary digit and two more. */
-static uint64_t rounded(uint64_t n)
-{
-    int shift = n < 8 ? 0 : 61 - __builtin_clzll(n);
-    uint64_t step = UINT64_C(1) << shift;
-
-    return (n + step / 2) / step * step;
-}
-
 static inline void add_size(struct sd_words *w, uint64_t n)
 {
-    sd_words_add(w, __builtin_expect(w->is_rounded, 0) ? rounded(n) : n);
+    sd_words_add(w, __builtin_expect(w->is_rounded, 0) ? sd_size_rounded(n) : n);
 }
 
 /* The second word of a dtype, where it has one. */
@@ -228,7 +219,8 @@ static void read_tensor(PyObject *o, struct sd_words *w)
         return;
     }
     sd_words_add(w, (uint64_t)t.n_dims | (uint64_t)t.dtype << 8 |
-                        (uint64_t)t.device << 24 | (uint64_t)t.device_index << 32);
+                        (uint64_t)t.device << 24 | (uint64_t)t.device_index << 32 |
+                        (uint64_t)t.has_device << 40);
     for (unsigned i = 0; i < t.n_dims; i++)
         add_size(w, (uint64_t)t.dims[i]);
 }

@@ -10,6 +10,7 @@
  * words alone, so equal words are the same text.
  *
  * A type that was met is kept alive: another one at its address would be taken for it.
+ * Where no new signature is made any more, no type is met either.
  *
  * Layouts of others: of numpy see arrays.h, of torch tensors.h; of pandas a table's
  * blocks are looked at, each only if it is what it should be. */
@@ -41,7 +42,7 @@ enum sd_value_kind {
     SD_VALUE_TEXT,
     SD_VALUE_RANGE,
     SD_VALUE_INT,
-    SD_VALUE_UNKNOWN, /* there are too many types: nothing is kept of it */
+    SD_VALUE_UNKNOWN, /* not met, for there are too many: nothing is kept of it */
 };
 
 struct sd_value_type {
@@ -65,6 +66,7 @@ struct sd_values {               /* all zero is a released one */
     struct sd_value_type *types; /* owned; open addressing */
     size_t n_types, n_places;    /* n_places is a power of two */
     enum sd_value_detail detail; /* 0: as SD_VALUE_TYPES */
+    bool is_closed; /* types that were not met are SD_VALUE_UNKNOWN from now on */
     PyObject *fields[SD_FIELDS]; /* their names; owned */
 };
 

@@ -178,7 +178,8 @@ static uint32_t put_tensor(const uint64_t *w, bool is_rounded, struct sd_buf *to
     struct sd_tensor t = { .n_dims = w[0] & 0xff,
                            .dtype = (uint16_t)(w[0] >> 8),
                            .device = (uint8_t)(w[0] >> 24),
-                           .device_index = (uint8_t)(w[0] >> 32) };
+                           .device_index = (uint8_t)(w[0] >> 32),
+                           .has_device = w[0] >> 40 & 1 };
 
     if (w[0] == UINT64_MAX)
         return 1;
@@ -186,8 +187,10 @@ static uint32_t put_tensor(const uint64_t *w, bool is_rounded, struct sd_buf *to
     sd_tensor_put_dtype(&t, to);
     sd_buf_text(to, ", ");
     put_shape(to, w + 1, t.n_dims, is_rounded);
-    sd_buf_text(to, ", device=");
-    sd_tensor_put_device(&t, to);
+    if (t.has_device) {
+        sd_buf_text(to, ", device=");
+        sd_tensor_put_device(&t, to);
+    }
     sd_buf_u8(to, ')');
     tell_size(size, SD_SIZE_SHAPE, w + 1, t.n_dims);
     return 1 + t.n_dims;
