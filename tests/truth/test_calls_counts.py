@@ -16,7 +16,7 @@ import time
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
@@ -801,6 +801,31 @@ def test_subinterpreters_are_left_alone(folder):
     fib(3)
     p.disable()
     equal(figures(p)[fib.__code__][0], 10, "calls of the main interpreter")
+
+
+OTHERS = """
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+def f(): pass
+f()
+if %r:
+    one = interpreters.create()
+    (getattr(interpreters, "run_string", None) or interpreters.exec)(one, "def g(): pass\\ng()")
+    interpreters.destroy(one)
+"""
+
+
+def test_that_other_interpreters_are_not_followed_is_said(folder):
+    """Those that came and went, too."""
+    for are_others in True, False:
+        write(folder, "p.py", OTHERS % are_others)
+        done = sonde("calls", "--force", "-o", "x.sonde", "--python", PYTHON, "p.py", cwd=folder)
+        if "ModuleNotFoundError" in done.err:
+            raise Skip("this Python has no module for sub-interpreters")
+        equal(done.status, 0, "status: " + done.err)
+        equal(done.err.count("calls in sub-interpreters of process"), int(are_others), "said of others: " + done.err)
 
 
 SECOND = """

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "cpython/compat_runtime.h"
+
 #include "collect/calls/collector.h"
 
 #include <stdio.h>
@@ -12,12 +14,12 @@
 #include "collect/calls/options.h"
 #include "collect/calls/sessions.h"
 #include "collect/session.h"
-#include "cpython/compat.h"
 
 /* The one session that fills the capture, for as long as the process lives. */
 static struct {
     struct sd_calls_session *session;
     struct sd_calls_names names;
+    int64_t n_made; /* interpreters, when it began; 0: not known */
 } captured;
 
 /* A call from no frame is the program's first, unless the interpreter makes it to find
@@ -79,16 +81,6 @@ static bool is_first(void)
     return is;
 }
 
-/* Python is gone: what is left open ends here. */
-static void at_exit(void)
-{
-    if (!captured.session)
-        return;
-    sd_calls_tell_missing();
-    sd_calls_session_stop(captured.session);
-    sd_calls_calibrated(captured.session);
-}
-
 static void note(enum sd_note_kind kind, const char *format, const char *what)
 {
     struct sd_log *l = sd_session_log();
@@ -97,6 +89,25 @@ static void note(enum sd_note_kind kind, const char *format, const char *what)
     snprintf(text, sizeof text, format, (int)getpid(), what);
     if (l)
         sd_log_note(l, kind, text);
+}
+
+/* Other interpreters than the one that is followed may have come and gone unheard. */
+static void tell_of_others(void)
+{
+    if (captured.n_made > 0 && sd_interpreters_made() > captured.n_made)
+        note(SD_NOTE_REFUSAL, "calls in sub-interpreters of process %d are %s",
+             "not traced: only the interpreter that runs the program is followed");
+}
+
+/* Python is gone: what is left open ends here. */
+static void at_exit(void)
+{
+    if (!captured.session)
+        return;
+    tell_of_others();
+    sd_calls_tell_missing();
+    sd_calls_session_stop(captured.session);
+    sd_calls_calibrated(captured.session);
 }
 
 /* A Ctrl-C that comes just now is the program's, once it has begun. */
@@ -158,6 +169,7 @@ void sd_calls_start_from_env(void)
         note(SD_NOTE_REFUSAL, "calls are not traced in process %d: %s", sd_fail_text());
         return;
     }
+    captured.n_made = sd_runtime_is_known() ? sd_interpreters_made() : 0;
     Py_AtExit(at_exit);
     if (values[SD_CALLS_OPT_BOUNDED].number)
         note(SD_NOTE_WARNING, "calls of process %d are bounded: %s",
