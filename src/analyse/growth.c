@@ -551,13 +551,30 @@ static void measure_misfit(const struct sd_growth_fitter *t, struct sd_growth *g
 
     for (size_t i = 0; i < t->n; i++) {
         const struct sd_growth_sample *s = &t->samples[i];
-        double away = away_from(s, &g->curve), z = away * sqrt(s->measured) / 3;
+        double away = away_from(s, &g->curve);
 
         squares += s->weight * away * away;
         weights += s->weight;
-        g->cost += log1p(z * z) / (double)t->n;
     }
     g->misfit = weights > 0 ? sqrt(squares / weights) : 0;
+}
+
+/* Of all points as they were given: those of one size that differ are not explained by
+ * it, which is no longer seen once they are put together. */
+static int measure_cost(const struct sd_growth_point *points, size_t n,
+                        struct sd_growth *g)
+{
+    struct sd_growth_fitter all = { 0 };
+    int rc = sd_growth_fitter_take(&all, points, n);
+
+    for (size_t i = 0; rc == 0 && i < all.n; i++) {
+        const struct sd_growth_sample *s = &all.samples[i];
+        double z = away_from(s, &g->curve) * sqrt(s->measured) / 3;
+
+        g->cost += log1p(z * z) / (double)all.n;
+    }
+    sd_growth_fitter_release(&all);
+    return rc;
 }
 
 static bool is_wide(const struct sd_growth *g)
@@ -607,6 +624,7 @@ int sd_growth_fit(const struct sd_growth_point *points, size_t n, struct sd_grow
         if (sd_growth_only(out) == SD_GROWTH_CONSTANT)
             find_exponent_of_constant(&t, out);
         measure_misfit(&t, out);
+        rc = measure_cost(points, n, out);
         count_grown(&t, out);
         drop_names(&t, out);
     }

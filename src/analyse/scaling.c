@@ -56,6 +56,21 @@ static double variable_at(const struct sd_site *s, const struct variable *v)
     return NAN;
 }
 
+/* Does it stand for sizes near it, too? */
+static bool is_rounded_at(const struct sd_site *s, const struct variable *v)
+{
+    for (uint32_t i = 0; i < s->n_sizes; i++) {
+        const struct sd_size *size = &s->sizes[i];
+
+        if (size->name != v->name || size->kind != v->kind || !size->is_rounded)
+            continue;
+        for (int k = 0; k < (int)size->n_dims; k++)
+            if ((v->side == WHOLE || v->side == k) && size->dims[k] >= SD_ROUNDED_FROM)
+                return true;
+    }
+    return false;
+}
+
 static double candidate_at(const struct sd_site *s, const struct candidate *c)
 {
     double a = variable_at(s, &c->a);
@@ -65,13 +80,21 @@ static double candidate_at(const struct sd_site *s, const struct candidate *c)
     return c->with == '+' ? a + variable_at(s, &c->b) : a * variable_at(s, &c->b);
 }
 
-/* A function and its signatures, as places in the profile's sites. */
+struct signature {
+    uint32_t function, site;
+    const struct sd_site *is;
+};
+
+/* A function and its signatures. */
 struct subject {
     const struct sd_scaling_times *g;
     struct sd_arena *arena; /* of the answer */
     uint32_t function;
-    const uint32_t *sites; /* by when they were first called */
+    struct signature *signatures; /* by when they were first called; then, where some
+                                     are rounded, those that are alike together */
     size_t n;
+    uint32_t first;  /* site of the one that was called first */
+    bool is_rounded; /* some are */
     struct variable variables[VARIABLES_MAX]; /* that vary */
     struct variable constants[CONSTANTS_MAX]; /* that do not: they are asked once */
     size_t n_variables, n_constants;
@@ -82,7 +105,7 @@ static bool varies(const struct subject *s, const struct variable *v)
     double first = NAN;
 
     for (size_t i = 0; i < s->n; i++) {
-        double n = variable_at(&s->g->p->sites[s->sites[i]], v);
+        double n = variable_at(s->signatures[i].is, v);
 
         if (isnan(first))
             first = n;
@@ -127,31 +150,102 @@ static void find_variables_of(struct subject *s, const struct sd_size *size)
 static void find_variables(struct subject *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        const struct sd_site *site = &s->g->p->sites[s->sites[i]];
+        const struct sd_site *site = s->signatures[i].is;
 
-        for (uint32_t k = 0; k < site->n_sizes; k++)
+        for (uint32_t k = 0; k < site->n_sizes; k++) {
             find_variables_of(s, &site->sizes[k]);
+            s->is_rounded |= site->sizes[k].is_rounded;
+        }
     }
+}
+
+/* --- Signatures that are alike */
+
+static int compare_sizes(const struct sd_size *a, const struct sd_size *b)
+{
+    int rc = a->argument != b->argument ? (a->argument < b->argument ? -1 : 1)
+             : a->kind != b->kind       ? (a->kind < b->kind ? -1 : 1)
+             : a->n_dims != b->n_dims   ? (a->n_dims < b->n_dims ? -1 : 1)
+                                        : 0;
+
+    for (uint32_t i = 0; rc == 0 && i < a->n_dims; i++) {
+        uint64_t n = sd_size_rounded((uint64_t)a->dims[i]);
+        uint64_t m = sd_size_rounded((uint64_t)b->dims[i]);
+
+        rc = n != m ? (n < m ? -1 : 1) : 0;
+    }
+    return rc;
+}
+
+/* 0: they are one, once their sizes are rounded. */
+static int compare(const struct sd_site *a, const struct sd_site *b)
+{
+    int rc = a->n_sizes != b->n_sizes ? (a->n_sizes < b->n_sizes ? -1 : 1) : 0;
+
+    for (uint32_t i = 0; rc == 0 && i < a->n_sizes; i++)
+        rc = compare_sizes(&a->sizes[i], &b->sizes[i]);
+    return rc;
+}
+
+static int by_likeness(const void *a, const void *b)
+{
+    const struct signature *s = a, *t = b;
+    int rc = compare(s->is, t->is);
+
+    return rc ? rc : s->site < t->site ? -1 : s->site > t->site;
+}
+
+/* One slow call of a hundred is in the mean of a rounded size, and stands alone among
+ * exact ones, where it is taken for a disturbance: all are put together by the same
+ * steps, else the larger sizes would be slower by this alone. */
+static void put_together(struct subject *s)
+{
+    s->first = s->signatures[0].site;
+    if (s->is_rounded)
+        qsort(s->signatures, s->n, sizeof *s->signatures, by_likeness);
+}
+
+static bool is_next_alike(const struct subject *s, size_t i)
+{
+    return s->is_rounded && i + 1 < s->n &&
+           compare(s->signatures[i].is, s->signatures[i + 1].is) == 0;
 }
 
 /* --- The size that explains the times */
 
+/* Adds a signature to a point: size and times are the means of all calls. */
+static void add_to_point(const struct subject *s, const struct signature *of,
+                         const struct candidate *c, struct sd_scaling_point *to)
+{
+    const struct sd_scaling_times *g = s->g;
+    double size = candidate_at(of->is, c), calls = (double)g->counts[of->site], part;
+
+    if (!(size >= 1 && calls >= 1))
+        return;
+    to->is_first |= of->site == s->first;
+    to->is_rounded |= is_rounded_at(of->is, &c->a) ||
+                      (c->with && is_rounded_at(of->is, &c->b)) ||
+                      (to->calls > 0 && size != to->n);
+    to->calls += (uint64_t)g->counts[of->site];
+    part = calls / (double)to->calls;
+    to->n += (size - to->n) * part;
+    to->ns += ((double)g->sums[of->site] / calls - to->ns) * part;
+    to->own_ns += ((double)g->own_sums[of->site] / calls - to->own_ns) * part;
+}
+
 static size_t read_points(const struct subject *s, const struct candidate *c,
                           struct sd_scaling_point *points)
 {
-    const struct sd_scaling_times *g = s->g;
     size_t n = 0;
 
     for (size_t i = 0; i < s->n; i++) {
-        uint32_t site = s->sites[i];
-        double size = candidate_at(&g->p->sites[site], c);
-        double calls = (double)g->counts[site];
-
-        if (size >= 1 && calls >= 1)
-            points[n++] =
-                (struct sd_scaling_point){ size, (uint64_t)g->counts[site],
-                                           (double)g->sums[site] / calls,
-                                           (double)g->own_sums[site] / calls, i == 0 };
+        points[n] = (struct sd_scaling_point){ .n = 0 };
+        while (is_next_alike(s, i))
+            add_to_point(s, &s->signatures[i++], c, &points[n]);
+        add_to_point(s, &s->signatures[i], c, &points[n]);
+        if (points[n].is_rounded)
+            points[n].n = round(points[n].n);
+        n += points[n].calls > 0;
     }
     return n;
 }
@@ -369,7 +463,7 @@ static int scale(const struct sd_scaling_times *g, struct subject *s,
                             .is_library = sd_site_is_library(&g->p->sites[s->function]),
                             .total_ns = g->total_of[s->function] };
     for (size_t i = 0; i < s->n; i++)
-        out->calls += (uint64_t)g->counts[s->sites[i]];
+        out->calls += (uint64_t)g->counts[s->signatures[i].site];
     out->share = g->whole > 0 ? (double)out->total_ns / (double)g->whole : 0;
     if (out->share >= SD_GROWTH_SHARE_MIN)
         return fit_subject(s, out);
@@ -400,10 +494,6 @@ static int by_interest(const void *a, const void *b)
     return f->site.at < g->site.at ? -1 : f->site.at > g->site.at;
 }
 
-struct signature {
-    uint32_t function, site;
-};
-
 static int by_function(const void *a, const void *b)
 {
     const struct signature *s = a, *t = b;
@@ -420,7 +510,8 @@ static size_t list_signatures(const struct sd_scaling_times *g, struct signature
 
     for (uint32_t i = 0; i < g->p->n_sites; i++)
         if (g->p->sites[i].n_sizes > 0 && g->counts[i] > 0)
-            list[n++] = (struct signature){ sd_scaling_function_of(g->p, i), i };
+            list[n++] = (struct signature){ sd_scaling_function_of(g->p, i), i,
+                                            &g->p->sites[i] };
     qsort(list, n, sizeof *list, by_function);
     return n;
 }
@@ -461,23 +552,23 @@ static int find_unsized(const struct sd_scaling_times *g, const struct signature
     return 0;
 }
 
-static int scale_all(const struct sd_scaling_times *g, const struct signature *list,
-                     size_t n, uint32_t *sites, struct sd_scaling *out)
+static int scale_all(const struct sd_scaling_times *g, struct signature *list, size_t n,
+                     struct sd_scaling *out)
 {
     int rc = 0;
 
-    for (size_t i = 0, end; i < n && rc == 0; i = end) {
+    for (size_t i = 0; i < n && rc == 0;) {
         struct subject s = { .g = g,
                              .arena = &out->arena,
                              .function = list[i].function,
-                             .sites = sites + i };
+                             .signatures = list + i };
 
-        for (end = i; end < n && list[end].function == s.function; end++)
-            sites[end] = list[end].site;
-        s.n = end - i;
+        for (; i < n && list[i].function == s.function; i++)
+            s.n++;
         if (out->is_mine && sd_site_is_library(&g->p->sites[s.function]))
             continue;
         find_variables(&s);
+        put_together(&s);
         if (s.n_variables == 0)
             out->n_one_size++;
         else
@@ -486,26 +577,27 @@ static int scale_all(const struct sd_scaling_times *g, const struct signature *l
     return rc;
 }
 
-static int make(struct sd_scaling_times *g, struct sd_scaling *out)
+static int make(struct sd_scaling_times *g, bool has_sizes, struct sd_scaling *out)
 {
     struct signature *list = sd_alloc((g->p->n_sites + 1) * sizeof *list);
-    uint32_t *sites = sd_alloc((g->p->n_sites + 1) * sizeof *sites);
-    size_t n = list && sites ? list_signatures(g, list) : 0;
-    int rc = list && sites ? 0 : sd_no_memory();
+    size_t n = list ? list_signatures(g, list) : 0;
+    int rc = list ? 0 : sd_no_memory();
 
-    if (rc == 0 && n == 0)
-        rc = sd_fail(SD_EABSENT, "no sizes of arguments were recorded; record them "
-                                 "with: sonde calls --scaling");
+    if (rc == 0 && n == 0 && !has_sizes)
+        rc =
+            sd_fail(SD_EABSENT,
+                    "no argument has a size (a length, a shape, an integer from 1 on), "
+                    "or sizes were not recorded; they are with: sonde calls "
+                    "--scaling");
     if (rc == 0) {
-        out->functions = sd_arena_alloc(&out->arena, n * sizeof *out->functions);
-        rc = out->functions ? scale_all(g, list, n, sites, out) : sd_no_memory();
+        out->functions = sd_arena_alloc(&out->arena, (n + 1) * sizeof *out->functions);
+        rc = out->functions ? scale_all(g, list, n, out) : sd_no_memory();
     }
     if (rc == 0) {
         qsort(out->functions, out->n, sizeof *out->functions, by_interest);
         rc = find_unsized(g, list, n, out);
     }
     sd_free(list);
-    sd_free(sites);
     return rc;
 }
 
@@ -522,7 +614,7 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wis
                                    "recorded with: sonde calls --scaling");
     rc = sd_scaling_times_make(&g, wish);
     if (rc == 0)
-        rc = make(&g, out);
+        rc = make(&g, wish->has_sizes, out);
     sd_scaling_times_release(&g);
     if (rc < 0)
         sd_scaling_release(out);

@@ -7,7 +7,8 @@
  * the function's own.  A signature is a point: how large its arguments were, how often
  * it was called, and what a call took, with all it called (less the cost of tracing, as
  * in every table).  A call inside a call of the same function is a call like any other,
- * so one run of a recursive function already shows many sizes.
+ * so one run of a recursive function already shows many sizes.  Where there were so
+ * many that sizes are rounded, those before them are put together in the same steps.
  *
  * The size that explains the times best is chosen among lengths, numbers, and sides and
  * elements of arrays, of one argument each, then among sums and products of two of
@@ -20,6 +21,7 @@ struct sd_scaling_point {
     uint64_t calls;    /* starts: a generator's resumes are one call */
     double ns, own_ns; /* of one call: with all it called, and without */
     bool is_first;     /* the function's first call is among them */
+    bool is_rounded;   /* n is about that of its calls, of which there were very many */
 };
 
 struct sd_scaled { /* a function */
@@ -59,7 +61,8 @@ struct sd_scaling {              /* all zero is a released one */
     bool is_mine; /* without libraries' */
 };
 
-/* SD_EABSENT with the way to record them when there are no sizes. */
+/* SD_EABSENT with the way to record them when there are no sizes, and the wish does not
+ * say that they were asked for. */
 int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
                     struct sd_scaling *out);
 void sd_scaling_release(struct sd_scaling *s);

@@ -225,6 +225,112 @@ TEST(scaling_multiplies_sizes_where_both_matter)
     sd_made_release(&made.m);
 }
 
+/* A search in a sorted list: its time has nothing to do with what is looked for. */
+TEST(scaling_takes_no_size_that_leaves_times_apart)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    uint32_t search, site;
+
+    begin(&made);
+    search = sd_made_function(&made.m, "search", "/app/a.py", 5);
+    for (int i = 1; i <= 5; i++)
+        for (int k = 1; k <= 39; k++) {
+            int64_t n = (int64_t)pow(10, i), looked_for = k;
+            double noise = 1 + (k * 7 % 10 - 4.5) / 15; /* a third, up and down */
+            char label[64];
+
+            snprintf(label, sizeof label, "search(x:list(%d), t:int(%d))", i, k);
+            site = sd_made_signature(&made.m, search, "search", "/app/a.py", 5, label,
+                                     "x", n);
+            has_also(&made, site, "t", SD_SIZE_VALUE, &looked_for, 1);
+            call(&made, 0, site, 1, (900.0 * i + 500) * noise);
+        }
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0);
+    CHECK(s.n == 1 && strcmp(s.functions[0].argument, "len(x)") == 0);
+    sd_scaling_release(&s);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+static void call_with(struct program *p, uint32_t function, int64_t i,
+                      enum sd_size_kind kind, uint64_t calls, double ns)
+{
+    char label[64];
+    uint32_t site;
+
+    snprintf(label, sizeof label, "burst(rows:list, i:int(%d))", (int)i);
+    site =
+        sd_made_signature(&p->m, function, "burst", "/app/a.py", 5, label, "rows", 7);
+    has_also(p, site, "i", kind, &i, 1);
+    call(p, 0, site, calls, ns);
+}
+
+static const struct sd_scaling_point *point_near(const struct sd_scaled *f, double n)
+{
+    size_t i = 0;
+
+    while (i + 1 < f->n_points && f->points[i].n < n)
+        i++;
+    return &f->points[i];
+}
+
+/* Constant but for every 16th call, which takes 60 times as long: it stands alone among
+ * exact sizes, and is most of the mean of rounded ones. */
+TEST(scaling_puts_exact_sizes_together_as_rounded_ones_are)
+{
+    const struct sd_traced_wish wish = { .is_raw = false };
+    const enum sd_size_kind rounded = SD_SIZE_VALUE | SD_SIZE_ROUNDED;
+    struct program made;
+    struct sd_profile *p;
+    struct sd_scaling s;
+    struct sd_view v = { 0 };
+    uint32_t burst;
+
+    begin(&made);
+    burst = sd_made_function(&made.m, "burst", "/app/a.py", 5);
+    for (int64_t i = 1; i <= 152; i++)
+        call_with(&made, burst, i, SD_SIZE_VALUE, 1, i % 16 ? 2500 : 150000);
+    for (int64_t i = 160; i < 2048; i = (int64_t)sd_size_rounded((uint64_t)i * 5 / 4))
+        call_with(&made, burst, i, rounded, 64, (2500.0 * 15 + 150000) / 16);
+    p = end(&made);
+    CHECK(sd_scaling_make(p, &wish, &s) == 0 && s.n == 1);
+    CHECK(point_near(&s.functions[0], 7)->n == 7);
+    CHECK(!point_near(&s.functions[0], 7)->is_rounded);
+    CHECK(point_near(&s.functions[0], 90)->calls == 16); /* 88 to 103 */
+    CHECK(point_near(&s.functions[0], 90)->is_rounded);
+    CHECK(fabs(point_near(&s.functions[0], 90)->ns - 187500.0 / 16) < 1);
+    CHECK(!s.functions[0].is_flagged);
+    sd_scaling_release(&s);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS, &v) == 0);
+    CHECK(has_text(&v.tables[0], "1 to ~"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
+TEST(scaling_finds_that_there_is_no_size_where_they_were_asked_for)
+{
+    const struct sd_traced_wish wish = { .has_sizes = true };
+    struct program made;
+    struct sd_profile *p;
+    struct sd_view v = { 0 };
+
+    begin(&made);
+    call(&made, 0, sd_made_function(&made.m, "main", "/app/a.py", 1), 1, 1e6);
+    p = end(&made);
+    CHECK(sd_scaling_tables(p, &wish, SD_SCALING_FUNCTIONS | SD_SCALING_POINTS, &v) ==
+          0);
+    CHECK(v.n_tables == 2 && v.tables[0].n_rows == 0 && v.tables[1].n_rows == 0);
+    CHECK(strstr(v.tables[0].note, "no function was called with arguments of several"));
+    sd_view_release(&v);
+    sd_profile_free(p);
+    sd_made_release(&made.m);
+}
+
 TEST(scaling_knows_a_square_by_its_side)
 {
     const struct sd_traced_wish wish = { .is_raw = false };

@@ -30,14 +30,32 @@ static const char *put_size(char out[SD_TEXT_MAX], double n)
     return n < 9e18 ? sd_text_count(out, (int64_t)n) : sd_text_real(out, n);
 }
 
-static const char *range_of(struct sd_arena *a, const struct sd_growth *g)
+/* Is this size one that nobody need have seen? */
+static const char *mark_of(const struct sd_scaled *f, double n)
 {
-    char from[SD_TEXT_MAX], to[SD_TEXT_MAX];
+    const char *mark = "";
 
-    put_size(from, g->from);
-    put_size(to, g->to);
-    return g->from == g->to ? sd_arena_string(a, to, strlen(to))
-                            : sd_arena_printf(a, "%s to %s", from, to);
+    for (size_t i = 0; i < f->n_points; i++) {
+        if (f->points[i].n != n)
+            continue;
+        if (!f->points[i].is_rounded)
+            return "";
+        mark = "~";
+    }
+    return mark;
+}
+
+/* "1 to ~3,072" */
+static const char *range_of(struct sd_arena *a, const struct sd_scaled *f)
+{
+    double from = f->total.from, to = f->total.to;
+    char texts[2][SD_TEXT_MAX];
+
+    put_size(texts[0], from);
+    put_size(texts[1], to);
+    return from == to ? sd_arena_printf(a, "%s%s", mark_of(f, to), texts[1])
+                      : sd_arena_printf(a, "%s%s to %s%s", mark_of(f, from), texts[0],
+                                        mark_of(f, to), texts[1]);
 }
 
 /* Nothing is "-0.00". */
@@ -94,6 +112,7 @@ enum function_column {
     S_OWN_LOW,
     S_OWN_HIGH,
     S_OWN_GROWTH,
+    S_ROUNDED,
     S_COLUMNS
 };
 
@@ -101,8 +120,9 @@ static const struct sd_column function_columns[S_COLUMNS] = {
     [S_FUNCTION] = { "function", "its name", SD_CELL_TEXT, false, 0 },
     [S_ARGUMENT] = { "argument", "n: the size that explains its time best",
                      SD_CELL_TEXT, false, 0 },
-    [S_SIZES] = { "sizes", "smallest and largest n that was seen", SD_CELL_TEXT, false,
-                  1 },
+    [S_SIZES] = { "sizes",
+                  "smallest and largest n that was seen; ~ where it is rounded",
+                  SD_CELL_TEXT, false, 1 },
     [S_POINTS] = { "points", "different sizes", SD_CELL_COUNT, false, 3 },
     [S_EXPONENT] = { "exponent", "k of time = c + b n^k", SD_CELL_REAL, false, 0 },
     [S_INTERVAL] = { "interval", "of the exponent, 95 %", SD_CELL_TEXT, false, 1 },
@@ -136,6 +156,7 @@ static const struct sd_column function_columns[S_COLUMNS] = {
     [S_OWN_HIGH] = { "own_exponent_high", "of its interval", SD_CELL_REAL, true, 0 },
     [S_OWN_GROWTH] = { "own_growth", "what its own time is allowed to be", SD_CELL_TEXT,
                        true, 0 },
+    [S_ROUNDED] = { "rounded", "points whose size is rounded", SD_CELL_COUNT, true, 0 },
 };
 
 /* Three digits behind the point are more than any exponent is known to. */
@@ -223,6 +244,15 @@ static int put_fitted(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc < 0 ? rc : put_text(t, row, S_OWN_GROWTH, words_of(&v->arena, &f->own));
 }
 
+static int64_t n_rounded(const struct sd_scaled *f)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < f->n_points; i++)
+        n += f->points[i].is_rounded;
+    return n;
+}
+
 static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
                      const struct sd_scaled *f)
 {
@@ -233,6 +263,7 @@ static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
     *sd_view_cell(t, row, S_SHARE) = sd_cell_real(SD_CELL_PERCENT, 100 * f->share);
     *sd_view_cell(t, row, S_CALLS) = sd_cell_number(SD_CELL_COUNT, (int64_t)f->calls);
     *sd_view_cell(t, row, S_TOTAL) = sd_cell_number(SD_CELL_NS, f->total_ns);
+    *sd_view_cell(t, row, S_ROUNDED) = sd_cell_number(SD_CELL_COUNT, n_rounded(f));
     if (rc < 0 || !*argument)
         return rc;
     *sd_view_cell(t, row, S_POINTS) =
@@ -241,7 +272,7 @@ static int put_sizes(struct sd_view *v, struct sd_view_table *t, size_t row,
     *sd_view_cell(t, row, S_TO) = sd_cell_real(SD_CELL_REAL, g->to);
     rc = put_text(t, row, S_ARGUMENT,
                   sd_arena_string(&v->arena, argument, strlen(argument)));
-    return rc < 0 ? rc : put_text(t, row, S_SIZES, range_of(&v->arena, g));
+    return rc < 0 ? rc : put_text(t, row, S_SIZES, range_of(&v->arena, f));
 }
 
 static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
@@ -326,6 +357,7 @@ enum point_column {
     P_TIME,
     P_OWN,
     P_CURVE,
+    P_ROUNDED,
     P_COLUMNS
 };
 
@@ -338,6 +370,7 @@ static const struct sd_column point_columns[P_COLUMNS] = {
     [P_TIME] = { "time", "of one of them, with all it called", SD_CELL_NS, false, 0 },
     [P_OWN] = { "own", "in the function itself", SD_CELL_NS, false, 1 },
     [P_CURVE] = { "fitted", "time by the curve", SD_CELL_NS, false, 1 },
+    [P_ROUNDED] = { "rounded", "1: the size is rounded", SD_CELL_COUNT, true, 0 },
 };
 
 static size_t count_points(const struct sd_scaling *s)
@@ -371,6 +404,8 @@ static int put_points(struct sd_view *v, struct sd_view_table *t, size_t *row,
             sd_cell_number(SD_CELL_COUNT, (int64_t)point->calls);
         *sd_view_cell(t, *row, P_TIME) = ns(point->ns);
         *sd_view_cell(t, *row, P_OWN) = ns(point->own_ns);
+        *sd_view_cell(t, *row, P_ROUNDED) =
+            sd_cell_number(SD_CELL_COUNT, point->is_rounded);
         if (f->total.answer == SD_GROWTH_FITTED)
             *sd_view_cell(t, *row, P_CURVE) =
                 ns(sd_growth_at(&f->total.curve, point->n));

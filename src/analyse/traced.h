@@ -16,6 +16,8 @@ struct sd_traced_wish {
     bool is_raw;                    /* with the cost of tracing */
     bool is_cpu;                    /* CPU time, not the clock's */
     bool is_sampled; /* samples instead, by the choice's metric: times without calls */
+    bool has_sizes;  /* of growth: sizes were asked for, so that there is none is an
+                        answer */
 };
 
 struct sd_traced { /* all zero is a released one */

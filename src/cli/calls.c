@@ -208,6 +208,42 @@ static int check_timeline(const struct sd_command *c)
     return 0;
 }
 
+/* --- Growth */
+
+/* What the table of growth does not have, nor its picture: it would change nothing. */
+static int check_effects(const struct sd_command *c)
+{
+    static const size_t others[] = { OPT_CALLERS, OPT_CALLEES, OPT_DIGITS,
+                                     OPT_PER_THREAD, OPT_BY };
+    const struct sd_option_value *v = c->values;
+
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (v[others[i]].is_given)
+            return sd_fail(SD_EUSAGE,
+                           "--%s says nothing of growth: leave out either it or "
+                           "--scaling",
+                           options[others[i]].name);
+    if (v[OPT_REVERSE].number && !v[OPT_SORT].is_given)
+        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s exponent");
+    return 0;
+}
+
+/* As of a timeline: what is not in the file is lost. */
+static int check_scaling(const struct sd_command *c)
+{
+    const char *to = c->values[SD_RUN_OUTPUT].text;
+
+    if (!is_scaling(c))
+        return 0;
+    if (to && makes_file(c, to) && !makes_growth(c, to))
+        return sd_fail(SD_EUSAGE,
+                       "%s would be a pstats file, which has no growth: -o growth.svg, "
+                       "or -o NAME.sonde, of which `sonde report --scaling` and `sonde "
+                       "convert` make both",
+                       to);
+    return check_effects(c);
+}
+
 /* The table is without them, and so is the trace. */
 static bool style_trace(const struct sd_command *c, struct sd_stack_style *out)
 {
@@ -278,6 +314,7 @@ static void wish_growth(const struct sd_command *c, struct sd_tables_wish *wish)
 
     wish->table = v[OPT_JSON].number ? "scaling,scaling_points" : "scaling";
     wish->samples.metric = "cpu_time";
+    wish->has_sizes = true;
     if (!v[OPT_SORT].is_given)
         wish->sort = NULL;
     if (!v[OPT_ROWS].text && !v[OPT_JSON].number && !v[OPT_CSV].number)
@@ -327,6 +364,8 @@ static int check(const struct sd_command *c)
     if (v[OPT_DIGITS].number < 1 || v[OPT_DIGITS].number > 12)
         return sd_fail(SD_EUSAGE, "--digits goes from 1 to 12");
     rc = check_timeline(c);
+    if (rc == 0)
+        rc = check_scaling(c);
     if (rc < 0)
         return rc;
     if (has_columns)
@@ -367,8 +406,8 @@ static int put_data(const struct sd_command *c, const struct sd_profile *p,
     return rc;
 }
 
-static int put_report(const struct sd_command *c, const struct sd_profile *p,
-                      const char *capture)
+static int print(const struct sd_command *c, const struct sd_profile *p,
+                 const char *capture)
 {
     const struct sd_traced_tables wish = {
         .traced = traced_wish(c),
@@ -376,7 +415,7 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
         .has_threads = c->values[OPT_PER_THREAD].number != 0,
     };
     struct sd_out out;
-    int rc;
+    int rc, flushed;
 
     if (p->calls.n == 0) {
         sd_say("calls recorded nothing");
@@ -384,13 +423,22 @@ static int put_report(const struct sd_command *c, const struct sd_profile *p,
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
     rc = is_data(c) ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);
-    if (rc < 0)
-        sd_say("%s", sd_fail_text());
-    if (sd_out_flush(&out) < 0 && out.err != EPIPE)
-        sd_say("%s", sd_fail_text());
+    flushed = sd_out_flush(&out);
+    if (rc == 0 && flushed < 0 && out.err != EPIPE)
+        rc = flushed;
     sd_out_release(&out);
     if (rc == 0 && sd_loudness_of(c) != SD_QUIET)
         sd_traced_say(p, &wish.traced);
+    return rc;
+}
+
+static int put_report(const struct sd_command *c, const struct sd_profile *p,
+                      const char *capture)
+{
+    int rc = print(c, p, capture);
+
+    if (rc < 0)
+        sd_say("%s", sd_fail_text());
     return rc;
 }
 
@@ -416,7 +464,7 @@ static int make_growth(const struct sd_command *c, const struct sd_profile *p,
                        const char *to, enum sd_create_flags create)
 {
     struct sd_export_file file;
-    int rc = put_report(c, p, NULL);
+    int rc = print(c, p, NULL);
 
     if (rc == 0)
         rc = sd_export_open(&file, to, create);

@@ -107,8 +107,54 @@ static int choose_growth(const struct sd_option_value *v, enum sd_report_form *f
     if (v[SD_REPORT_FLAME].number || v[SD_REPORT_PLOT].number)
         return sd_fail(SD_EUSAGE,
                        "--scaling has a picture of its own: --scaling -o growth.svg");
+    if (!v[SD_REPORT_SIGNATURES].number)
+        return sd_fail(SD_EUSAGE, "growth is seen in signatures: leave out either "
+                                  "--no-signatures or --scaling");
     if (*form == SD_FORM_PICTURE || *form == SD_FORM_PLOT)
         *form = SD_FORM_GROWTH;
+    return 0;
+}
+
+/* Where growth is a table among others these may have what it does not. */
+static bool is_growth_alone(const struct sd_option_value *v)
+{
+    return v[SD_REPORT_SCALING].number && !v[SD_REPORT_TABLE].text &&
+           !v[SD_REPORT_LINES].number && !v[SD_REPORT_HOTTEST].number &&
+           !v[SD_REPORT_CALLERS].is_given && !v[SD_REPORT_CALLEES].is_given &&
+           !v[SD_REPORT_THREADS].number && !v[SD_REPORT_IMPORTS].number;
+}
+
+/* Which options mean nothing, by what is made of growth. */
+static const struct {
+    size_t option;
+    bool of_text, of_data, of_picture;
+} not_of_growth[] = {
+    { SD_REPORT_DIGITS, true, true, true },      { SD_REPORT_TREE, true, true, true },
+    { SD_REPORT_PER_THREAD, true, true, true },  { SD_REPORT_BY, true, true, true },
+    { SD_REPORT_IDLE, true, true, true },        { SD_REPORT_GIL, true, true, true },
+    { SD_REPORT_HEIGHT, true, true, true },      { SD_REPORT_WIDTH, true, true, false },
+    { SD_REPORT_STRIP_DIRS, true, false, true }, /* the table has short names */
+    { SD_REPORT_ROWS, false, false, true },      { SD_REPORT_SORT, false, false, true },
+};
+
+/* What would change nothing is refused, not ignored. */
+static int check_growth(const struct sd_asked *a)
+{
+    bool is_picture = a->form == SD_FORM_GROWTH, is_text = a->form == SD_FORM_TEXT;
+
+    for (size_t i = 0; i < sizeof not_of_growth / sizeof *not_of_growth; i++) {
+        size_t option = not_of_growth[i].option;
+        bool is_vain = is_picture ? not_of_growth[i].of_picture
+                       : is_text  ? not_of_growth[i].of_text
+                                  : not_of_growth[i].of_data;
+
+        if (is_vain && a->v[option].is_given && is_growth_alone(a->v))
+            return sd_fail(SD_EUSAGE,
+                           "--%s says nothing of %sgrowth: leave out either it or "
+                           "--scaling",
+                           a->command->verb->options[option].name,
+                           is_picture ? "a picture of " : "");
+    }
     return 0;
 }
 
@@ -273,7 +319,8 @@ static int read_tables(struct sd_asked *a)
     if (sd_tables_read_rows(v[SD_REPORT_ROWS].text, &a->tables) < 0)
         return SD_EUSAGE;
     if (a->tables.is_reversed && !a->tables.sort)
-        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s time");
+        return sd_fail(SD_EUSAGE, "--reverse wants an order to reverse: -s %s",
+                       v[SD_REPORT_SCALING].number ? "exponent" : "time");
     return choose_tables(a);
 }
 
@@ -307,6 +354,8 @@ int sd_asked_read(struct sd_asked *a, const struct sd_command *c)
         rc = choose_form(a, &a->form);
     if (rc == 0)
         rc = choose_growth(a->v, &a->form);
+    if (rc == 0)
+        rc = check_growth(a);
     if (rc == 0)
         rc = check_graph(a);
     if (rc == 0)

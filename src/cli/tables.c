@@ -29,7 +29,8 @@ struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish)
                                               ? SD_CALLS_BY_MODULE
                                               : SD_CALLS_BY_FUNCTION,
                                     .is_raw = wish->is_raw,
-                                    .is_cpu = wish->is_cpu };
+                                    .is_cpu = wish->is_cpu,
+                                    .has_sizes = wish->has_sizes };
 }
 
 struct sd_traced_wish sd_tables_scaling_wish(const struct sd_profile *p,

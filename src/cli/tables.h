@@ -23,7 +23,7 @@ struct sd_tables_wish {
     struct sd_sample_choice samples; /* which of them count */
     double least_percent;            /* of the tree of calls: less is left out */
     enum sd_calls_by by;             /* functions, or lines or modules in their place */
-    bool is_raw, is_cpu;             /* of traced calls (analyse/traced.h) */
+    bool is_raw, is_cpu, has_sizes;  /* of traced calls (analyse/traced.h) */
     bool has_threads; /* of traced calls: rows for each thread, and whose they are */
     bool strips_dirs; /* names of files without their folders */
     bool has_both; /* without a metric: samples, and traced calls in tables of their own

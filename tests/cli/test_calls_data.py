@@ -100,6 +100,47 @@ def test_growth_is_drawn_and_what_has_no_effect_on_it_is_refused(folder):
     contains(err, "cpu_time")
 
 
+def test_growth_of_a_program_without_sizes_is_an_answer(folder):
+    """Nothing has a size: that is said once, and data are data."""
+    write(folder, "one.py", "def f(): pass\nf()\n")
+    status, out, err = calls(folder, "--scaling", "-o", "x.sonde", "one.py")
+    equal(status, 0, err)
+    contains(out, "no function was called with arguments of several sizes")
+    assert "sonde calls --scaling" not in err, err
+    status, out, err = calls(folder, "--scaling", "--json", "-o", "y.sonde", "one.py")
+    equal((status, json.loads(out)["scaling"]), (0, []), err)
+    status, out, err = calls(folder, "--scaling", "-o", "growth.svg", "one.py")
+    equal((status, err.count("how its time grows"), err.count("sizes")), (0, 1, 1), err)
+    status, out, err = sonde("report", "x.sonde", "--scaling", cwd=folder)
+    equal((status, err.count("\n")), (1, 1), err)
+    contains(err, "no argument has a size")
+
+
+def test_what_says_nothing_of_growth_is_refused(folder):
+    write(folder, "sizes.py", SIZES)
+    for options, said in ((["-o", "x.prof"], "x.prof would be a pstats file, which has no growth"), (["-o", "x.txt"], "-o growth.svg"),
+                          (["--per-thread"], "--per-thread says nothing of growth"), (["--by", "module"], "--by says nothing"),
+                          (["--digits", "6"], "--digits says nothing"), (["--callers"], "--callers says nothing"),
+                          (["--reverse"], "-s exponent")):
+        status, out, err = calls(folder, "--scaling", *options + ["sizes.py"])
+        equal((status, out, err.count("\n")), (2, "", 1), (options, err))
+        contains(err, said)
+    equal(sorted(os.listdir(folder)), ["sizes.py"], "files")
+    calls(folder, "--scaling", "-o", "x.sonde", "sizes.py")
+    for options, said in ((["--tree"], "--tree says nothing of growth"), (["--per-thread"], "--per-thread says"), (["--by", "module"], "--by says"),
+                          (["--digits", "3"], "--digits says"), (["--idle"], "--idle says"), (["--strip-dirs"], "--strip-dirs says"),
+                          (["--width", "800"], "--width says"), (["--no-signatures"], "growth is seen in signatures"), (["--reverse"], "-s exponent"),
+                          (["-o", "growth.svg", "-n", "3"], "--rows says nothing of a picture of growth"),
+                          (["-o", "growth.svg", "-s", "exponent"], "--sort says")):
+        status, out, err = sonde("report", "x.sonde", "--scaling", *options, cwd=folder)
+        equal((status, out, err.count("\n")), (2, "", 1), (options, err))
+        contains(err, said)
+    for options in (["--reverse", "-s", "exponent", "-n", "3", "--match", "sums"], ["--csv", "--strip-dirs"], ["--metric", "time", "--raw", "--mine"],
+                    ["-o", "growth.svg", "--width", "800", "--match", "sums"], ["--table", "processes", "--tree"]):
+        status, out, err = sonde("report", "x.sonde", "--scaling", *options, cwd=folder)
+        equal(status, 0, (options, err))
+
+
 def test_what_calls_do_not_have_is_not_passed_over(folder):
     write(folder, "script.py", SCRIPT)
     calls(folder, "-o", "x.sonde", "script.py")
