@@ -11,7 +11,8 @@
 
 enum { /* what is read of a hostile file; real models have a thousandth of it */
        FOLD_ALL_MAX = 8 << 20,
-       INSIDE_BYTES_MAX = 32 << 20,
+       INSIDE_BYTES_MAX = 32 << 20, /* and as often all of the file: */
+       INSIDE_TIMES = 4,
        VALUES_MAX = 4 << 20,
 };
 
@@ -107,20 +108,23 @@ static int fill_step(struct sd_onnx_step *s, const struct sd_onnx_scope *scope,
     return rc;
 }
 
+int sd_onnx_charge(struct sd_onnx *x, size_t bytes)
+{
+    if (bytes > x->inside_left)
+        return sd_onnx_damaged("its functions and bodies have no end");
+    x->inside_left -= bytes;
+    return 0;
+}
+
 static int run_node(struct sd_onnx *x, struct sd_cursor c, struct sd_onnx_scope *scope)
 {
     struct sd_arena scratch = { 0 };
     struct sd_onnx_node node;
     struct sd_onnx_step s = { .x = x, .node = &node };
-    int rc;
+    int rc = scope->depth > 0 ? sd_onnx_charge(x, sd_cursor_left(&c)) : 0;
 
-    if (scope->depth > 0) {
-        size_t bytes = sd_cursor_left(&c);
-
-        if (bytes > x->inside_left)
-            return sd_onnx_damaged("its functions and bodies have no end");
-        x->inside_left -= bytes;
-    }
+    if (rc < 0)
+        return rc;
     rc = sd_onnx_node_read(c, scope->call, &scratch, &node);
     if (rc == 0)
         rc = fill_step(&s, scope, &scratch);
@@ -267,7 +271,7 @@ int sd_onnx_read(const void *p, size_t n, const struct sd_model_wish *wish,
     struct sd_onnx x = { .m = m,
                          .wish = wish,
                          .fold_left = FOLD_ALL_MAX,
-                         .inside_left = INSIDE_BYTES_MAX,
+                         .inside_left = INSIDE_BYTES_MAX + INSIDE_TIMES * n,
                          .values_left = VALUES_MAX };
     struct sd_cursor graph;
     int rc;

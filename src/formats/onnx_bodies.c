@@ -12,6 +12,7 @@ enum {
     FUNCTION_OUTPUT = 5,
     FUNCTION_NODE = 7,
     FUNCTION_DOMAIN = 10,
+    FUNCTION_DEFAULT = 11,
     FUNCTION_OVERLOAD = 13
 };
 
@@ -25,30 +26,35 @@ static int enter(const struct sd_onnx_scope *from, struct sd_onnx_scope *scope)
     return 0;
 }
 
-/* The ith input, or output, of a graph by its field number. */
-static bool name_at(struct sd_cursor graph, uint32_t field, uint32_t i,
-                    struct sd_onnx_text *name)
+/* The first `n` inputs, or outputs, of a graph by their field number, in one walk; p is
+ * NULL where there is none.  The caller frees *names. */
+static int names_of(struct sd_cursor graph, uint32_t field, uint32_t n,
+                    struct sd_onnx_text **names)
 {
     struct sd_pb_field f, part;
+    uint32_t i = 0;
 
-    while (sd_pb_next(&graph, &f)) {
-        if (f.number != field || i-- > 0)
+    *names = sd_zalloc((n + 1) * sizeof **names);
+    if (!*names)
+        return sd_no_memory();
+    while (i < n && sd_pb_next(&graph, &f)) {
+        if (f.number != field)
             continue;
-        while (sd_pb_next(&f.inside, &part))
-            if (part.number == 1) {
-                *name = sd_onnx_text(part.inside);
-                return true;
-            }
-        return false;
+        while (!(*names)[i].p && sd_pb_next(&f.inside, &part))
+            if (part.number == 1)
+                (*names)[i] = sd_onnx_text(part.inside);
+        i++;
     }
-    return false;
+    return 0;
 }
 
 static int run_body(struct sd_onnx *x, struct sd_cursor graph,
                     struct sd_onnx_scope *scope)
 {
-    int rc = sd_onnx_weights(x, graph, scope);
+    int rc = sd_onnx_charge(x, sd_cursor_left(&graph));
 
+    if (rc == 0)
+        rc = sd_onnx_weights(x, graph, scope);
     if (rc == 0)
         rc = sd_onnx_infos(x, graph, scope);
     return rc == 0 ? sd_onnx_run(x, graph, GRAPH_NODE, scope) : rc;
@@ -71,7 +77,7 @@ int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
     const struct sd_onnx_elements *known = sd_onnx_wholes(s, 0);
     bool is_else = known && known->n == 1 && known->whole[0] == 0;
     struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
-    struct sd_onnx_text name;
+    struct sd_onnx_text *names = NULL;
     struct sd_onnx_attr a;
     int rc;
 
@@ -83,9 +89,12 @@ int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
     rc = enter(outer, &scope);
     if (rc == 0)
         rc = run_body(s->x, a.graph, &scope);
+    if (rc == 0)
+        rc = names_of(a.graph, GRAPH_OUTPUT, s->n_out, &names);
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++)
-        if (name_at(a.graph, GRAPH_OUTPUT, i, &name))
-            take_over(s->out[i], sd_onnx_look_up(s->x, &scope, name));
+        if (names[i].p)
+            take_over(s->out[i], sd_onnx_look_up(s->x, &scope, names[i]));
+    sd_free(names);
     sd_onnx_leave(&scope);
     s->x->has_bodies |= !known;
     return rc;
@@ -110,14 +119,13 @@ static int reshaped(struct sd_onnx *x, struct sd_onnx_value *v, int drop, int64_
 /* What goes round: inputs of the body by place.  Elements change from round to round.
  */
 static int give_body(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
-                     struct sd_cursor graph, uint32_t place,
-                     const struct sd_onnx_value *v, bool is_scanned)
+                     struct sd_onnx_text name, const struct sd_onnx_value *v,
+                     bool is_scanned)
 {
-    struct sd_onnx_text name;
     struct sd_onnx_value *copy;
     int rc;
 
-    if (!name_at(graph, GRAPH_INPUT, place, &name))
+    if (!name.p)
         return 0;
     rc = sd_onnx_make(s->x, name, &copy);
     if (rc < 0)
@@ -138,7 +146,7 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
     int64_t n_states = is_loop ? (int64_t)s->n_in - 2 : (int64_t)s->n_in - scanned;
     int64_t length = times && times->n == 1 ? times->whole[0] : -1;
     struct sd_onnx_value number = { .has_dims = true, .dtype = SD_DTYPE_I64 };
-    struct sd_onnx_text name;
+    struct sd_onnx_text *inputs = NULL, *outputs = NULL;
     struct sd_onnx_attr a;
     int rc;
 
@@ -147,20 +155,26 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
     if (!sd_onnx_attr_find(s->node, "body", &a) || !a.has_graph || n_states < 0)
         return sd_onnx_damaged("a Loop or Scan has no body");
     rc = enter(outer, &scope);
+    if (rc == 0)
+        rc = names_of(a.graph, GRAPH_INPUT, s->n_in, &inputs);
+    if (rc == 0)
+        rc = names_of(a.graph, GRAPH_OUTPUT, s->n_out + 1, &outputs);
     for (uint32_t i = 0; i < s->n_in && rc == 0; i++) {
         bool is_scanned = i >= n_states && !is_loop;
 
         if (is_scanned && s->in[i] && s->in[i]->has_dims && s->in[i]->n_dims)
             length = s->in[i]->dims[0];
-        rc = give_body(s, &scope, a.graph, i, is_loop && i < 2 ? &number : s->in[i],
+        rc = give_body(s, &scope, inputs[i], is_loop && i < 2 ? &number : s->in[i],
                        is_scanned);
     }
     if (rc == 0)
         rc = run_body(s->x, a.graph, &scope);
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
-        if (!name_at(a.graph, GRAPH_OUTPUT, is_loop ? i + 1 : i, &name))
+        const struct sd_onnx_text *name = &outputs[is_loop ? i + 1 : i];
+
+        if (!name->p)
             continue;
-        take_over(s->out[i], sd_onnx_look_up(s->x, &scope, name));
+        take_over(s->out[i], sd_onnx_look_up(s->x, &scope, *name));
         if (i < n_states)
             s->out[i]->elements = NULL;
         else if (length >= 0 && length <= SD_ONNX_AXIS_MAX)
@@ -168,6 +182,8 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
         else
             s->out[i]->has_dims = false;
     }
+    sd_free(inputs);
+    sd_free(outputs);
     sd_onnx_leave(&scope);
     s->x->has_bodies = true;
     return rc;
@@ -239,19 +255,37 @@ int sd_onnx_keep_function(struct sd_onnx *x, struct sd_cursor function)
     return rc;
 }
 
+static int keep_default(struct sd_onnx_call *call, size_t *cap, struct sd_cursor c)
+{
+    struct sd_cursor *grown =
+        sd_grow_array(call->defaults, cap, call->n_defaults + 1, sizeof *grown);
+
+    if (!grown)
+        return sd_no_memory();
+    call->defaults = grown;
+    grown[call->n_defaults++] = c;
+    return 0;
+}
+
 int sd_onnx_run_function(const struct sd_onnx_step *s,
                          const struct sd_onnx_scope *outer, struct sd_cursor function)
 {
-    struct sd_onnx_call call = { s->node, function };
+    struct sd_onnx_call call = { .node = s->node, .work_left = &s->x->inside_left };
     struct sd_onnx_scope scope = { .call = &call };
     struct sd_cursor c = function;
     struct sd_pb_field f;
+    size_t cap = 0;
     uint32_t in = 0, out = 0;
     int rc = enter(outer, &scope);
 
-    while (rc == 0 && sd_pb_next(&c, &f))
+    if (rc == 0)
+        rc = sd_onnx_charge(s->x, sd_cursor_left(&function));
+    while (rc == 0 && sd_pb_next(&c, &f)) {
         if (f.number == FUNCTION_INPUT && in < s->n_in && s->in[in++])
             rc = sd_onnx_bind(s->x, &scope, sd_onnx_text(f.inside), s->in[in - 1]);
+        else if (f.number == FUNCTION_DEFAULT)
+            rc = keep_default(&call, &cap, f.inside);
+    }
     if (rc == 0)
         rc = sd_onnx_run(s->x, function, FUNCTION_NODE, &scope);
     for (c = function; rc == 0 && out < s->n_out && sd_pb_next(&c, &f);)
@@ -260,6 +294,7 @@ int sd_onnx_run_function(const struct sd_onnx_step *s,
                       sd_onnx_look_up(s->x, &scope, sd_onnx_text(f.inside)));
             out++;
         }
+    sd_free(call.defaults);
     sd_onnx_leave(&scope);
     return rc;
 }

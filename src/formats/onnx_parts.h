@@ -83,7 +83,9 @@ struct sd_onnx_node {
 
 struct sd_onnx_call { /* of a function: what its attributes are */
     const struct sd_onnx_node *node;
-    struct sd_cursor function;
+    struct sd_cursor *defaults; /* attributes that the function itself gives */
+    size_t n_defaults;
+    size_t *work_left; /* sd_onnx.inside_left */
 };
 
 struct sd_onnx_attr {
@@ -147,8 +149,8 @@ struct sd_onnx {
     size_t n_runs, cap_runs;
     int64_t opset;      /* of the standard operators */
     size_t fold_left;   /* elements that may still be computed */
-    size_t inside_left; /* bytes of nodes in functions and bodies that may still be
-                           walked: each may be called many times */
+    size_t inside_left; /* bytes of functions and bodies that may still be walked: each
+                           may be called many times */
     size_t values_left; /* values that may still be made */
     unsigned n_missed;  /* notes that say what is not known */
     bool is_reshaped;   /* other inputs than the file's: its own shapes are not true */
@@ -256,6 +258,8 @@ int sd_onnx_add_calls(struct sd_onnx *x);
 /* onnx.c: the nodes of a graph, or of a function, by the number of their field. */
 int sd_onnx_run(struct sd_onnx *x, struct sd_cursor graph, uint32_t field,
                 struct sd_onnx_scope *scope);
+/* Takes so many bytes of what may be walked in functions and bodies. */
+int sd_onnx_charge(struct sd_onnx *x, size_t bytes);
 
 /* onnx_bodies.c: nodes that hold nodes. */
 int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer);

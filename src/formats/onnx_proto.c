@@ -170,18 +170,41 @@ static bool find_in(struct sd_cursor c, uint32_t number, struct sd_onnx_text nam
     return false;
 }
 
+static bool find_default(const struct sd_onnx_call *call, struct sd_onnx_text name,
+                         struct sd_onnx_attr *a)
+{
+    for (size_t i = 0; i < call->n_defaults; i++)
+        if (read_attr(call->defaults[i], a) && a->name.n == name.n &&
+            memcmp(a->name.p, name.p, name.n) == 0)
+            return true;
+    return false;
+}
+
+/* A search is paid for before it is made, as if nothing were found: the node of a call
+ * and its defaults may be long, and each attribute of each node may ask.  With nothing
+ * left the walk ends at its next node. */
+static bool may_search(const struct sd_onnx_call *call)
+{
+    size_t work = sd_cursor_left(&call->node->body);
+
+    for (size_t i = 0; i < call->n_defaults && work < *call->work_left; i++)
+        work += 1 + sd_cursor_left(&call->defaults[i]);
+    *call->work_left -= work < *call->work_left ? work : *call->work_left;
+    return *call->work_left > 0;
+}
+
 /* In a function an attribute may stand for one of the call, or for its default.  A call
  * in a function may pass on one of the call outside of it, and so on. */
 static bool resolve(const struct sd_onnx_call *call, struct sd_onnx_attr *a)
 {
-    enum { FUNCTION_DEFAULT = 11 }; /* field of FunctionProto */
     struct sd_onnx_text name = a->name;
 
     while (a->refers_to.n && call) {
         struct sd_onnx_text wanted = a->refers_to;
 
-        if (!find_in(call->node->body, NODE_ATTRIBUTE, wanted, a) &&
-            !find_in(call->function, FUNCTION_DEFAULT, wanted, a))
+        if (!may_search(call) ||
+            (!find_in(call->node->body, NODE_ATTRIBUTE, wanted, a) &&
+             !find_default(call, wanted, a)))
             return false;
         call = call->node->call;
     }

@@ -641,6 +641,65 @@ TEST(onnx_functions_without_end_are_refused)
     drop_file(&f);
 }
 
+/* Walking a function costs its length, whether or not it has nodes: ten thousand calls
+ * of one of ten thousand fields that mean nothing have to end. */
+TEST(onnx_functions_of_nothing_have_an_end)
+{
+    enum { FIELDS = 12000, CALLS = 12000 };
+    struct file f = { 0 };
+    struct sd_buf function = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    put_text(&function, 1, "idle");
+    for (int i = 0; i < FIELDS; i++)
+        sd_pb_number(&function, 9, 1);
+    sd_pb_message(&f.functions, 25, &function);
+    for (int i = 0; i < CALLS; i++)
+        add_node(&f, "idle", "x", "y", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "no end"));
+    sd_model_release(&m);
+    sd_buf_release(&function);
+    drop_file(&f);
+}
+
+/* The same of attributes that stand for one of the call: each looks through it. */
+TEST(onnx_attributes_of_calls_are_not_searched_without_end)
+{
+    enum { NODES = 3000, JUNK = 15000 };
+    struct file f = { 0 };
+    struct sd_buf function = { 0 }, node = { 0 }, a = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    put_text(&function, 1, "asks");
+    for (int i = 0; i < NODES; i++) {
+        make_node(&node, "Softmax", "x", "y", "");
+        put_text(&a, 1, "axis");
+        put_text(&a, 21, "wanted");
+        sd_pb_message(&node, 5, &a);
+        sd_pb_message(&function, 7, &node);
+    }
+    for (int i = 0; i < JUNK; i++) {
+        put_text(&a, 1, "other");
+        sd_pb_message(&function, 11, &a);
+    }
+    sd_pb_message(&f.functions, 25, &function);
+    add_node(&f, "asks", "x", "y", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "no end"));
+    sd_model_release(&m);
+    sd_buf_release(&function);
+    sd_buf_release(&node);
+    sd_buf_release(&a);
+    drop_file(&f);
+}
+
 /* An If or a Loop with a body that ends in `out`. */
 static void add_body(struct file *f, const char *op, const char *attr, const char *in,
                      const char *outputs)
