@@ -36,6 +36,7 @@ void sd_model_release(struct sd_model *m)
     sd_free(m->notes);
     sd_table_release(&m->layer_by_name);
     sd_table_release(&m->edge_known);
+    sd_table_release(&m->shapes);
     sd_intern_release(&m->strings);
     sd_arena_release(&m->arena);
     *m = (struct sd_model){ 0 };
@@ -53,8 +54,34 @@ static int copy_numbers(struct sd_model *m, const int64_t *from, size_t n,
     return *to ? 0 : sd_no_memory();
 }
 
+/* Each shape once: operators of a model share a few, and a damaged file that names one
+ * of 64 axes a million times must not take a million times its room. */
+static int share_numbers(struct sd_model *m, const int64_t *from, uint32_t n,
+                         const int64_t **to)
+{
+    uint64_t key = sd_hash(from, n * sizeof *from, n), found;
+    int64_t *made;
+
+    if (sd_table_get(&m->shapes, key, &found)) {
+        const int64_t *known = (const int64_t *)(uintptr_t)found;
+
+        *to = known + 1;
+        if (known[0] == n && memcmp(*to, from, n * sizeof *from) == 0)
+            return 0;
+        return copy_numbers(m, from, n, to); /* another with the same hash */
+    }
+    made = sd_arena_alloc(&m->arena, (n + 1) * sizeof *made);
+    if (!made)
+        return sd_no_memory();
+    made[0] = n;
+    memcpy(made + 1, from, n * sizeof *from);
+    *to = made + 1;
+    return sd_table_put(&m->shapes, key, (uintptr_t)made);
+}
+
 static int copy_dims(struct sd_model *m, struct sd_dims from, struct sd_dims *to)
 {
+    to->d = NULL;
     to->n = from.n;
     if (from.n > SD_MODEL_DIMS_MAX)
         return sd_fail(SD_EFORMAT, "a tensor has %u axes; no more than %d can be read",
@@ -63,7 +90,7 @@ static int copy_dims(struct sd_model *m, struct sd_dims from, struct sd_dims *to
         if (from.d[i] < 0)
             return sd_fail(SD_EFORMAT, "a tensor has an axis of %lld elements",
                            (long long)from.d[i]);
-    return copy_numbers(m, from.d, from.n, &to->d);
+    return from.n > 0 ? share_numbers(m, from.d, from.n, &to->d) : 0;
 }
 
 static int copy_operands(struct sd_model *m, const struct sd_operand *from, size_t n,

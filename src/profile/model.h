@@ -183,7 +183,8 @@ struct sd_model {
     size_t n_notes, cap_notes;
     struct sd_table layer_by_name;
     struct sd_table edge_known;
-    uint32_t n_called; /* layers that were called */
+    struct sd_table shapes; /* hash to the address of its axes, behind their number */
+    uint32_t n_called;      /* layers that were called */
 };
 
 /* 0 or SD_ENOMEM; released equals fresh memory, and may be released again. */

@@ -142,6 +142,21 @@ TEST(calls_that_cannot_be_added_up_are_another_record)
     sd_model_release(&m);
 }
 
+TEST(equal_shapes_are_kept_once)
+{
+    struct sd_operand in[2] = { { .dims = DIMS(2, 3), .kind = SD_OPERAND_TENSOR },
+                                { .dims = DIMS(2, 3), .kind = SD_OPERAND_TENSOR } };
+    struct sd_operand out = { .dims = DIMS(3, 2), .kind = SD_OPERAND_TENSOR };
+    struct sd_model_op op = { .given_macs = -1 };
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_op(&m, &op, in, 2, &out, 1, NULL, 0) == 0);
+    CHECK(m.ops[0].in[0].dims.d == m.ops[0].in[1].dims.d);
+    CHECK(m.ops[0].in[0].dims.d[1] == 3 && m.ops[0].out[0].dims.d[1] == 2);
+    sd_model_release(&m);
+}
+
 TEST(an_attribute_that_is_one_number_holds_for_every_axis)
 {
     static const int64_t three[] = { 1, 2, 3 };
