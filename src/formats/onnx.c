@@ -164,6 +164,8 @@ static int run_graph(struct sd_onnx *x, struct sd_cursor graph)
         rc = sd_onnx_infos(x, graph, &scope);
     if (rc == 0)
         rc = sd_onnx_run(x, graph, GRAPH_NODE, &scope);
+    if (rc == 0)
+        rc = sd_onnx_call_model(x, graph, &scope);
     sd_onnx_leave(&scope);
     return rc;
 }

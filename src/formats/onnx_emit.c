@@ -183,7 +183,54 @@ int sd_onnx_tensors(struct sd_onnx *x)
 
 /* --- Calls of layers */
 
-/* How layers were called: leaves as often as their operators come, others once. */
+/* The tensors of this field, inputs or outputs, that are no weights (older files list
+ * these among the inputs); no more than a call may have. */
+static size_t ends_of(const struct sd_onnx *x, struct sd_cursor graph, uint32_t field,
+                      const struct sd_onnx_scope *scope, struct sd_operand *to)
+{
+    struct sd_pb_field f, part;
+    size_t n = 0;
+
+    while (n < SD_MODEL_OPERANDS_MAX && sd_pb_next(&graph, &f)) {
+        const struct sd_onnx_value *v;
+
+        if (f.number != field || !sd_pb_next(&f.inside, &part) || part.number != 1)
+            continue;
+        v = sd_onnx_look_up(x, scope, sd_onnx_text(part.inside));
+        if (v && v->has_dims && !v->is_weight)
+            to[n++] = operand_of(v);
+    }
+    return n;
+}
+
+static size_t count_ends(struct sd_cursor graph)
+{
+    struct sd_pb_field f;
+    size_t n = 0;
+
+    while (sd_pb_next(&graph, &f))
+        n += f.number == GRAPH_INPUT || f.number == GRAPH_OUTPUT;
+    return n;
+}
+
+int sd_onnx_call_model(struct sd_onnx *x, struct sd_cursor graph,
+                       const struct sd_onnx_scope *scope)
+{
+    struct sd_operand *ends = sd_alloc((count_ends(graph) + 1) * sizeof *ends);
+    size_t n_in, n_out;
+    int rc;
+
+    if (!ends)
+        return sd_no_memory();
+    n_in = ends_of(x, graph, GRAPH_INPUT, scope, ends);
+    n_out = ends_of(x, graph, GRAPH_OUTPUT, scope, ends + n_in);
+    rc = sd_model_called(x->m, SD_MODEL_ROOT, ends, n_in, ends + n_in, n_out);
+    sd_free(ends);
+    return rc;
+}
+
+/* How layers were called: leaves as often as their operators come, others once; the
+ * model itself was told already. */
 int sd_onnx_add_calls(struct sd_onnx *x)
 {
     struct sd_model *m = x->m;
@@ -198,7 +245,8 @@ int sd_onnx_add_calls(struct sd_onnx *x)
         const struct sd_operand *in = first->in;
         size_t n_in = 0;
 
-        if (has_layers[r->layer] && m->layers[r->layer].n_calls)
+        if (r->layer == SD_MODEL_ROOT ||
+            (has_layers[r->layer] && m->layers[r->layer].n_calls))
             continue;
         while (n_in < first->n_in && !in[n_in].is_weight)
             n_in++;

@@ -253,6 +253,9 @@ int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *sco
 /* onnx_emit.c: into the model. */
 int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch);
 int sd_onnx_tensors(struct sd_onnx *x);
+/* The call of the model itself: what the graph takes and gives. */
+int sd_onnx_call_model(struct sd_onnx *x, struct sd_cursor graph,
+                       const struct sd_onnx_scope *scope);
 int sd_onnx_add_calls(struct sd_onnx *x);
 
 /* onnx.c: the nodes of a graph, or of a function, by the number of their field. */

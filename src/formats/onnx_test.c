@@ -456,6 +456,29 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     drop_file(&f);
 }
 
+/* How many samples were counted is the first axis of what the model is called with. */
+TEST(onnx_tells_what_the_model_itself_is_called_with)
+{
+    const struct sd_layer_call *call;
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "8,3");
+    add_input(&f, "w", "3,5"); /* as older files do with their weights */
+    add_weight(&f, "w", "3,5");
+    add_node(&f, "MatMul", "x w", "y", "");
+    add_node(&f, "Relu", "y", "z", "");
+    put_value(&f.graph, 12, "z", "8,5");
+    read_it(&f, &m);
+    call = m.layers[SD_MODEL_ROOT].calls;
+    CHECK(call && !call->next && call->n_calls == 1);
+    CHECK(call->n_in == 1 && call->n_out == 1);
+    check_dims(&call->in[0], "8,3");
+    check_dims(&call->out[0], "8,5");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 TEST(onnx_names_what_it_does_not_know)
 {
     struct file f = { 0 };
