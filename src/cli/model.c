@@ -378,6 +378,7 @@ static int get(const struct sd_command *c, struct sd_model *m, int *status)
                                           v[OPT_FIT].is_given ||
                                           v[OPT_AVAILABLE].is_given,
                             .is_training = v[OPT_TRAIN].number != 0,
+                            .needs_memory = v[OPT_MEMORY].number != 0,
                         },
                         m, status);
 }

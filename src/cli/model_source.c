@@ -37,29 +37,50 @@ static int bad_input(const char *words)
                    words);
 }
 
-static int read_dims(struct sd_arena *a, const char *from, const char *words,
-                     struct sd_model_input *to)
+/* "1,3,224,224": up to `end`.  Nothing at all is a single number. */
+static int read_dims(struct sd_arena *a, const char *at, const char *end,
+                     const char *words, struct sd_model_input *to)
 {
-    int64_t dims[SD_MODEL_DIMS_MAX];
-    const char *colon = strchr(from, ':');
+    int64_t dims[SD_MODEL_DIMS_MAX] = { 0 };
     uint32_t n = 0;
-    char *end;
 
-    if (colon)
-        to->dtype = (uint8_t)sd_dtype_named(colon + 1, strlen(colon + 1));
-    for (const char *at = from; *at && *at != ':'; at = end + (*end == ',')) {
-        errno = 0;
-        dims[n] = strtoll(at, &end, 10);
-        if (end == at || errno || dims[n] < 0 || (*end && *end != ',' && *end != ':'))
+    while (at < end) {
+        char *behind;
+
+        if (!isdigit((unsigned char)*at) || n == SD_MODEL_DIMS_MAX)
             return bad_input(words);
-        if (++n == SD_MODEL_DIMS_MAX)
+        errno = 0;
+        dims[n] = strtoll(at, &behind, 10);
+        if (errno || dims[n] > SD_MODEL_AXIS_MAX)
+            return sd_fail(SD_EUSAGE, "--input %s: an axis is too long", words);
+        n++;
+        at = behind;
+        if (at < end && (*at++ != ',' || at == end))
             return bad_input(words);
     }
-    if (n == 0)
-        return bad_input(words);
     to->dims = sd_arena_copy(a, dims, n * sizeof *dims);
     to->n_dims = n;
     return to->dims ? 0 : sd_no_memory();
+}
+
+static int read_shape(struct sd_arena *a, const char *from, const char *words,
+                      struct sd_model_input *to)
+{
+    const char *colon = strchr(from, ':');
+
+    if (!*words)
+        return bad_input(words);
+    if (colon)
+        to->dtype = (uint8_t)sd_dtype_named(colon + 1, strlen(colon + 1));
+    return read_dims(a, from, colon ? colon : from + strlen(from), words, to);
+}
+
+/* What stands behind the name, which may have colons of its own ("images:0=1,3"). */
+static const char *shape_of(const char *words)
+{
+    const char *equals = strrchr(words, '=');
+
+    return equals ? equals + 1 : words;
 }
 
 static int read_inputs(struct sd_arena *a, const char *const *words, struct inputs *to)
@@ -67,18 +88,32 @@ static int read_inputs(struct sd_arena *a, const char *const *words, struct inpu
     int rc = 0;
 
     for (to->n = 0; rc == 0 && words[to->n] && to->n < MOST_INPUTS; to->n++) {
-        const char *w = words[to->n], *equals = strrchr(w, '=');
+        const char *w = words[to->n], *shape = shape_of(w);
         struct sd_model_input *in = &to->of[to->n];
 
         *in = (struct sd_model_input){ 0 };
-        if (equals && equals > w) {
-            in->name = sd_arena_string(a, w, (size_t)(equals - w));
+        if (shape > w + 1) {
+            in->name = sd_arena_string(a, w, (size_t)(shape - w) - 1);
             if (!in->name)
                 return sd_no_memory();
         }
-        rc = read_dims(a, equals ? equals + 1 : w, w, in);
+        rc = read_shape(a, shape, w, in);
     }
     return rc;
+}
+
+/* The dtypes of a program's model are torch's, and it is asked: it has more names for
+ * them than we do. */
+static int check_dtypes(const struct sd_model_asked *asked, const struct inputs *given)
+{
+    for (size_t i = 0; i < given->n; i++)
+        if (strchr(shape_of(asked->inputs[i]), ':') &&
+            given->of[i].dtype == SD_DTYPE_UNKNOWN)
+            return sd_fail(SD_EUSAGE,
+                           "--input %s: no dtype is called so; say float32, int64, "
+                           "bool, ...",
+                           asked->inputs[i]);
+    return 0;
 }
 
 /* --- A counted model as bytes */
@@ -88,16 +123,14 @@ static bool is_counted(const struct sd_map *map)
     return map->n >= N_MAGIC && memcmp(map->p, SD_MODEL_MAGIC, N_MAGIC) == 0;
 }
 
-static int read_file(const struct sd_model_asked *asked, struct sd_model *m)
+static int read_file(const struct sd_model_asked *asked, const struct inputs *inputs,
+                     struct sd_model *m)
 {
-    struct sd_arena arena = { 0 };
-    struct inputs inputs = { .n = 0 };
-    int rc = read_inputs(&arena, asked->inputs, &inputs);
+    int rc = check_dtypes(asked, inputs);
 
     if (rc == 0)
         rc = sd_model_file_read(asked->target,
-                                &(struct sd_model_wish){ inputs.of, inputs.n }, m);
-    sd_arena_release(&arena);
+                                &(struct sd_model_wish){ inputs->of, inputs->n }, m);
     return rc;
 }
 
@@ -296,24 +329,61 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
 
 /* --- Any of them */
 
-int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
-                 struct sd_model *m, int *status)
+/* What only a program can be asked for, as it is on the command line; or NULL. */
+static const char *only_of_programs(const struct sd_model_asked *asked)
 {
+    return asked->has_runtime    ? "--runtime"
+           : asked->has_backward ? "--backward"
+           : asked->is_training  ? "--train"
+           : asked->needs_memory ? "--memory"
+                                 : NULL;
+}
+
+static int get_counted(const struct sd_command *c, const struct sd_model_asked *asked,
+                       struct sd_model *m, bool *is_one)
+{
+    *is_one = sd_path_has_suffix(asked->target, ".sonde");
+    return *is_one ? read_capture(c, asked->target, m)
+                   : read_bytes(asked->target, m, is_one);
+}
+
+static int get_file(const struct sd_command *c, const struct sd_model_asked *asked,
+                    const struct inputs *inputs, struct sd_model *m)
+{
+    const char *wrong = only_of_programs(asked);
     bool is_one = false;
     int rc;
 
-    *status = 0;
-    if (is_program(asked->target))
-        return run_program(asked, m, status);
     if (!sd_path_exists(asked->target))
         return sd_fail(SD_EABSENT,
                        "there is no file %s; a model of a program is named pkg.mod:"
                        "factory",
                        asked->target);
-    if (sd_path_has_suffix(asked->target, ".sonde"))
-        return read_capture(c, asked->target, m);
-    rc = read_bytes(asked->target, m, &is_one);
-    if (rc < 0 || is_one)
-        return rc;
-    return read_file(asked, m);
+    if (wrong)
+        return sd_fail(SD_EUSAGE,
+                       "%s is for models of programs (pkg.mod:factory): %s is read, "
+                       "not run",
+                       wrong, asked->target);
+    rc = get_counted(c, asked, m, &is_one);
+    if (rc == 0 && is_one && inputs->n > 0) {
+        sd_model_release(m);
+        rc = sd_fail(SD_EUSAGE, "%s was counted already, with inputs of its own",
+                     asked->target);
+    }
+    return rc < 0 || is_one ? rc : read_file(asked, inputs, m);
+}
+
+int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
+                 struct sd_model *m, int *status)
+{
+    struct sd_arena arena = { 0 };
+    struct inputs inputs = { .n = 0 };
+    int rc = read_inputs(&arena, asked->inputs, &inputs);
+
+    *status = 0;
+    if (rc == 0)
+        rc = is_program(asked->target) ? run_program(asked, m, status)
+                                       : get_file(c, asked, &inputs, m);
+    sd_arena_release(&arena);
+    return rc;
 }

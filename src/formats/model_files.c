@@ -102,6 +102,9 @@ int sd_model_file_read(const char *path, const struct sd_model_wish *wish,
     if (rc < 0)
         return rc;
     rc = read(path, wish ? wish : &none, m);
+    if (rc == 0 && wish && wish->n_inputs > 0 && m->n_ops == 0)
+        rc = sd_fail(SD_EUSAGE, "%s takes no input: weights alone tell no operators",
+                     path);
     if (rc == 0)
         rc = sd_model_fact(m, "path", path);
     if (rc == 0)

@@ -9,10 +9,13 @@
 
 #include "profile/model.h"
 
+/* No axis is longer: sums and products of a few of them stay within 64 bits. */
+#define SD_MODEL_AXIS_MAX ((int64_t)1 << 40)
+
 /* The shape of an input, as the user gave it (--input NAME=1,3,224,224). */
 struct sd_model_input {
     const char *name; /* NULL: by its place among the inputs */
-    const int64_t *dims;
+    const int64_t *dims; /* each from 0 to SD_MODEL_AXIS_MAX */
     uint32_t n_dims;
     uint8_t dtype; /* enum sd_dtype; UNKNOWN: the model's own */
 };

@@ -66,18 +66,31 @@ static void read_told(struct sd_cursor c, struct told *t)
 
 /* --- Inputs */
 
-static const struct sd_model_input *wished(const struct sd_onnx *x,
-                                           struct sd_onnx_text name, size_t place)
+static const struct sd_model_input *wished_by_name(const struct sd_onnx *x,
+                                                   struct sd_onnx_text name)
 {
     const struct sd_model_wish *w = x->wish;
-    size_t nameless = 0;
 
-    for (size_t i = 0; i < w->n_inputs; i++) {
+    for (size_t i = 0; i < w->n_inputs; i++)
         if (w->inputs[i].name && sd_onnx_text_is(name, w->inputs[i].name))
             return &w->inputs[i];
-        if (!w->inputs[i].name && nameless++ == place)
-            return &w->inputs[i];
-    }
+    return NULL;
+}
+
+/* Those without a name are for the inputs that none names, in their order; *place
+ * counts these. */
+static const struct sd_model_input *wished(const struct sd_onnx *x,
+                                           struct sd_onnx_text name, size_t *place)
+{
+    const struct sd_model_input *named = wished_by_name(x, name);
+    size_t nameless = 0, at;
+
+    if (named)
+        return named;
+    at = (*place)++;
+    for (size_t i = 0; i < x->wish->n_inputs; i++)
+        if (!x->wish->inputs[i].name && nameless++ == at)
+            return &x->wish->inputs[i];
     return NULL;
 }
 
@@ -190,31 +203,31 @@ static size_t count_inputs(const struct sd_model *m)
     return n;
 }
 
+/* Every one that was given has an input of its own. */
 static int check_wish(struct sd_onnx *x, const struct sd_onnx_scope *scope,
                       size_t n_inputs)
 {
-    size_t nameless = 0;
-
     for (size_t i = 0; i < x->wish->n_inputs; i++) {
-        const char *name = x->wish->inputs[i].name;
+        const struct sd_model_input *in = &x->wish->inputs[i];
+        struct sd_onnx_text name = { in->name, in->name ? strlen(in->name) : 0 };
         struct sd_onnx_value *v;
 
-        if (!name) {
-            if (++nameless > n_inputs)
-                return sd_fail(SD_EUSAGE,
-                               "%zu inputs were given, but the model has %zu",
-                               x->wish->n_inputs, n_inputs);
+        if (!in->name)
             continue;
-        }
-        v = sd_onnx_look_up(x, scope, (struct sd_onnx_text){ name, strlen(name) });
+        v = sd_onnx_look_up(x, scope, name);
         if (!v || v->is_weight) {
             const char *known = sd_model_fact_of(x->m, "input");
 
             return sd_fail(SD_EUSAGE,
-                           "the model has no input named %s; its first is %s", name,
+                           "the model has no input named %s; its first is %s", in->name,
                            known ? known : "none");
         }
+        if (wished_by_name(x, name) != in)
+            return sd_fail(SD_EUSAGE, "the input %s was given twice", in->name);
     }
+    if (x->wish->n_inputs > n_inputs)
+        return sd_fail(SD_EUSAGE, "%zu inputs were given, but the model has %zu",
+                       x->wish->n_inputs, n_inputs);
     return 0;
 }
 
@@ -240,7 +253,7 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
                 continue; /* a weight: it has a value already */
             if (round == 1 && sd_onnx_look_up(x, scope, t.name))
                 continue;
-            w = wished(x, t.name, place++);
+            w = wished(x, t.name, &place);
             if (round == 0)
                 rc = w ? bind_symbols(x, &t, w) : 0;
             else

@@ -28,8 +28,7 @@ enum {
     SD_ONNX_DEPTH_MAX = 16,  /* functions and bodies in each other */
     SD_ONNX_MISSED_MAX = 8,  /* notes about unknown shapes */
 };
-/* Longer axes are damage; sums and products of a few stay within 64 bits. */
-#define SD_ONNX_AXIS_MAX ((int64_t)1 << 40)
+#define SD_ONNX_AXIS_MAX SD_MODEL_AXIS_MAX /* longer ones are damage */
 
 struct sd_onnx_text {
     const char *p;

@@ -456,6 +456,41 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     drop_file(&f);
 }
 
+TEST(onnx_inputs_without_a_name_are_those_that_none_names)
+{
+    struct file f = { 0 };
+    int64_t ids[] = { 4, 7 }, mask[] = { 4, 1 };
+    struct sd_model_input in[] = { { "x", ids, 2, 0 },
+                                   { NULL, mask, 2, 0 },
+                                   { NULL, mask, 2, 0 } };
+    struct sd_model_wish wish = { in, 2 };
+    struct sd_model m;
+
+    add_input(&f, "x", "-1,-2");
+    add_input(&f, "z", "-3,-4");
+    add_node(&f, "Add", "x z", "y", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == 0);
+    check_dims(&m.ops[0].in[0], "4,7");
+    check_dims(&m.ops[0].in[1], "4,1");
+    sd_model_release(&m);
+
+    wish.n_inputs = 3;
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "3 inputs were given, but the model has 2"));
+    sd_model_release(&m);
+
+    wish.n_inputs = 2;
+    in[1].name = "x";
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &wish, &m) == SD_EUSAGE);
+    CHECK(strstr(sd_fail_text(), "the input x was given twice"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 /* How many samples were counted is the first axis of what the model is called with. */
 TEST(onnx_tells_what_the_model_itself_is_called_with)
 {
