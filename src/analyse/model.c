@@ -36,6 +36,8 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->flops = sd_plus(to->flops, s->flops);
     to->madds = sd_plus(to->madds, s->madds);
     to->backward_macs = sd_plus(to->backward_macs, s->backward_macs);
+    to->work = sd_plus(to->work, s->work);
+    to->backward_work = sd_plus(to->backward_work, s->backward_work);
     to->mem_read = sd_plus(to->mem_read, s->mem_read);
     to->mem_write = sd_plus(to->mem_write, s->mem_write);
     to->read_bytes = sd_plus(to->read_bytes, s->read_bytes);
@@ -79,6 +81,8 @@ static struct sd_model_sum sum_of(const struct sd_model *m, const struct sd_mode
 
     *known = sd_op_cost(m, op, &c);
     s.n_unknown = c.known == SD_OP_UNKNOWN ? op->n_calls : 0;
+    s.work = sd_times(n, c.flops);
+    s.backward_work = op->is_backward ? s.work : 0;
     s.read_bytes = sd_times(n, c.read_bytes);
     s.written_bytes = sd_times(n, c.written_bytes);
     if (c.known == SD_OP_COUNTED && !op->is_backward && op->n_out > 0)

@@ -4,8 +4,10 @@
 /* model: what a model costs, layer by layer, type by type, operator by operator.
  *
  * A row is a leaf layer that was called, or any layer that itself has tensors,
- * operators that cost or operators without a rule; so the shares of the rows add up to
- * 100 %.  Rows stand in the order of first calls, those that were never called at the
+ * operators that cost or operators without a rule; so the shares of the rows in
+ * parameters and MACs add up to 100 %.  Times, and bytes that operators move or keep,
+ * are also those of layers without a row (the addition of a block), and the rows may
+ * lack these.  Rows stand in the order of first calls, those that were never called at the
  * end.  A layer that was called more than once is one row.  How MACs, FLOPs and MAdds
  * are counted is the mode's: ours, or that of another tool, for comparison (modes.def).
  */
@@ -33,6 +35,9 @@ struct sd_model_sum {
     int64_t param_bytes, buffer_bytes;
     int64_t macs, flops, madds;        /* all calls, backward ones too */
     int64_t backward_macs;             /* of these, in the backward */
+    int64_t work, backward_work;       /* FLOPs of all calls, and of the backward ones,
+                                          by our own definition in every mode: what a
+                                          machine did is not for a tool to say */
     int64_t mem_read, mem_write;       /* elements, as metinor counts: of a leaf its
                                           inputs and parameters, its outputs */
     int64_t read_bytes, written_bytes; /* by its operators */

@@ -30,14 +30,14 @@ struct sd_cell sd_cell_maybe(const char *text)
 
 double sd_model_rate(const struct sd_model_sum *s)
 {
-    double flops = (double)s->flops, ns = (double)s->time_ns;
+    double flops = (double)s->work, ns = (double)s->time_ns;
 
     if (s->time_ns <= 0)
         return 0;
     if (s->backward_ns > 0)
         ns += (double)s->backward_ns;
     else
-        flops -= 2.0 * (double)s->backward_macs;
+        flops -= (double)s->backward_work;
     return flops / ns * 1e9;
 }
 
@@ -94,7 +94,7 @@ static struct sd_cell intensity_cell(const struct sd_model_sum *s)
 {
     int64_t bytes = sd_plus(s->read_bytes, s->written_bytes);
 
-    return bytes > 0 ? sd_cell_real(SD_CELL_REAL, (double)s->flops / (double)bytes)
+    return bytes > 0 ? sd_cell_real(SD_CELL_REAL, (double)s->work / (double)bytes)
                      : sd_cell_maybe(NULL);
 }
 

@@ -11,7 +11,7 @@
 
 static bool has_place(const struct sd_model_sum *s)
 {
-    return s->flops > 0 && s->read_bytes + s->written_bytes > 0;
+    return s->work > 0 && sd_plus(s->read_bytes, s->written_bytes) > 0;
 }
 
 static int add_words(const struct sd_model_costs *c, struct sd_arena *a,
@@ -52,9 +52,9 @@ int sd_model_roofline(const struct sd_model_costs *c, double peak, double bandwi
             continue;
         out->points[out->n_points++] = (struct sd_roofline_point){
             .name = sd_model_layer_name(c->model, c->rows[i].layer),
-            .intensity = (double)s->flops / bytes,
+            .intensity = (double)s->work / bytes,
             .rate = sd_model_rate(s),
-            .share = c->total.flops > 0 ? (double)s->flops / (double)c->total.flops : 0,
+            .share = (double)s->work / (double)c->total.work, /* it has some itself */
         };
     }
     if (out->n_points == 0)

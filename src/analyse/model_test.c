@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/model_testing.h"
+#include "analyse/model_view.h"
 #include "base/error.h"
 #include "base/test.h"
 
@@ -385,6 +386,25 @@ TEST(training_needs_gradients_states_and_activations)
         CHECK(strstr(sd_fail_text(), sd_optimizer_word(o)));
     sd_model_costs_release(&costs);
     sd_net_end(&n);
+}
+
+/* What a machine did in a second does not depend on how a tool counts. */
+TEST(rates_are_of_our_own_flops_in_every_mode)
+{
+    struct sd_model_costs costs;
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    SD_NET_OP(&m, "aten::mm", "2,4", "", "2,3", "3,4");
+    m.layers[SD_MODEL_ROOT].time_ns = 48;
+    for (size_t mode = 0; mode < SD_COUNT_MODES; mode++) {
+        CHECK(sd_model_costs(&m, (enum sd_count_mode)mode, &costs) == 0);
+        CHECK(costs.total.work == 48 && costs.total.backward_work == 0);
+        CHECK(sd_model_rate(&costs.total) > 0.99e9 &&
+              sd_model_rate(&costs.total) < 1.01e9);
+        sd_model_costs_release(&costs);
+    }
+    sd_model_release(&m);
 }
 
 /* A file does not say what is trained: memory for none of it would be no answer. */

@@ -41,7 +41,8 @@ bool sd_model_knows_training(const struct sd_model *m);
 const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n);
 
 /* FLOPs a second in forward and backward, as far as they were timed: those of the
- * backward count only with its time.  0: nothing was timed. */
+ * backward count only with its time.  They are ours, however the costs are counted.
+ * 0: nothing was timed. */
 double sd_model_rate(const struct sd_model_sum *s);
 
 /* --- Pictures */
