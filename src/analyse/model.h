@@ -7,10 +7,10 @@
  * operators that cost or operators without a rule; so the shares of the rows in
  * parameters and MACs add up to 100 %.  Times, and bytes that operators move or keep,
  * are also those of layers without a row (the addition of a block), and the rows may
- * lack these.  Rows stand in the order of first calls, those that were never called at the
- * end.  A layer that was called more than once is one row.  How MACs, FLOPs and MAdds
- * are counted is the mode's: ours, or that of another tool, for comparison (modes.def).
- */
+ * lack these.  Rows stand in the order of first calls, those that were never called at
+ * the end.  A layer that was called more than once is one row.  How MACs, FLOPs and
+ * MAdds are counted is the mode's: ours, or that of another tool, for comparison
+ * (modes.def). */
 #include <stdint.h>
 
 #include "analyse/op_cost.h"
@@ -25,6 +25,8 @@ enum sd_count_mode {
 
 const char *sd_count_mode_name(enum sd_count_mode mode);       /* "macs", "fvcore" */
 const char *sd_count_mode_definition(enum sd_count_mode mode); /* a sentence or two */
+/* Tools that look at modules as they are called see no backward: its MACs are 0. */
+bool sd_count_mode_has_backward(enum sd_count_mode mode);
 /* 0, or SD_EUSAGE with a sentence that names those there are. */
 int sd_count_mode_named(const char *name, enum sd_count_mode *mode);
 

@@ -49,6 +49,11 @@ const struct sd_mode *sd_mode_of(enum sd_count_mode mode)
     return &all[mode];
 }
 
+bool sd_count_mode_has_backward(enum sd_count_mode mode)
+{
+    return !sd_mode_of(mode)->layer;
+}
+
 /* --- Questions */
 
 bool sd_layer_is(const struct sd_model *m, uint32_t layer, const char *type)

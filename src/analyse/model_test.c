@@ -388,6 +388,24 @@ TEST(training_needs_gradients_states_and_activations)
     sd_net_end(&n);
 }
 
+/* A tool without a count of the backward says so where its definition is printed. */
+TEST(modes_that_have_no_backward_say_so)
+{
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    SD_NET_OP(&m, "aten::mm", "2,4", "", "2,3", "3,4");
+    m.ops[0].is_backward = true;
+    for (size_t i = 0; i < SD_COUNT_MODES; i++) {
+        enum sd_count_mode mode = (enum sd_count_mode)i;
+        bool has = sd_count_mode_has_backward(mode);
+
+        CHECK((total(&m, mode).backward_macs > 0) == has);
+        CHECK(!strstr(sd_count_mode_definition(mode), "o backward") == has);
+    }
+    sd_model_release(&m);
+}
+
 /* What a machine did in a second does not depend on how a tool counts. */
 TEST(rates_are_of_our_own_flops_in_every_mode)
 {

@@ -244,6 +244,10 @@ static int read_wish(const struct sd_command *c, struct wish *w)
                        "model wants one model: a file (.onnx, .safetensors, .gguf, a "
                        "folder of them) or pkg.mod:factory");
     rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
+    if (rc == 0 && v[OPT_BACKWARD].number && !sd_count_mode_has_backward(w->mode))
+        rc = sd_fail(SD_EUSAGE, "--count %s looks at modules alone: it has no count of "
+                                "the backward",
+                     v[OPT_COUNT].text);
     if (rc == 0)
         rc = read_form(v, w);
     if (rc == 0)
