@@ -401,7 +401,7 @@ TEST(modes_that_have_no_backward_say_so)
         bool has = sd_count_mode_has_backward(mode);
 
         CHECK((total(&m, mode).backward_macs > 0) == has);
-        CHECK(!strstr(sd_count_mode_definition(mode), "o backward") == has);
+        CHECK((strstr(sd_count_mode_definition(mode), "o backward") == NULL) == has);
     }
     sd_model_release(&m);
 }

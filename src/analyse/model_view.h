@@ -35,6 +35,9 @@ const char *sd_model_title(const struct sd_model *m);
 const char *sd_model_layer_name(const struct sd_model *m, uint32_t layer);
 /* Inside its parent a layer goes by the rest of its name. */
 const char *sd_model_short_name(const struct sd_model *m, uint32_t layer);
+/* The type of most elements of its parameters, as torch calls it; "float32" without
+ * any. */
+const char *sd_model_dtype(const struct sd_model *m);
 /* Files of weights do not say what is trained. */
 bool sd_model_knows_training(const struct sd_model *m);
 /* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */

@@ -272,3 +272,27 @@ TEST(model_map_has_a_box_for_each_layer_that_ran)
     sd_model_costs_release(&c);
     sd_model_release(&n.m);
 }
+
+TEST(a_models_dtype_is_that_of_most_of_its_parameters)
+{
+    struct sd_model_tensor t = { .dims = { (int64_t[]){ 8 }, 1 },
+                                 .dtype = SD_DTYPE_F64,
+                                 .bytes = -1,
+                                 .flags = SD_TENSOR_PARAMETER };
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(!strcmp(sd_model_dtype(&m), "float32"));
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    CHECK(!strcmp(sd_model_dtype(&m), "float64"));
+    t.dtype = SD_DTYPE_BF16;
+    t.dims.d = (int64_t[]){ 9 };
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    CHECK(!strcmp(sd_model_dtype(&m), "bfloat16"));
+    t.dtype = SD_DTYPE_I64;
+    t.dims.d = (int64_t[]){ 99 };
+    t.flags = SD_TENSOR_BUFFER;
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    CHECK(!strcmp(sd_model_dtype(&m), "bfloat16"));
+    sd_model_release(&m);
+}

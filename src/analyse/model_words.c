@@ -15,6 +15,24 @@ const char *sd_model_title(const struct sd_model *m)
     return slash && slash[1] ? slash + 1 : path ? path : "model";
 }
 
+const char *sd_model_dtype(const struct sd_model *m)
+{
+    int64_t elements[UINT8_MAX + 1] = { 0 }; /* one of a damaged file may be any */
+    size_t most = SD_DTYPE_F32;
+
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct sd_model_tensor *t = &m->tensors[i];
+
+        if (t->flags & SD_TENSOR_PARAMETER && !(t->flags & SD_TENSOR_TIED))
+            elements[t->dtype] =
+                sd_plus(elements[t->dtype], sd_dims_elements(t->dims));
+    }
+    for (size_t i = 0; i <= UINT8_MAX; i++)
+        if (elements[i] > elements[most])
+            most = i;
+    return sd_dtype_about((uint8_t)most)->name;
+}
+
 bool sd_model_knows_training(const struct sd_model *m)
 {
     const char *source = sd_model_fact_of(m, "source");

@@ -259,13 +259,18 @@ static int read_wish(const struct sd_command *c, struct wish *w)
 
 /* --- What comes of it */
 
-/* The type that most of its parameters have decides which peak is its. */
-static const char *type_of(const struct sd_model *m)
+/* Times on another machine, or on a device of this one, say nothing about what its
+ * processor reached. */
+static bool is_timed_here(const struct sd_model *m)
 {
-    for (size_t i = 0; i < m->n_tensors; i++)
-        if (m->tensors[i].flags & SD_TENSOR_PARAMETER)
-            return sd_dtype_about(m->tensors[i].dtype)->name;
-    return "float32";
+    const char *device = sd_model_fact_of(m, "device");
+    const char *cpu = sd_model_fact_of(m, SD_MODEL_FACT_CPU);
+    struct sd_machine here;
+
+    if (!device || strncmp(device, "cpu", 3) != 0 || !cpu)
+        return false;
+    sd_machine_identify(&here);
+    return strcmp(cpu, here.cpu) == 0;
 }
 
 static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
@@ -274,10 +279,15 @@ static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
     struct sd_arena arena = { 0 };
     struct sd_view_roofline roofline;
     struct sd_machine machine;
-    int rc = sd_machine_known(false, &machine);
+    int rc;
 
+    if (c->total.time_ns >= 0 && !is_timed_here(c->model))
+        return sd_fail(SD_EABSENT, "this model was not timed on the processor of this "
+                                   "machine, so its layers have no place under its "
+                                   "roof");
+    rc = sd_machine_known(false, &machine);
     if (rc == 0)
-        rc = sd_model_roofline(c, sd_machine_peak(&machine, type_of(c->model)),
+        rc = sd_model_roofline(c, sd_machine_peak(&machine, sd_model_dtype(c->model)),
                                sd_machine_bandwidth(&machine), &arena, &roofline);
     if (rc == 0)
         rc = sd_report_roofline(out, w->picture, &roofline, w->width);
@@ -387,14 +397,23 @@ static int get(const struct sd_command *c, struct sd_model *m, int *status)
                         m, status);
 }
 
-/* Times say more beside what the machine can do.  Without it there is no such column.
- */
-static void compare_with_machine(const struct sd_model_costs *c, struct wish *w)
+/* Times say more beside what the machine can do, if that is known; it is not measured
+ * unasked: that takes seconds of all cores. */
+static int compare_with_machine(struct sd_model *m, const struct sd_model_costs *c,
+                                struct wish *w)
 {
     struct sd_machine machine;
 
-    if (c->total.time_ns >= 0 && sd_machine_known(false, &machine) == 0)
-        w->tables.peak_flops = sd_machine_peak(&machine, type_of(c->model));
+    if (c->total.time_ns < 0 || !is_timed_here(m))
+        return 0;
+    if (sd_machine_load(&machine) == 0) {
+        w->tables.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
+        return 0;
+    }
+    if (w->form != FORM_TEXT)
+        return 0;
+    return sd_model_note(m, "what this machine can do is not known yet: after sonde "
+                            "info --machine there is a column peak%% beside the times");
 }
 
 static int run(const struct sd_command *c)
@@ -413,8 +432,9 @@ static int run(const struct sd_command *c)
         return sd_say_failure(rc);
     rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
-        compare_with_machine(&costs, &w);
-        rc = put(c, &costs, &w);
+        rc = compare_with_machine(&model, &costs, &w);
+        if (rc == 0)
+            rc = put(c, &costs, &w);
         sd_model_costs_release(&costs);
     }
     sd_model_release(&model);

@@ -19,6 +19,7 @@
 #include "cli/package.h"
 #include "cli/path.h"
 #include "formats/model_files.h"
+#include "process/machine.h"
 
 enum { N_MAGIC = sizeof SD_MODEL_MAGIC - 1, MOST_INPUTS = SD_WORDS_MAX };
 
@@ -303,6 +304,20 @@ static int take(const struct starting *s, struct sd_model *m)
     return rc;
 }
 
+static int note_machine(struct sd_model *m)
+{
+    struct sd_machine here;
+    int rc;
+
+    if (sd_model_fact_of(m, SD_MODEL_FACT_CPU))
+        return 0;
+    sd_machine_identify(&here);
+    rc = sd_model_fact(m, SD_MODEL_FACT_CPU, here.cpu);
+    if (rc < 0)
+        sd_model_release(m);
+    return rc;
+}
+
 static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
                        int *status)
 {
@@ -317,10 +332,12 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
         rc = pid < 0 ? sd_fail_errno(errno, "cannot start %s", s.python.path)
                      : wait_for(pid, status);
     }
-    if (rc == 0 && *status == 0)
-        rc = take(&s, m);
-    else if (rc == 0)
+    if (rc == 0 && *status != 0)
         rc = SD_EUSAGE; /* said by the Python half */
+    if (rc == 0)
+        rc = take(&s, m);
+    if (rc == 0 && asked->has_runtime)
+        rc = note_machine(m);
     if (s.fd >= 0)
         close(s.fd);
     sd_arena_release(&s.arena);

@@ -6,6 +6,9 @@
 #include "cli/verb.h"
 #include "profile/model.h"
 
+/* Of a model that was timed: the processor of the machine it ran on. */
+#define SD_MODEL_FACT_CPU "cpu"
+
 struct sd_model_asked {
     const char *target;        /* a file, a folder, or "pkg.mod:factory" */
     const char *const *inputs; /* "[NAME=]1,3,224,224[:DTYPE]"; ended by NULL */
