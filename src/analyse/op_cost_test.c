@@ -53,6 +53,31 @@ TEST(a_product_of_matrices_counts_each_multiply_add)
           2 * 7 * 64);
 }
 
+TEST(inner_products_sum_over_the_last_axes_of_both)
+{
+    CHECK(MACS("aten::inner", "2,5,2,4", "", "2,5,4", "2,4,4") == 320);
+    CHECK(MACS("aten::inner", "", "", "7", "7") == 7);
+    CHECK(MACS("aten::inner", "3", "", "3,7", "7") == 21);
+    CHECK(MACS("aten::inner", "3,7", "", "3,7", "") == 0);
+    CHECK(MACS("aten::inner", "3", "", "3,7", "6") == -1);
+}
+
+TEST(onnxruntimes_attention_may_have_values_of_another_width)
+{
+    CHECK(MACS("com.microsoft::Attention", "2,5,8", "", "2,5,8", "8,24") ==
+          2 * 5 * 8 * 24 + 2 * 5 * 5 * (8 + 8));
+    CHECK(MACS("com.microsoft::Attention", "2,5,4", "qkv_hidden_sizes=8,8,4", "2,5,8",
+               "8,20") == 2 * 5 * 8 * 20 + 2 * 5 * 5 * (8 + 4));
+    CHECK(MACS("com.microsoft::Attention", "2,5,4", "qkv_hidden_sizes=8,8,8", "2,5,8",
+               "8,20") == -1);
+}
+
+/* It has a body, which is not walked: nothing of it may be called free. */
+TEST(a_map_over_a_sequence_has_no_rule)
+{
+    CHECK(MACS("onnx::SequenceMap", "3", "", "3") == -1);
+}
+
 TEST(grouped_products_count_the_rows_of_all_groups)
 {
     CHECK(MACS("aten::_grouped_mm", "10,6", "", "10,5", "3,5,6", "3") == 300);

@@ -117,6 +117,23 @@ int64_t sd_rule_matmul_03(const struct sd_model *m, const struct sd_model_op *op
     return matmul(tensor_in(op, 0), tensor_in(op, 3));
 }
 
+/* The last axes of both are summed over, each row of one with each of the other; with a
+ * single number it is no product at all. */
+int64_t sd_rule_inner(const struct sd_model *m, const struct sd_model_op *op)
+{
+    const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
+    int64_t k = axis(a, -1);
+
+    (void)m;
+    if (!a || !b)
+        return UNFIT;
+    if (a->dims.n == 0 || b->dims.n == 0)
+        return 0;
+    if (k != axis(b, -1))
+        return UNFIT;
+    return k > 0 ? PRODUCT(elements(a), elements(b) / k) : 0;
+}
+
 int64_t sd_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *op)
 {
     size_t half = op->n_in / 2u;
@@ -491,18 +508,22 @@ int64_t sd_rule_onnx_attention(const struct sd_model *m, const struct sd_model_o
                    sum(axis(q, 2), PRODUCT(axis(v, 2) / n_kv, n_q)));
 }
 
-/* input (b, s, k), weights (k, 3 n) */
+/* input (b, s, k), weights (k, 3 n), or as qkv_hidden_sizes has it: q and k of one
+ * width, v of another */
 int64_t sd_rule_microsoft_attention(const struct sd_model *m,
                                     const struct sd_model_op *op)
 {
     const struct sd_operand *x = tensor_in(op, 0), *w = tensor_in(op, 1);
-    int64_t keys = sum(axis(x, 1), past_keys(op, 4));
+    int64_t keys = sum(axis(x, 1), past_keys(op, 4)), third = axis(w, 1) / 3;
+    int64_t n_q = sd_op_number(m, op, "qkv_hidden_sizes", 0, third);
+    int64_t n_k = sd_op_number(m, op, "qkv_hidden_sizes", 1, third);
+    int64_t n_v = sd_op_number(m, op, "qkv_hidden_sizes", 2, third);
 
-    (void)m;
-    if (!x || !w || x->dims.n != 3 || w->dims.n != 2 || axis(x, 2) != axis(w, 0))
+    if (!x || !w || x->dims.n != 3 || w->dims.n != 2 || axis(x, 2) != axis(w, 0) ||
+        n_q != n_k || sum(sum(n_q, n_k), n_v) != axis(w, 1))
         return UNFIT;
     return sum(PRODUCT(axis(x, 0), axis(x, 1), elements(w)),
-               PRODUCT(2, axis(x, 0), axis(x, 1), keys, axis(w, 1) / 3));
+               PRODUCT(axis(x, 0), axis(x, 1), keys, sum(n_q, n_v)));
 }
 
 /* q (b, s, n), k (b, t, n), v (b, t, n_v) */

@@ -16,6 +16,7 @@ typedef int64_t sd_op_rule(const struct sd_model *m, const struct sd_model_op *o
  * n), leading axes broadcast, vectors too.  Named after their places among the inputs.
  */
 sd_op_rule sd_rule_matmul_01, sd_rule_matmul_12, sd_rule_matmul_03;
+sd_op_rule sd_rule_inner;      /* over the last axes of both */
 sd_op_rule sd_rule_foreach_mm; /* two lists of matrices, as long as each other */
 sd_op_rule sd_rule_gemm, sd_rule_fused_matmul; /* ONNX's: transA, transB */
 sd_op_rule sd_rule_linear;                     /* (..., k) by a weight (n, k) */
