@@ -190,7 +190,7 @@ RULE(split)
     each = (length + s->n_out - 1) / s->n_out;
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
         dims[axis] = l.is_there ? l.v[i] : each < length ? each : length;
-        length -= dims[axis];
+        length -= l.is_there ? 0 : dims[axis];
         rc = sd_onnx_give(s, i, dims, x->n_dims);
     }
     return rc;
@@ -276,17 +276,21 @@ int sd_onnx_fold_slice(const struct sd_onnx_step *s)
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
     struct list starts = list_of(s, "starts", 1), ends = list_of(s, "ends", 2);
     struct list axes = list_of(s, "axes", 3), steps = list_of(s, NULL, 4);
+    bool is_cut[AXES] = { false };
     int64_t strides[AXES], from = 0;
     uint32_t axis;
 
-    if (!x || !x->elements || !s->out[0]->has_dims)
+    /* Without elements axes may have any length, and strides too. */
+    if (!x || !x->elements || x->elements->n == 0 || !s->out[0]->has_dims)
         return 0;
     strides_of(x, strides);
     for (uint32_t i = 0; i < starts.n; i++) {
         int64_t step = steps.is_there ? steps.v[i] : 1;
 
-        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis))
+        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
+            is_cut[axis]) /* the same twice: a stride of many steps runs over */
             return 0;
+        is_cut[axis] = true;
         if (sd_onnx_slice(x->dims[axis], &starts.v[i], ends.v[i], step) <= 0 ||
             step > SD_ONNX_FOLD_MAX || step < -SD_ONNX_FOLD_MAX)
             return 0;
