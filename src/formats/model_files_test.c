@@ -117,6 +117,23 @@ TEST(model_files_of_many_parts_are_added_up)
     drop_folder(&f, names);
 }
 
+TEST(model_files_that_stand_beside_a_set_are_not_of_it)
+{
+    static const char *const names[] = { "x-00001-of-00002.safetensors",
+                                         "x-00002-of-00002.safetensors",
+                                         "x-00002-of-00002.safetensors.part",
+                                         "x-00001-of-00002.md5", NULL };
+    struct folder f;
+
+    make_folder(&f);
+    write_tensor(&f, names[0], "a.w", 5);
+    write_tensor(&f, names[1], "b.w", 7);
+    write_text(&f, names[2], "cut");
+    write_text(&f, names[3], "0123");
+    CHECK(count(f.path) == 12);
+    drop_folder(&f, names);
+}
+
 TEST(model_files_with_a_part_missing_are_refused)
 {
     static const char *const names[] = { "x.safetensors.index.json",

@@ -23,6 +23,7 @@ struct reading {
     uint64_t data_bytes; /* behind the header */
     struct span *spans;  /* owned */
     size_t n, cap;
+    size_t n_unknown; /* tensors of a type that is not known; the first is named */
 };
 
 struct entry { /* of one tensor in the header */
@@ -97,7 +98,7 @@ static int read_dtype(struct reading *r, struct entry *e)
         return damaged(r, e->name, "has no dtype");
     e->has_dtype = true;
     e->dtype = sd_dtype_of_safetensors(r->json.text, r->json.n);
-    if (e->dtype != SD_DTYPE_UNKNOWN)
+    if (e->dtype != SD_DTYPE_UNKNOWN || r->n_unknown++ > 0)
         return 0;
     return sd_model_note(r->to->into,
                          "the type %.*s of the tensor %s is not known: its "
@@ -245,6 +246,9 @@ int sd_safetensors_read(const void *p, size_t n, struct sd_weights *to)
     r.data_bytes = sd_cursor_left(&c);
     sd_json_in_init(&r.json, header, (size_t)length);
     rc = read_header(&r);
+    if (rc == 0 && r.n_unknown > 1)
+        rc = sd_model_note(to->into, "%zu more tensors are of types that are not known",
+                           r.n_unknown - 1);
     sd_json_in_release(&r.json);
     sd_free(r.spans);
     return rc;

@@ -127,6 +127,24 @@ TEST(safetensors_of_an_unknown_type_are_taken_at_their_word)
     sd_buf_release(&b);
 }
 
+TEST(safetensors_of_many_unknown_types_say_so_in_two_notes)
+{
+    struct sd_buf b;
+    struct sd_model m;
+
+    make_file(&b,
+              "{\"a\":{\"dtype\":\"Z1\",\"shape\":[1],\"data_offsets\":[0,1]},"
+              "\"b\":{\"dtype\":\"Z1\",\"shape\":[1],\"data_offsets\":[1,2]},"
+              "\"c\":{\"dtype\":\"Z2\",\"shape\":[1],\"data_offsets\":[2,3]}}",
+              3);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(read_file(&b, &m) == 0);
+    CHECK(m.n_tensors == 3 && m.n_notes == 2);
+    CHECK(strstr(sd_model_text(&m, m.notes[1]), "2 more tensors"));
+    sd_model_release(&m);
+    sd_buf_release(&b);
+}
+
 TEST(safetensors_cut_anywhere_in_the_header_are_refused)
 {
     struct sd_buf b;

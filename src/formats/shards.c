@@ -342,15 +342,18 @@ static const char *named(const struct folder *f, const char *name)
     return NULL;
 }
 
-/* Is `name` a file of the same set as `first`, which has a number? */
+/* Is `name` a file of the same set as `first`, which has a number?  What a download
+ * leaves beside it (.part, .md5) is not. */
 static bool is_of_set(const char *first, const char *name)
 {
+    static const size_t n_numbers = sizeof "00001-of-00002" - 1;
     unsigned which, of, other_which, other_of;
     size_t at, other_at;
 
     return sd_shard_name(first, &at, &which, &of) &&
            sd_shard_name(name, &other_at, &other_which, &other_of) && at == other_at &&
-           of == other_of && strncmp(first, name, at) == 0;
+           of == other_of && strncmp(first, name, at) == 0 &&
+           strcmp(first + at + n_numbers, name + at + n_numbers) == 0;
 }
 
 /* All files of a set that has no list: each number must be there. */
