@@ -143,6 +143,12 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
         return sd_cell_number(SD_CELL_COUNT, s->mem_write);
     case PARAM_BYTES:
         return sd_cell_number(SD_CELL_BYTES, sd_plus(s->param_bytes, s->buffer_bytes));
+    case WEIGHT_BYTES:
+        return sd_cell_number(SD_CELL_BYTES, s->param_bytes);
+    case BUFFER_BYTES:
+        return sd_cell_number(SD_CELL_BYTES, s->buffer_bytes);
+    case ACTIVATIONS:
+        return sd_cell_number(SD_CELL_COUNT, s->activations);
     case READ_BYTES:
         return sd_cell_number(SD_CELL_BYTES, s->read_bytes);
     case WRITTEN_BYTES:
@@ -170,15 +176,12 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
 /* --- Which of them a table has */
 
 static const enum column layer_columns[] = {
-    NAME,          TYPE,          INPUT,
-    OUTPUT,        CALLS,         PARAMS,
-    TRAINABLE,     BUFFERS,       MACS,
-    FLOPS,         MADDS,         BACKWARD_MACS,
-    SHARE,         ADDED_UP,      MEM_READ,
-    MEM_WRITE,     PARAM_BYTES,   READ_BYTES,
-    WRITTEN_BYTES, INTENSITY,     ACTIVATION_BYTES,
-    TIME,          BACKWARD_TIME, RATE,
-    PEAK,
+    NAME,        TYPE,          INPUT,        OUTPUT,        CALLS,
+    PARAMS,      TRAINABLE,     BUFFERS,      MACS,          FLOPS,
+    MADDS,       BACKWARD_MACS, SHARE,        ADDED_UP,      MEM_READ,
+    MEM_WRITE,   PARAM_BYTES,   WEIGHT_BYTES, BUFFER_BYTES,  READ_BYTES,
+    WRITTEN_BYTES, INTENSITY,   ACTIVATIONS,  ACTIVATION_BYTES, TIME,
+    BACKWARD_TIME, RATE,        PEAK,
 };
 
 static const enum column type_columns[] = {
@@ -237,6 +240,7 @@ static bool applies(const struct sd_model_costs *c,
     case READ_BYTES:
     case WRITTEN_BYTES:
     case INTENSITY:
+    case ACTIVATIONS:
         return c->model->n_ops > 0; /* a file of weights alone has none */
     default:
         return true;

@@ -23,7 +23,7 @@ struct sd_model_tables_wish {
 };
 
 /* Adds the tables to a view.  SD_EUSAGE with a sentence when there is no such table,
- * column, or type. */
+ * column, or type, and for a tree of one type or with impact. */
 int sd_model_tables(const struct sd_model_costs *c,
                     const struct sd_model_tables_wish *w, struct sd_view *v);
 

@@ -296,3 +296,43 @@ TEST(a_models_dtype_is_that_of_most_of_its_parameters)
     CHECK(!strcmp(sd_model_dtype(&m), "bfloat16"));
     sd_model_release(&m);
 }
+
+/* --top N --metric M sorts by the column of that name. */
+TEST(every_metric_that_applies_has_a_column_to_sort_by)
+{
+    struct net n;
+
+    make(&n);
+    for (enum sd_model_metric k = 0; k < SD_BY_END; k++) {
+        struct sd_view v = { 0 };
+        int rc;
+
+        if (k == SD_BY_BACKWARD_MACS || k == SD_BY_ACTIVATION_BYTES ||
+            k == SD_BY_RUNTIME || k == SD_BY_BACKWARD_TIME)
+            continue; /* not there unless it was measured */
+        rc = view(&n,
+                  (struct sd_model_tables_wish){ .tables = "layers",
+                                                 .sort = sd_model_metric_word(k) },
+                  &v);
+        CHECK(rc == 0);
+        sd_view_release(&v);
+    }
+    sd_model_release(&n.m);
+}
+
+TEST(a_tree_is_of_all_layers)
+{
+    struct sd_view v = { 0 };
+    struct net n;
+
+    make(&n);
+    CHECK(view(&n,
+               (struct sd_model_tables_wish){ .is_tree = true, .type = "Conv2d" },
+               &v) == SD_EUSAGE);
+    sd_view_release(&v);
+    CHECK(view(&n,
+               (struct sd_model_tables_wish){ .is_tree = true, .has_impact = true },
+               &v) == SD_EUSAGE);
+    sd_view_release(&v);
+    sd_model_release(&n.m);
+}
