@@ -4,6 +4,7 @@
  *
  * A row of the flat table has what its layer itself did, so that the rows add up to the
  * model; a row of the tree has all that happened inside. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/model_tables.h"
@@ -115,19 +116,30 @@ static bool comes_before(const struct sd_model *m, uint32_t a, uint32_t b)
     return x && !y ? true : !x && y ? false : a < b;
 }
 
-/* Siblings are few; a list that is kept in order is enough, and looking from its newest
- * end would need another array. */
+static int compare(const void *p, const void *q, void *model)
+{
+    uint32_t a = *(const uint32_t *)p, b = *(const uint32_t *)q;
+
+    return a == b ? 0 : comes_before(model, a, b) ? -1 : 1;
+}
+
+/* All in order, from the last on: each comes before those of its parent that are there
+ * already.  The room of `order` is free until they are listed. */
 static void link_children(struct walk *k)
 {
     const struct sd_model *m = k->costs->model;
 
-    for (uint32_t i = (uint32_t)m->n_layers; i-- > 1;) {
-        uint32_t *at = &k->first[m->layers[i].parent];
+    for (uint32_t i = 0; i < m->n_layers; i++)
+        k->order[i] = i;
+    qsort_r(k->order, m->n_layers, sizeof *k->order, compare,
+            (void *)(uintptr_t)m);
+    for (size_t i = m->n_layers; i-- > 0;) {
+        uint32_t layer = k->order[i], *first = &k->first[m->layers[layer].parent];
 
-        while (*at != UINT32_MAX && comes_before(m, *at, i))
-            at = &k->next[*at];
-        k->next[i] = *at;
-        *at = i;
+        if (layer == SD_MODEL_ROOT)
+            continue;
+        k->next[layer] = *first;
+        *first = layer;
     }
 }
 

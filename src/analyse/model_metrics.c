@@ -3,6 +3,7 @@
 #include "analyse/model.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -55,33 +56,25 @@ struct sorting {
     int ascending;
 };
 
-static bool comes_later(const struct sorting *s, uint32_t a, uint32_t b)
+static int compare(const void *p, const void *q, void *sorting)
 {
+    const struct sorting *s = sorting;
+    uint32_t a = *(const uint32_t *)p, b = *(const uint32_t *)q;
     int64_t x = sd_model_metric_of(&s->costs->rows[a].sum, s->by);
     int64_t y = sd_model_metric_of(&s->costs->rows[b].sum, s->by);
 
-    return s->ascending ? x > y : x < y;
+    if (x != y)
+        return (x < y) == (s->ascending != 0) ? -1 : 1;
+    return a < b ? -1 : a > b;
 }
 
-/* By insertion with halving: rows of a model are hundreds, and there is no second array
- * to fail for. */
 void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
                     int ascending, uint32_t *order)
 {
     struct sorting s = { costs, k, ascending };
 
-    for (uint32_t i = 0; i < costs->n_rows; i++) {
-        size_t low = 0, high = i;
-
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-
-            if (comes_later(&s, order[middle], i))
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        memmove(order + low + 1, order + low, (i - low) * sizeof *order);
-        order[low] = i;
-    }
+    for (uint32_t i = 0; i < costs->n_rows; i++)
+        order[i] = i;
+    if (costs->n_rows > 1)
+        qsort_r(order, costs->n_rows, sizeof *order, compare, &s);
 }

@@ -29,6 +29,18 @@ static double amount(const struct sd_model_sum *s, enum sd_model_metric k)
     return v > 0 ? (double)v : 0;
 }
 
+/* With what it would have been; files and captures cannot be asked again. */
+static int not_measured(enum sd_model_metric k)
+{
+    const char *how = k == SD_BY_ACTIVATION_BYTES ? "--memory"
+                      : k == SD_BY_BACKWARD_TIME  ? "--runtime --backward"
+                                                  : "--runtime";
+
+    return sd_fail(SD_EABSENT,
+                   "%s of this model was not measured: of a program's model %s does it",
+                   sd_model_metric_title(k), how);
+}
+
 /* --- Bars */
 
 struct making {
@@ -99,13 +111,15 @@ static void add_types(struct making *k)
 static int cut(struct making *k)
 {
     struct sd_view_bars *b = k->out;
+    size_t most = k->wish->limit ? k->wish->limit : SD_BARS_MAX;
     char n[SD_TEXT_MAX];
 
-    if (k->wish->limit == 0 || b->n_bars <= k->wish->limit)
+    most = most < SD_BARS_MAX ? most : SD_BARS_MAX;
+    if (b->n_bars <= most)
         return 0;
     b->note = sd_arena_printf(k->arena, "%s more are not drawn",
-                              sd_text_count(n, (int64_t)(b->n_bars - k->wish->limit)));
-    b->n_bars = k->wish->limit;
+                              sd_text_count(n, (int64_t)(b->n_bars - most)));
+    b->n_bars = most;
     return b->note ? 0 : sd_no_memory();
 }
 
@@ -165,8 +179,7 @@ int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wis
 
     *out = (struct sd_view_bars){ 0 };
     if (w->kind != SD_MODEL_BARS_MEMORY && sd_model_metric_of(&c->total, w->metric) < 0)
-        return sd_fail(SD_EABSENT, "%s of this model was not measured; say --runtime",
-                       sd_model_metric_title(w->metric));
+        return not_measured(w->metric);
     out->bars = sd_arena_alloc(a, (most + 1) * sizeof *out->bars);
     if (!out->bars)
         return sd_no_memory();
@@ -193,16 +206,26 @@ struct mapping {
     uint32_t depth;
     struct sd_arena *arena;
     struct sd_view_map *out;
-    uint32_t *box; /* of each layer, or UINT32_MAX; owned */
+    uint32_t *box;  /* of each layer, or UINT32_MAX; owned */
+    uint32_t *deep; /* how many layers each is in; owned */
+    struct sd_table linked; /* pairs of boxes */
 };
 
-static uint32_t depth_of(const struct sd_model *m, uint32_t layer)
+/* A parent stands before its children, so its depth is known first. */
+static int prepare(struct mapping *k)
 {
-    uint32_t depth = 0;
+    const struct sd_model *m = k->costs->model;
 
-    for (; layer != SD_MODEL_ROOT; layer = m->layers[layer].parent)
-        depth++;
-    return depth;
+    k->box = sd_alloc(m->n_layers * sizeof *k->box);
+    k->deep = sd_zalloc(m->n_layers * sizeof *k->deep);
+    if (!k->box || !k->deep)
+        return sd_no_memory();
+    for (size_t i = 0; i < m->n_layers; i++) {
+        k->box[i] = UINT32_MAX;
+        if (i != SD_MODEL_ROOT)
+            k->deep[i] = k->deep[m->layers[i].parent] + 1;
+    }
+    return 0;
 }
 
 /* The layer that stands for this one: itself, or the one at the depth asked for that
@@ -213,7 +236,7 @@ static uint32_t shown_as(const struct mapping *k, uint32_t layer)
 
     if (k->depth == 0)
         return layer;
-    for (uint32_t depth = depth_of(m, layer); depth > k->depth; depth--)
+    for (uint32_t depth = k->deep[layer]; depth > k->depth; depth--)
         layer = m->layers[layer].parent;
     return layer;
 }
@@ -221,7 +244,7 @@ static uint32_t shown_as(const struct mapping *k, uint32_t layer)
 /* What lies deeper than is shown belongs to the layer that holds it. */
 static bool holds_hidden(const struct mapping *k, uint32_t layer)
 {
-    return k->depth > 0 && depth_of(k->costs->model, layer) >= k->depth;
+    return k->depth > 0 && k->deep[layer] >= k->depth;
 }
 
 static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
@@ -288,35 +311,36 @@ static int add_boxes(struct mapping *k)
     return rc;
 }
 
-static void add_link(struct mapping *k, uint32_t from, uint32_t to, const char *about)
+static int add_link(struct mapping *k, uint32_t from, uint32_t to)
 {
+    uint64_t pair = (uint64_t)from << 32 | to, unused;
     struct sd_view_map *o = k->out;
 
-    if (from == UINT32_MAX || to == UINT32_MAX || from == to)
-        return;
-    for (size_t i = o->n_links; i-- > 0;)
-        if (o->links[i].from == from && o->links[i].to == to)
-            return;
-    o->links[o->n_links++] = (struct sd_map_link){ from, to, about };
+    if (from == UINT32_MAX || to == UINT32_MAX || from == to ||
+        sd_table_get(&k->linked, pair, &unused))
+        return 0;
+    o->links[o->n_links++] = (struct sd_map_link){ from, to, NULL };
+    return sd_table_put(&k->linked, pair, 1);
 }
 
 static int add_links(struct mapping *k)
 {
     const struct sd_model *m = k->costs->model;
     size_t most = m->n_edges + k->out->n_boxes + 1;
+    int rc = 0;
 
     k->out->links = sd_arena_alloc(k->arena, most * sizeof *k->out->links);
     if (!k->out->links)
         return sd_no_memory();
-    for (size_t i = 0; i < m->n_edges; i++)
-        add_link(k, k->box[shown_as(k, m->edges[i].from)],
-                 k->box[shown_as(k, m->edges[i].to)], NULL);
+    for (size_t i = 0; i < m->n_edges && rc == 0; i++)
+        rc = add_link(k, k->box[shown_as(k, m->edges[i].from)],
+                      k->box[shown_as(k, m->edges[i].to)]);
     if (m->n_edges > 0)
-        return 0;
+        return rc;
     k->out->note = "lines: the order in which layers ran first";
-    for (uint32_t i = 1; i < k->out->n_boxes; i++)
-        add_link(k, i - 1, i, NULL);
-    return 0;
+    for (uint32_t i = 1; i < k->out->n_boxes && rc == 0; i++)
+        rc = add_link(k, i - 1, i);
+    return rc;
 }
 
 static int set_map_words(struct mapping *k)
@@ -336,23 +360,23 @@ static int set_map_words(struct mapping *k)
 int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
                  uint32_t depth, struct sd_arena *a, struct sd_view_map *out)
 {
-    struct mapping k = { c, metric, depth, a, out, NULL };
+    struct mapping k = {
+        .costs = c, .metric = metric, .depth = depth, .arena = a, .out = out
+    };
     int rc;
 
     *out = (struct sd_view_map){ 0 };
     if (sd_model_metric_of(&c->total, metric) < 0)
-        return sd_fail(SD_EABSENT, "%s of this model was not measured; say --runtime",
-                       sd_model_metric_title(metric));
-    k.box = sd_alloc(c->model->n_layers * sizeof *k.box);
-    if (!k.box)
-        return sd_no_memory();
-    for (size_t i = 0; i < c->model->n_layers; i++)
-        k.box[i] = UINT32_MAX;
-    rc = set_map_words(&k);
+        return not_measured(metric);
+    rc = prepare(&k);
+    if (rc == 0)
+        rc = set_map_words(&k);
     if (rc == 0)
         rc = add_boxes(&k);
     if (rc == 0)
         rc = add_links(&k);
     sd_free(k.box);
+    sd_free(k.deep);
+    sd_table_release(&k.linked);
     return rc;
 }

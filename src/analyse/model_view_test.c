@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyse/model_view.h"
@@ -335,4 +336,42 @@ TEST(a_tree_is_of_all_layers)
                &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_model_release(&n.m);
+}
+
+/* Layers with rising numbers of parameters, more than are drawn. */
+TEST(bars_that_are_not_drawn_are_counted_and_many_rows_are_sorted)
+{
+    enum { LAYERS = SD_BARS_MAX + 50 };
+    struct sd_model_bars_wish w = { .kind = SD_MODEL_BARS_TOP,
+                                    .metric = metric("params"),
+                                    .limit = SD_BARS_MAX + 30 };
+    struct sd_arena a = { 0 };
+    struct sd_model_costs c;
+    struct sd_view_bars b;
+    struct sd_model m;
+    uint32_t order[LAYERS];
+
+    CHECK(sd_model_init(&m) == 0);
+    for (int i = 0; i < LAYERS; i++) {
+        int64_t side = i / 2 + 1; /* two of each */
+        struct sd_model_tensor t = { .dims = { &side, 1 },
+                                     .dtype = SD_DTYPE_F32,
+                                     .bytes = -1,
+                                     .flags = SD_TENSOR_PARAMETER };
+        char name[16];
+
+        snprintf(name, sizeof name, "l%d", i);
+        CHECK(sd_model_layer_at(&m, name, strlen(name), &t.layer) == 0);
+        CHECK(sd_model_tensor(&m, &t) == 0);
+    }
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0 && c.n_rows == LAYERS);
+    sd_model_order(&c, w.metric, 0, order);
+    CHECK(order[0] == LAYERS - 2 && order[1] == LAYERS - 1 && order[LAYERS - 1] == 1);
+    sd_model_order(&c, w.metric, 1, order);
+    CHECK(order[0] == 0 && order[1] == 1 && order[LAYERS - 1] == LAYERS - 1);
+    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    CHECK(b.n_bars == SD_BARS_MAX && strcmp(b.note, "50 more are not drawn") == 0);
+    sd_arena_release(&a);
+    sd_model_costs_release(&c);
+    sd_model_release(&m);
 }

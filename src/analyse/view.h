@@ -156,7 +156,10 @@ struct sd_view_growth {
 };
 
 /* Amounts side by side: a bar for each of one or two series of every row. */
-enum { SD_BARS_SERIES = 2 };
+enum {
+    SD_BARS_SERIES = 2,
+    SD_BARS_MAX = 400, /* that are drawn: pictures higher than that nobody looks at */
+};
 struct sd_bar {
     const char *name;  /* "layer1.0.conv1" */
     const char *about; /* what it is: "Conv2d"; or NULL */

@@ -26,7 +26,6 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
 enum {
     MIN_PIXELS = 200,
     MAX_PIXELS = 10000,
-    MOST_BARS = 400, /* pictures higher than that nobody looks at */
     MARGIN = 18,
     TITLE = 34, /* pixels above the axis for each of title, subtitle, legend */
     LINE = 22,
@@ -233,7 +232,7 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
     if (width < MIN_PIXELS || width > MAX_PIXELS)
         return sd_fail(SD_EUSAGE, "a picture is %d to %d pixels wide", MIN_PIXELS,
                        MAX_PIXELS);
-    s.n = b->n_bars < MOST_BARS ? b->n_bars : MOST_BARS;
+    s.n = b->n_bars < SD_BARS_MAX ? b->n_bars : SD_BARS_MAX;
     s.row = ROW + (b->n_series > 1 ? SECOND : 0);
     s.most = most_of(b, s.n);
     height = (unsigned)(height_of_words(b) + AXIS + (double)s.n * s.row + NOTE);
