@@ -67,13 +67,78 @@ static unsigned usable_cores(cpu_set_t *set)
     return (unsigned)CPU_COUNT(set);
 }
 
+unsigned sd_machine_quota(const char *cpu_max)
+{
+    unsigned long long quota, period, cores;
+
+    if (sscanf(cpu_max, "%llu %llu", &quota, &period) != 2 || quota == 0 || period == 0)
+        return 0; /* "max 100000" */
+    cores = quota / period + (quota % period > 0);
+    return cores < CORES_MAX ? (unsigned)cores : CORES_MAX;
+}
+
+static unsigned quota_of_group(const char *group)
+{
+    char path[1200], *text;
+    unsigned cores;
+    size_t n;
+
+    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
+    if (access(path, R_OK) != 0 || sd_read_file(path, 4096, &text, &n) < 0)
+        return 0;
+    cores = sd_machine_quota(text);
+    sd_free(text);
+    return cores;
+}
+
+/* The own group of cgroup 2: "0::/user.slice/one.scope"; false: there is none. */
+static bool own_group(char *group, size_t size)
+{
+    const char *at;
+    char *text;
+    size_t n;
+
+    if (sd_read_file("/proc/self/cgroup", 1u << 16, &text, &n) < 0)
+        return false;
+    at = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+    if (at) {
+        at += *at == '\n' ? 4 : 3;
+        snprintf(group, size, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+    sd_free(text);
+    return at != NULL;
+}
+
+/* The smallest limit of the own group and of all around it; 0: none. */
+static unsigned quota_cores(void)
+{
+    char group[1024];
+    unsigned least = 0;
+
+    if (!own_group(group, sizeof group))
+        return 0;
+    for (char *slash = group; slash;) {
+        unsigned here = quota_of_group(group);
+
+        if (here > 0 && (least == 0 || here < least))
+            least = here;
+        slash = strrchr(group, '/');
+        if (slash)
+            *slash = 0;
+    }
+    return least;
+}
+
 void sd_machine_identify(struct sd_machine *m)
 {
+    unsigned quota = quota_cores();
     cpu_set_t set;
 
     *m = (struct sd_machine){ 0 };
     read_cpu_name(m);
     m->n_cores = usable_cores(&set);
+    if (quota > 0 && quota < m->n_cores)
+        m->n_cores = quota;
     snprintf(m->vectors, sizeof m->vectors, "%s",
              sd_machine_kernel(SD_MACHINE_F32).vectors);
 }

@@ -13,7 +13,9 @@
  * them, and its figures are best on a quiet machine.  All of it takes about two
  * seconds; it is measured once and kept in the user's cache
  * (XDG_CACHE_HOME/sonde/machine.txt), until the processor or the number of usable cores
- * is another. */
+ * is another.  Usable are those of the affinity, and no more of them than the limit of
+ * CPU time of the control groups allows (cpu.max of cgroup 2; a part of a core counts
+ * as one): by the CPU time of threads such a limit would not be seen. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +54,8 @@ struct sd_machine {
 const char *sd_machine_word(enum sd_machine_number k);
 const char *sd_machine_meaning(enum sd_machine_number k);
 
+/* The cores that a limit allows, as cpu.max tells it ("200000 100000": 2); 0: any. */
+unsigned sd_machine_quota(const char *cpu_max);
 /* Processor and cores, nothing measured. */
 void sd_machine_identify(struct sd_machine *m);
 /* Measures all of it.  SD_ENOMEM, or what the system refused. */
