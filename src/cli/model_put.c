@@ -93,6 +93,10 @@ static void put_facts(struct sd_out *out, const struct sd_model *m)
     sd_out_text(out, has_any ? "\n" : "");
 }
 
+/* Of weights alone, and of a model in which nothing ran. */
+static const char no_operators[] =
+    "No operator is known of this model: what it computes is not counted.";
+
 /* What the counts are, and what they lack. */
 static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
 {
@@ -111,6 +115,8 @@ static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
                           "what they cost is not in the sums.\n",
                           sd_text_count(n[0], (int64_t)t->n_unknown),
                           sd_text_count(n[1], (int64_t)t->n_ops), c->coverage);
+    } else {
+        sd_buf_printf(&text, "\n%s\n", no_operators);
     }
     for (size_t i = 0; i < c->model->n_notes; i++) {
         const char *note = sd_model_text(c->model, c->model->notes[i]);
@@ -131,23 +137,23 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
     char text[SD_TEXT_MAX];
     const struct {
         const char *name;
-        int64_t bytes;
-    } rows[] = { { "parameters", 0 }, { "buffers", 0 },     { "gradients", 0 },
-                 { "optimizer", 0 },  { "activations", 0 }, { "in all", 0 } };
-    int64_t bytes[6];
+        const int64_t *bytes;
+    } rows[] = { { "parameters", &fit.parameter_bytes },
+                 { "buffers", &fit.buffer_bytes },
+                 { "gradients", &fit.gradient_bytes },
+                 { "optimizer", &fit.optimizer_bytes },
+                 { "activations", &fit.activation_bytes },
+                 { "in all", &fit.total_bytes } };
 
     sd_model_fit(c, w->optimizer, w->batch, w->available_bytes, &fit);
-    memcpy(bytes,
-           (int64_t[]){ fit.parameter_bytes, fit.buffer_bytes, fit.gradient_bytes,
-                        fit.optimizer_bytes, fit.activation_bytes, fit.total_bytes },
-           sizeof bytes);
     sd_out_printf(out, "\nTraining with %s, a batch of %s\n",
                   sd_optimizer_word(w->optimizer),
                   w->batch > 0 ? sd_text_count(text, w->batch) : "the profiled size");
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         sd_out_printf(out, "  %-12s %12s%s\n", rows[i].name,
-                      sd_text_bytes(text, bytes[i]),
-                      i == 4 && !fit.activations_measured
+                      sd_text_bytes(text, *rows[i].bytes),
+                      rows[i].bytes == &fit.activation_bytes &&
+                              !fit.activations_measured
                           ? "  (all that operators wrote: not measured)"
                           : "");
     if (!sd_model_knows_training(c->model))
@@ -228,6 +234,8 @@ static void put_words(struct sd_json *j, const struct sd_model *m)
     sd_json_end(j);
     sd_json_key(j, "notes");
     sd_json_array(j);
+    if (m->n_ops == 0)
+        sd_json_string(j, no_operators);
     for (size_t i = 0; i < m->n_notes; i++)
         sd_json_string(j, sd_model_text(m, m->notes[i]));
     sd_json_end(j);

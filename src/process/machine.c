@@ -95,6 +95,7 @@ static unsigned quota_of_group(const char *group)
 static bool own_group(char *group, size_t size)
 {
     const char *at;
+    bool is_there;
     char *text;
     size_t n;
 
@@ -105,8 +106,9 @@ static bool own_group(char *group, size_t size)
         at += *at == '\n' ? 4 : 3;
         snprintf(group, size, "%.*s", (int)strcspn(at, "\n"), at);
     }
+    is_there = at != NULL;
     sd_free(text);
-    return at != NULL;
+    return is_there;
 }
 
 /* The smallest limit of the own group and of all around it; 0: none. */
