@@ -49,8 +49,12 @@ static int run_operator(const struct sd_onnx_step *s, const struct sd_onnx_scope
     }
     if (rc == 0)
         rc = sd_onnx_settle(s, scope, has_rule);
-    if (rc < 0 || sd_onnx_text_is(s->node->op, "Constant") ||
-        (has_rule && s->n_out && is_folded(s)))
+    if (rc == 0 && sd_onnx_text_is(s->node->op, "Constant")) {
+        for (uint32_t i = 0; i < s->n_out; i++)
+            s->out[i]->is_constant = s->out[i]->has_dims;
+        return 0;
+    }
+    if (rc < 0 || (has_rule && s->n_out && is_folded(s)))
         return rc;
     return sd_onnx_add_op(s, scratch);
 }

@@ -68,7 +68,7 @@ static void take_over(struct sd_onnx_value *to, const struct sd_onnx_value *from
         return;
     *to = *from;
     to->name = name;
-    to->is_weight = false;
+    to->is_weight = to->is_constant = false;
     to->next_weight = NULL;
 }
 

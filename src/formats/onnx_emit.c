@@ -100,6 +100,46 @@ static int note_run(struct sd_onnx *x, uint32_t layer)
     return 0;
 }
 
+/* A weight is a parameter when it is of numbers that are trained, or were before they
+ * were quantised.  Shapes, indices and single numbers of formulas are constants. */
+static bool is_parameter(const struct sd_onnx_value *v)
+{
+    switch (v->dtype) {
+    case SD_DTYPE_I16:
+    case SD_DTYPE_I32:
+    case SD_DTYPE_I64:
+    case SD_DTYPE_U16:
+    case SD_DTYPE_U32:
+    case SD_DTYPE_U64:
+    case SD_DTYPE_BOOL:
+        return false;
+    default: /* texts have no size */
+        return v->n_dims > 0 && sd_dtype_about(v->dtype)->block_bytes > 0;
+    }
+}
+
+/* Some writers put weights into nodes of constants.  They are told by where they are
+ * used: the factor of a product that is not the data.  Constants of norms are not taken
+ * for weights: exporters write ones for a norm that has none. */
+static void find_weight(struct sd_onnx *x, const struct sd_onnx_node *node, uint32_t i,
+                        struct sd_onnx_value *v)
+{
+    static const char *const products[] = { "Conv", "ConvTranspose", "Gemm", "MatMul",
+                                            "LSTM", "GRU",           "RNN",  "PRelu" };
+    bool is_product = false;
+
+    if (i == 0 || !v->is_constant || node->call || !is_parameter(v))
+        return;
+    for (size_t k = 0; k < sizeof products / sizeof *products; k++)
+        is_product |= sd_onnx_text_is(node->op, products[k]);
+    if (!is_product)
+        return;
+    v->is_constant = false;
+    v->is_weight = true;
+    *x->last_weight = v;
+    x->last_weight = &v->next_weight;
+}
+
 int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
 {
     struct sd_onnx *x = s->x;
@@ -121,6 +161,8 @@ int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
     for (uint32_t i = 0; i < s->n_in && rc == 0; i++) {
         struct sd_onnx_value *v = (struct sd_onnx_value *)(uintptr_t)s->in[i];
 
+        if (v)
+            find_weight(x, s->node, i, v);
         in[i] = operand_of(v);
         if (!v)
             continue;
@@ -142,24 +184,6 @@ int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
 }
 
 /* --- Weights into the model */
-
-/* A weight is a parameter when it is of numbers that are trained, or were before they
- * were quantised.  Shapes, indices and single numbers of formulas are constants. */
-static bool is_parameter(const struct sd_onnx_value *v)
-{
-    switch (v->dtype) {
-    case SD_DTYPE_I16:
-    case SD_DTYPE_I32:
-    case SD_DTYPE_I64:
-    case SD_DTYPE_U16:
-    case SD_DTYPE_U32:
-    case SD_DTYPE_U64:
-    case SD_DTYPE_BOOL:
-        return false;
-    default: /* texts have no size */
-        return v->n_dims > 0 && sd_dtype_about(v->dtype)->block_bytes > 0;
-    }
-}
 
 int sd_onnx_tensors(struct sd_onnx *x)
 {

@@ -59,6 +59,7 @@ struct sd_onnx_value {
     bool has_dims; /* all of them are known */
     uint8_t dtype; /* enum sd_dtype */
     bool is_weight;
+    bool is_constant; /* of a node of its own: a weight, if it is used as one */
     bool is_placed;                          /* of a weight: a layer has it */
     bool is_external;                        /* its elements are in another file */
     uint32_t layer;                          /* whose operator made it */

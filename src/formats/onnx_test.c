@@ -456,6 +456,44 @@ TEST(onnx_takes_the_shapes_that_the_user_gives)
     drop_file(&f);
 }
 
+/* A node that gives floats, whose data are in another file. */
+static void add_constant(struct file *f, const char *name, const char *dims)
+{
+    struct sd_buf node = { 0 }, a = { 0 }, t = { 0 };
+
+    put_ints(&t, 1, dims);
+    sd_pb_number(&t, 2, 1);
+    sd_pb_number(&t, 14, 1);
+    put_text(&a, 1, "value");
+    sd_pb_message(&a, 5, &t);
+    sd_pb_number(&a, 20, 4);
+    make_node(&node, "Constant", "", name, "");
+    sd_pb_message(&node, 5, &a);
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+    sd_buf_release(&a);
+    sd_buf_release(&t);
+}
+
+TEST(onnx_constants_that_are_used_as_weights_are_weights)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "2,3");
+    add_constant(&f, "w", "3,5");
+    add_constant(&f, "mask", "2,5");
+    add_node(&f, "MatMul", "x w", "y", "");
+    add_node(&f, "Add", "y mask", "z", "");
+    add_node(&f, "MatMul", "x w", "again", "");
+    read_it(&f, &m);
+    CHECK(m.n_tensors == 1 && m.tensors[0].flags == SD_TENSOR_PARAMETER);
+    CHECK(sd_dims_elements(m.tensors[0].dims) == 15);
+    CHECK(m.ops[0].in[1].is_weight && !m.ops[1].in[1].is_weight);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 TEST(onnx_inputs_without_a_name_are_those_that_none_names)
 {
     struct file f = { 0 };
