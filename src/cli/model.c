@@ -147,6 +147,12 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
 
     if (v[OPT_JSON].number || v[OPT_CSV].number) {
         w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
+        if (word || sd_picture_of(name, &w->picture) ||
+            sd_path_has_suffix(name, ".sonde"))
+            return sd_fail(SD_EUSAGE,
+                           "--json and --csv say what is written, and so does %s: leave "
+                           "one of them out",
+                           word ? "--format" : name);
         return 0;
     }
     if (word) {
@@ -185,6 +191,8 @@ static int read_picture(const struct sd_option_value *v, struct wish *w)
                   { "memory", SD_MODEL_BARS_MEMORY },
                   { "types", SD_MODEL_BARS_TYPES } };
 
+    if (v[OPT_GRAPH].number && v[OPT_PLOT].text)
+        return sd_fail(SD_EUSAGE, "--graph and --plot are two pictures: say one");
     w->is_graph = v[OPT_GRAPH].number || !v[OPT_PLOT].text;
     w->is_roofline = v[OPT_PLOT].text && strcmp(v[OPT_PLOT].text, "roofline") == 0;
     w->width = (unsigned)v[OPT_WIDTH].number;

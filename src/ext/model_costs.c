@@ -201,6 +201,8 @@ PyObject *sd_ext_model_fit(PyObject *self, PyObject *args, PyObject *kwargs)
                                      &available))
         return NULL;
     rc = sd_optimizer_named(word, &optimizer);
+    if (rc == 0 && (batch < 0 || available < 0))
+        rc = sd_fail(SD_EUSAGE, "a batch and the memory there is are not negative");
     if (rc == 0)
         rc = sd_model_costs(sd_model_in(self), SD_COUNT_MACS, &costs);
     if (rc < 0)
