@@ -268,7 +268,8 @@ static int read_wish(const struct sd_command *c, struct wish *w)
 /* --- What comes of it */
 
 /* Times on another machine, or on a device of this one, say nothing about what its
- * processor reached. */
+ * processor reached.  Where the verb itself ran the model is known; what a program's
+ * own report saved does not tell it. */
 static bool is_timed_here(const struct sd_model *m)
 {
     const char *device = sd_model_fact_of(m, "device");
@@ -290,9 +291,10 @@ static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
     int rc;
 
     if (c->total.time_ns >= 0 && !is_timed_here(c->model))
-        return sd_fail(SD_EABSENT, "this model was not timed on the processor of this "
-                                   "machine, so its layers have no place under its "
-                                   "roof");
+        return sd_fail(SD_EABSENT,
+                       "this model was timed on another machine or device, or it is "
+                       "not known where: its layers have no place under the roof of "
+                       "this one");
     rc = sd_machine_known(false, &machine);
     if (rc == 0)
         rc = sd_model_roofline(c, sd_machine_peak(&machine, sd_model_dtype(c->model)),
