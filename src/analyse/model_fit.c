@@ -20,6 +20,12 @@ static const struct {
 #undef OPTIMIZER
 };
 
+static const char all_words[] = /* each with ", " before it */
+#define OPTIMIZER(name, word, n_states, state_bytes) ", " word
+#include "analyse/optimizers.def"
+#undef OPTIMIZER
+    ;
+
 const char *sd_optimizer_word(enum sd_optimizer o) { return optimizers[o].word; }
 
 int sd_optimizer_named(const char *word, enum sd_optimizer *o)
@@ -29,10 +35,8 @@ int sd_optimizer_named(const char *word, enum sd_optimizer *o)
             *o = (enum sd_optimizer)i;
             return 0;
         }
-    return sd_fail(SD_EUSAGE,
-                   "there is no optimizer named '%s': use sgd, sgd-momentum, adagrad, "
-                   "rmsprop, adam, adamw, amsgrad, lion, adam-8bit or adam-mixed",
-                   word);
+    return sd_fail(SD_EUSAGE, "there is no optimizer named '%s': there are %s", word,
+                   all_words + 2);
 }
 
 /* How many samples were profiled: the first axis of what the model was called with. */

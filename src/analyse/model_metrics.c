@@ -20,6 +20,12 @@ static const struct {
 #undef METRIC
 };
 
+static const char all_words[] = /* each with ", " before it */
+#define METRIC(name, word, unit, title, field) ", " word
+#include "analyse/model_metrics.def"
+#undef METRIC
+    ;
+
 const char *sd_model_metric_word(enum sd_model_metric k) { return metrics[k].word; }
 const char *sd_model_metric_title(enum sd_model_metric k) { return metrics[k].title; }
 enum sd_model_unit sd_model_metric_unit(enum sd_model_metric k)
@@ -34,10 +40,8 @@ int sd_model_metric_named(const char *word, enum sd_model_metric *k)
             *k = (enum sd_model_metric)i;
             return 0;
         }
-    return sd_fail(SD_EUSAGE,
-                   "layers have no metric named '%s': use params, macs, flops, madds, "
-                   "mem_read, mem_write or runtime",
-                   word);
+    return sd_fail(SD_EUSAGE, "layers have no metric named '%s': there are %s", word,
+                   all_words + 2);
 }
 
 int64_t sd_model_metric_of(const struct sd_model_sum *s, enum sd_model_metric k)

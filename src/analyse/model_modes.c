@@ -13,6 +13,12 @@ static const struct {
 #undef MODE
 };
 
+static const char all_words[] = /* each with ", " before it */
+#define MODE(name, word, definition) ", " word
+#include "analyse/modes.def"
+#undef MODE
+    ;
+
 const char *sd_count_mode_name(enum sd_count_mode mode) { return modes[mode].word; }
 
 const char *sd_count_mode_definition(enum sd_count_mode mode)
@@ -27,11 +33,8 @@ int sd_count_mode_named(const char *name, enum sd_count_mode *mode)
             *mode = (enum sd_count_mode)i;
             return 0;
         }
-    return sd_fail(
-        SD_EUSAGE,
-        "there is no way to count named '%s': use macs, metinor, fvcore, thop, "
-        "ptflops, ptflops-hooks or torchinfo",
-        name);
+    return sd_fail(SD_EUSAGE, "there is no way to count named '%s': there are %s", name,
+                   all_words + 2);
 }
 
 const struct sd_mode *sd_mode_of(enum sd_count_mode mode)

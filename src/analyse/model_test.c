@@ -388,6 +388,19 @@ TEST(training_needs_gradients_states_and_activations)
     sd_net_end(&n);
 }
 
+TEST(a_wrong_word_is_answered_with_all_there_are)
+{
+    enum sd_model_metric k;
+    enum sd_count_mode mode;
+
+    CHECK(sd_model_metric_named("speed", &k) == SD_EUSAGE);
+    for (size_t i = 0; i < SD_BY_END; i++)
+        CHECK(strstr(sd_fail_text(), sd_model_metric_word((enum sd_model_metric)i)));
+    CHECK(sd_count_mode_named("mine", &mode) == SD_EUSAGE);
+    for (size_t i = 0; i < SD_COUNT_MODES; i++)
+        CHECK(strstr(sd_fail_text(), sd_count_mode_name((enum sd_count_mode)i)));
+}
+
 /* A tool without a count of the backward says so where its definition is printed. */
 TEST(modes_that_have_no_backward_say_so)
 {

@@ -14,7 +14,7 @@
 enum { /* no model has more; a text may claim any number */
        LAYERS_MAX = 10000,
        EXPERTS_MAX = 1000,
-       TENSORS_MAX = 1000000,
+       TENSORS_MAX = 250000,
 };
 #define NUMBER_MAX ((int64_t)1 << 40)
 
