@@ -162,6 +162,36 @@ TEST(safetensors_cut_anywhere_in_the_header_are_refused)
     sd_buf_release(&b);
 }
 
+TEST(weights_make_no_more_layers_than_tensors_have)
+{
+    enum { TENSORS = 200, LEVELS = 20 };
+    struct sd_model m;
+    struct sd_weights w = { .into = &m };
+    int64_t three = 3;
+    int n_own = 0; /* of the model */
+
+    CHECK(sd_model_init(&m) == 0);
+    for (int i = 0; i < TENSORS; i++) {
+        struct sd_buf name = { 0 };
+        uint32_t id;
+
+        for (int k = 0; k < LEVELS; k++)
+            sd_buf_printf(&name, "a%d.", i);
+        sd_buf_text(&name, "weight");
+        CHECK(sd_model_word(&m, sd_buf_string(&name), &id) == 0);
+        CHECK(sd_weights_add(&w, id, SD_DTYPE_F32, (struct sd_dims){ &three, 1 }, -1) ==
+              0);
+        sd_buf_release(&name);
+    }
+    CHECK(m.n_tensors == TENSORS);
+    CHECK(m.n_layers > 1024 && m.n_layers < 1024 + 4 * TENSORS + LEVELS);
+    for (int i = 0; i < TENSORS; i++)
+        n_own += m.tensors[i].layer == SD_MODEL_ROOT;
+    CHECK(m.tensors[0].layer != SD_MODEL_ROOT && n_own > TENSORS / 4);
+    sd_weights_release(&w);
+    sd_model_release(&m);
+}
+
 /* A name of a thousand levels would make a thousand layers with ever longer names. */
 TEST(weights_with_names_of_no_layer_belong_to_the_model)
 {

@@ -33,6 +33,22 @@ static size_t layer_length(const char *name)
     return levels > LEVELS_MAX || n > LAYER_NAME_MAX ? 0 : n;
 }
 
+/* Levels that no two names share would make many layers of each, with all their names:
+ * a hundred times what the file has.  Layers of models have tensors, so a few for each
+ * tensor is all that is made; what comes behind that is the model's own. */
+static int find_layer(struct sd_weights *w, const char *name, uint32_t *layer)
+{
+    enum { LAYERS_FREE = 1024, LAYERS_EACH = 4 };
+    size_t n = layer_length(name);
+    uint32_t known = sd_model_find_layer(w->into, name, n);
+
+    if (known == UINT32_MAX &&
+        w->into->n_layers < LAYERS_FREE + LAYERS_EACH * w->seen.n)
+        return sd_model_layer_at(w->into, name, n, layer);
+    *layer = known == UINT32_MAX ? SD_MODEL_ROOT : known;
+    return 0;
+}
+
 static bool is_statistic(const char *last)
 {
     return strcmp(last, "running_mean") == 0 || strcmp(last, "running_var") == 0 ||
@@ -57,7 +73,7 @@ int sd_weights_add(struct sd_weights *w, uint32_t name, uint8_t dtype,
         return SD_EEXISTS;
     rc = sd_table_put(&w->seen, name, 1);
     if (rc == 0)
-        rc = sd_model_layer_at(w->into, text, layer_length(text), &t.layer);
+        rc = find_layer(w, text, &t.layer);
     if (rc == 0)
         rc = sd_model_tensor(w->into, &t);
     if (rc == 0)
