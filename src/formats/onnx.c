@@ -11,7 +11,10 @@
 
 enum { /* what is read of a hostile file; real models have a thousandth of it */
        FOLD_ALL_MAX = 8 << 20,
-       INSIDE_BYTES_MAX = 32 << 20, /* and as often all of the file: */
+       /* Of functions and bodies: so many bytes, which take less than a second, and all
+        * of the file so often, because a body that is most of it is walked once for
+        * each body that it is in. */
+       INSIDE_BYTES_MAX = 32 << 20,
        INSIDE_TIMES = 4,
        VALUES_MAX = 4 << 20,
 };
