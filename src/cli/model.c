@@ -282,6 +282,15 @@ static bool is_timed_here(const struct sd_model *m)
     return strcmp(cpu, here.cpu) == 0;
 }
 
+/* Measured once, if it never was. */
+static int know_machine(struct sd_machine *machine)
+{
+    if (sd_machine_load(machine) == 0)
+        return 0;
+    sd_say("measuring once what this machine can do (sonde info --machine shows it)");
+    return sd_machine_known(true, machine);
+}
+
 static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
                         struct sd_out *out)
 {
@@ -295,7 +304,7 @@ static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
                        "this model was timed on another machine or device, or it is "
                        "not known where: its layers have no place under the roof of "
                        "this one");
-    rc = sd_machine_known(false, &machine);
+    rc = know_machine(&machine);
     if (rc == 0)
         rc = sd_model_roofline(c, sd_machine_peak(&machine, sd_model_dtype(c->model)),
                                sd_machine_bandwidth(&machine), &arena, &roofline);
@@ -407,23 +416,25 @@ static int get(const struct sd_command *c, struct sd_model *m, int *status)
                         m, status);
 }
 
-/* Times say more beside what the machine can do, if that is known; it is not measured
- * unasked: that takes seconds of all cores. */
-static int compare_with_machine(struct sd_model *m, const struct sd_model_costs *c,
-                                struct wish *w)
+/* Times stand beside their share of what the machine can do.  Where this very run took
+ * them that is measured if need be; a capture is only read, and whoever reads it did
+ * not ask for seconds of all cores. */
+static int compare_with_machine(const struct sd_command *command, struct sd_model *m,
+                                const struct sd_model_costs *c, struct wish *w)
 {
     struct sd_machine machine;
 
-    if (c->total.time_ns < 0 || !is_timed_here(m))
+    if (c->total.time_ns < 0 || w->form == FORM_CAPTURE || w->form == FORM_PICTURE ||
+        !is_timed_here(m))
         return 0;
-    if (sd_machine_load(&machine) == 0) {
+    if (command->values[OPT_RUNTIME].number
+            ? know_machine(&machine) == 0
+            : sd_machine_load(&machine) == 0) {
         w->tables.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
         return 0;
     }
-    if (w->form != FORM_TEXT)
-        return 0;
-    return sd_model_note(m, "what this machine can do is not known yet: after sonde "
-                            "info --machine there is a column peak%% beside the times");
+    return sd_model_note(m, "what this machine can do is not known: after sonde info "
+                            "--machine there is a column peak%% beside the times");
 }
 
 static int run(const struct sd_command *c)
@@ -442,7 +453,7 @@ static int run(const struct sd_command *c)
         return sd_say_failure(rc);
     rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
-        rc = compare_with_machine(&model, &costs, &w);
+        rc = compare_with_machine(c, &model, &costs, &w);
         if (rc == 0)
             rc = put(c, &costs, &w);
         sd_model_costs_release(&costs);

@@ -346,28 +346,70 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
 
 /* --- Any of them */
 
-/* What only a program can be asked for, as it is on the command line; or NULL. */
-static const char *only_of_programs(const struct sd_model_asked *asked)
+/* Of what only a run tells: files have none of it. */
+struct holds {
+    bool runtime, backward, training, memory;
+};
+
+/* What was asked for and is not there, as it is on the command line; or NULL. */
+static const char *lacking(const struct sd_model_asked *asked, struct holds h)
 {
-    return asked->has_runtime    ? "--runtime"
-           : asked->has_backward ? "--backward"
-           : asked->is_training  ? "--train"
-           : asked->needs_memory ? "--memory"
-                                 : NULL;
+    return asked->has_runtime && !h.runtime      ? "--runtime"
+           : asked->has_backward && !h.backward  ? "--backward"
+           : asked->is_training && !h.training   ? "--train"
+           : asked->needs_memory && !h.memory    ? "--memory"
+                                                 : NULL;
+}
+
+static struct holds held_by(const struct sd_model *m)
+{
+    const char *mode = sd_model_fact_of(m, "mode");
+    struct holds h = { .training = mode && strcmp(mode, "train") == 0 };
+
+    for (size_t i = 0; i < m->n_layers; i++) {
+        h.runtime |= m->layers[i].time_ns >= 0;
+        h.memory |= m->layers[i].activation_bytes >= 0;
+    }
+    for (size_t i = 0; i < m->n_ops && !h.backward; i++)
+        h.backward = m->ops[i].is_backward;
+    return h;
+}
+
+/* A model that was counted before has what it was asked for then. */
+static int check_counted(const struct sd_model_asked *asked,
+                         const struct inputs *inputs, const struct sd_model *m)
+{
+    const char *wrong = lacking(asked, held_by(m));
+
+    if (inputs->n > 0)
+        return sd_fail(SD_EUSAGE, "%s was counted already, with inputs of its own",
+                       asked->target);
+    if (wrong)
+        return sd_fail(SD_EUSAGE, "%s was counted without %s, and is not run again",
+                       asked->target, wrong);
+    return 0;
 }
 
 static int get_counted(const struct sd_command *c, const struct sd_model_asked *asked,
-                       struct sd_model *m, bool *is_one)
+                       const struct inputs *inputs, struct sd_model *m, bool *is_one)
 {
+    int rc;
+
     *is_one = sd_path_has_suffix(asked->target, ".sonde");
-    return *is_one ? read_capture(c, asked->target, m)
-                   : read_bytes(asked->target, m, is_one);
+    rc = *is_one ? read_capture(c, asked->target, m)
+                 : read_bytes(asked->target, m, is_one);
+    if (rc < 0 || !*is_one)
+        return rc;
+    rc = check_counted(asked, inputs, m);
+    if (rc < 0)
+        sd_model_release(m);
+    return rc;
 }
 
 static int get_file(const struct sd_command *c, const struct sd_model_asked *asked,
                     const struct inputs *inputs, struct sd_model *m)
 {
-    const char *wrong = only_of_programs(asked);
+    const char *wrong = lacking(asked, (struct holds){ 0 });
     bool is_one = false;
     int rc;
 
@@ -376,18 +418,15 @@ static int get_file(const struct sd_command *c, const struct sd_model_asked *ask
                        "there is no file %s; a model of a program is named pkg.mod:"
                        "factory",
                        asked->target);
+    rc = get_counted(c, asked, inputs, m, &is_one);
+    if (rc < 0 || is_one)
+        return rc;
     if (wrong)
         return sd_fail(SD_EUSAGE,
                        "%s is for models of programs (pkg.mod:factory): %s is read, "
                        "not run",
                        wrong, asked->target);
-    rc = get_counted(c, asked, m, &is_one);
-    if (rc == 0 && is_one && inputs->n > 0) {
-        sd_model_release(m);
-        rc = sd_fail(SD_EUSAGE, "%s was counted already, with inputs of its own",
-                     asked->target);
-    }
-    return rc < 0 || is_one ? rc : read_file(asked, inputs, m);
+    return read_file(asked, inputs, m);
 }
 
 int sd_model_get(const struct sd_command *c, const struct sd_model_asked *asked,
