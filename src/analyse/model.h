@@ -100,10 +100,12 @@ enum sd_model_unit sd_model_metric_unit(enum sd_model_metric k);
 int sd_model_metric_named(const char *word, enum sd_model_metric *k); /* any case */
 int64_t sd_model_metric_of(const struct sd_model_sum *s, enum sd_model_metric k);
 
-/* Places in costs->rows, largest first (equal ones stay in their order); smallest first
- * with `ascending`.  `order` has room for n_rows. */
+enum sd_model_direction { SD_MODEL_LARGEST_FIRST, SD_MODEL_SMALLEST_FIRST };
+
+/* Places in costs->rows, by a metric; equal ones stay in their order.  `order` has room
+ * for n_rows. */
 void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
-                    int ascending, uint32_t *order);
+                    enum sd_model_direction direction, uint32_t *order);
 
 /* --- Does training fit? */
 

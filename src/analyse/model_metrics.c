@@ -57,7 +57,7 @@ int64_t sd_model_metric_of(const struct sd_model_sum *s, enum sd_model_metric k)
 struct sorting {
     const struct sd_model_costs *costs;
     enum sd_model_metric by;
-    int ascending;
+    enum sd_model_direction direction;
 };
 
 static int compare(const void *p, const void *q, void *sorting)
@@ -68,14 +68,14 @@ static int compare(const void *p, const void *q, void *sorting)
     int64_t y = sd_model_metric_of(&s->costs->rows[b].sum, s->by);
 
     if (x != y)
-        return (x < y) == (s->ascending != 0) ? -1 : 1;
+        return (x < y) == (s->direction == SD_MODEL_SMALLEST_FIRST) ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
 void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
-                    int ascending, uint32_t *order)
+                    enum sd_model_direction direction, uint32_t *order)
 {
-    struct sorting s = { costs, k, ascending };
+    struct sorting s = { costs, k, direction };
 
     for (uint32_t i = 0; i < costs->n_rows; i++)
         order[i] = i;

@@ -87,7 +87,7 @@ static int add_layers(struct making *k, bool is_sorted)
     for (uint32_t i = 0; i < c->n_rows; i++)
         order[i] = i;
     if (is_sorted)
-        sd_model_order(c, k->wish->metric, 0, order);
+        sd_model_order(c, k->wish->metric, SD_MODEL_LARGEST_FIRST, order);
     for (size_t i = 0; i < c->n_rows; i++) {
         const struct sd_model_row *row = &c->rows[order[i]];
 

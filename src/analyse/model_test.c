@@ -312,11 +312,11 @@ TEST(rows_are_ordered_by_a_metric_and_equal_ones_stay)
     CHECK(sd_model_costs(&n.m, SD_COUNT_MACS, &costs) == 0);
     CHECK(sd_model_metric_named("FLOPS", &k) == 0 && k == SD_BY_FLOPS);
     CHECK(sd_model_metric_named("flips", &k) == SD_EUSAGE);
-    sd_model_order(&costs, k, 0, order);
+    sd_model_order(&costs, k, SD_MODEL_LARGEST_FIRST, order);
     CHECK(order[0] == 0); /* conv1 */
     CHECK(sd_model_metric_of(&costs.rows[order[1]].sum, k) == 2 * 115605504);
     CHECK(order[1] < order[2] && order[2] < order[3]);
-    sd_model_order(&costs, k, 1, order);
+    sd_model_order(&costs, k, SD_MODEL_SMALLEST_FIRST, order);
     CHECK(sd_model_metric_of(&costs.rows[order[0]].sum, k) == 0 && order[0] == 1);
     CHECK(order[51] == 0);
     sd_model_costs_release(&costs);

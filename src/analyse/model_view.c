@@ -9,10 +9,13 @@
 
 /* --- Types, operators, and what has no rule */
 
+/* Rows that have a name and a sum: of all there are, or of those without a rule. */
 static int add_named(const struct sd_model_costs *c,
                      const struct sd_model_tables_wish *w, struct sd_view *v,
-                     bool is_types, bool is_unknown_only)
+                     const char *name)
 {
+    bool is_types = strcmp(name, "types") == 0;
+    bool is_unknown_only = strcmp(name, "unsupported") == 0;
     const struct sd_model_named *from = is_types ? c->types : c->operators;
     size_t n = is_types ? c->n_types : c->n_operators, n_rows = 0, at = 0;
     struct sd_view_table *t;
@@ -23,10 +26,7 @@ static int add_named(const struct sd_model_costs *c,
     sd_model_columns(c, w, is_types ? SD_COLUMNS_OF_TYPES : SD_COLUMNS_OF_OPERATORS,
                      &columns);
     t = sd_model_columns_add(
-        &columns, v,
-        is_types          ? "types"
-        : is_unknown_only ? "unsupported"
-                          : "operators",
+        &columns, v, name,
         is_types          ? "Types of layers"
         : is_unknown_only ? "Operators without a rule: nothing of them is counted"
                           : "Operators",
@@ -53,14 +53,16 @@ static const char *const table_names[] = { "layers",      "types",   "operators"
                                            "unsupported", "tensors", "dtypes",
                                            NULL };
 
+/* Is it one of a list with commas? */
 static bool names(const char *list, const char *name)
 {
     size_t n = strlen(name);
 
-    for (const char *at = list; *at;
-         at += strcspn(at, ",") + (*(at + strcspn(at, ",")) == ','))
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
         if (strncmp(at, name, n) == 0 && (at[n] == ',' || !at[n]))
             return true;
+    }
     return false;
 }
 
@@ -123,8 +125,7 @@ static int add_table(const struct sd_model_costs *c,
         return sd_model_table_of_tensors(c, v);
     if (strcmp(name, "dtypes") == 0)
         return sd_model_table_of_dtypes(c, v);
-    return add_named(c, w, v, strcmp(name, "types") == 0,
-                     strcmp(name, "unsupported") == 0);
+    return add_named(c, w, v, name);
 }
 
 int sd_model_tables(const struct sd_model_costs *c,

@@ -365,9 +365,9 @@ TEST(bars_that_are_not_drawn_are_counted_and_many_rows_are_sorted)
         CHECK(sd_model_tensor(&m, &t) == 0);
     }
     CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0 && c.n_rows == LAYERS);
-    sd_model_order(&c, w.metric, 0, order);
+    sd_model_order(&c, w.metric, SD_MODEL_LARGEST_FIRST, order);
     CHECK(order[0] == LAYERS - 2 && order[1] == LAYERS - 1 && order[LAYERS - 1] == 1);
-    sd_model_order(&c, w.metric, 1, order);
+    sd_model_order(&c, w.metric, SD_MODEL_SMALLEST_FIRST, order);
     CHECK(order[0] == 0 && order[1] == 1 && order[LAYERS - 1] == LAYERS - 1);
     CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
     CHECK(b.n_bars == SD_BARS_MAX && strcmp(b.note, "50 more are not drawn") == 0);

@@ -24,8 +24,8 @@ struct sd_cost {
 };
 
 /* Of one call (op->n_calls is not looked at).  An operator with a formula whose
- * operands do not fit it (a file may say anything) is UNKNOWN too.  0 when UNKNOWN: all
- * numbers but the bytes are 0. */
+ * operands do not fit it (a file may say anything) is UNKNOWN too.  MACs, FLOPs and
+ * MAdds of an UNKNOWN one are 0; its bytes are known, as those of any other. */
 enum sd_op_known sd_op_cost(const struct sd_model *m, const struct sd_model_op *op,
                             struct sd_cost *cost);
 /* How the table knows this name, whatever the shapes. */

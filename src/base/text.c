@@ -142,6 +142,13 @@ void sd_text_escape(struct sd_buf *to, const char *s, size_t n)
     }
 }
 
+bool sd_text_ends(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && memcmp(s + n - m, end, m) == 0;
+}
+
 size_t sd_text_whole(const char *s, size_t n)
 {
     while (n > 0 && ((uint8_t)s[n] & 0xC0) == 0x80)

@@ -19,6 +19,8 @@ size_t sd_text_decode(const char *s, size_t n, uint32_t *code);
 /* Control characters, separators of lines, and what turns the direction of text. */
 bool sd_text_is_control(uint32_t code);
 
+bool sd_text_ends(const char *s, const char *end); /* "x.onnx" ends ".onnx" */
+
 /* How many of the first n bytes of a longer text, or of one ended by a 0, are whole
  * characters: n, or a little less. */
 size_t sd_text_whole(const char *s, size_t n);

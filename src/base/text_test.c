@@ -21,6 +21,13 @@ static bool escapes_to(const char *s, size_t n, const char *expected)
 
 #define ESCAPES(text, expected) CHECK(escapes_to(text, sizeof(text) - 1, expected))
 
+TEST(an_end_is_at_the_end_and_not_longer_than_the_text)
+{
+    CHECK(sd_text_ends("x.onnx", ".onnx") && sd_text_ends("x", "x"));
+    CHECK(sd_text_ends("x", "") && !sd_text_ends("", "x"));
+    CHECK(!sd_text_ends("x.onnx.part", ".onnx") && !sd_text_ends("nnx", ".onnx"));
+}
+
 TEST(readable_text_passes_unchanged)
 {
     ESCAPES("", "");

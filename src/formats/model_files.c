@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats/model_files.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "formats/gguf.h"
 #include "formats/onnx.h"
 #include "formats/safetensors.h"
@@ -17,17 +17,10 @@ static const struct {
     const char *suffix;
     reader read;
 } files[] = {
-#define MODEL_FILE(suffix, name, meaning, read) { suffix, read },
+#define MODEL_FILE(suffix, read) { suffix, read },
 #include "formats/model_files.def"
 #undef MODEL_FILE
 };
-
-static bool ends_with(const char *path, const char *suffix)
-{
-    size_t n = strlen(path), m = strlen(suffix);
-
-    return n >= m && strcmp(path + n - m, suffix) == 0;
-}
 
 static bool is_folder(const char *path)
 {
@@ -39,7 +32,7 @@ static bool is_folder(const char *path)
 static reader reader_by_suffix(const char *path)
 {
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (ends_with(path, files[i].suffix))
+        if (sd_text_ends(path, files[i].suffix))
             return files[i].read;
     return NULL;
 }
@@ -61,11 +54,6 @@ static reader reader_by_content(const char *path)
         read = sd_onnx_file;
     sd_map_release(&map);
     return read;
-}
-
-bool sd_model_file_is(const char *path)
-{
-    return reader_by_suffix(path) || is_folder(path) || reader_by_content(path);
 }
 
 static reader reader_of(const char *path)

@@ -25,9 +25,6 @@ struct sd_model_wish { /* all zero: the model's own shapes, symbolic axes 1 */
     size_t n_inputs;
 };
 
-/* Is it a folder, or named as one of model_files.def is?  Whether it is there, and what
- * it says, is another matter. */
-bool sd_model_file_is(const char *path);
 /* *m is fresh memory; on failure it is released again.  SD_EFORMAT with one sentence
  * for what is damaged or of another kind; SD_EUSAGE for a wish that does not fit. */
 int sd_model_file_read(const char *path, const struct sd_model_wish *wish,

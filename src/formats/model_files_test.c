@@ -113,7 +113,6 @@ TEST(model_files_of_many_parts_are_added_up)
     CHECK(count(f.path) == 12); /* by the list */
     CHECK(count(in(&f, names[0])) == 12);
     CHECK(count(in(&f, names[1])) == 5);
-    CHECK(sd_model_file_is(f.path) && sd_model_file_is(f.file));
     drop_folder(&f, names);
 }
 
@@ -178,9 +177,8 @@ TEST(model_files_are_known_by_what_is_in_them)
     check_fails(f.path, "holds no model");
     write_tensor(&f, names[0], "a", 3);
     write_text(&f, names[1], "import this");
-    CHECK(sd_model_file_is(in(&f, names[0])) && count(f.file) == 3);
-    CHECK(!sd_model_file_is(in(&f, names[1])));
-    check_fails(f.file, "no model that can be read");
+    CHECK(count(in(&f, names[0])) == 3);
+    check_fails(in(&f, names[1]), "no model that can be read");
     check_fails(in(&f, "gone.onnx"), "gone.onnx");
     drop_folder(&f, names);
 }

@@ -51,12 +51,6 @@ static bool mark_axes(const struct list *l, uint32_t n, bool marks[AXES])
     return true;
 }
 
-static int give_like(const struct sd_onnx_step *s, uint32_t i,
-                     const struct sd_onnx_value *v)
-{
-    return v ? sd_onnx_give(s, i, v->dims, v->n_dims) : 0;
-}
-
 #define RULE(name) int sd_onnx_shape_##name(const struct sd_onnx_step *s)
 
 /* --- The same elements in another shape, or some of them */
@@ -453,7 +447,7 @@ RULE(reduce)
     if (!x || !l.is_known || !mark_axes(&l, x->n_dims, gone))
         return 0;
     if (l.n == 0 && sd_onnx_int(s->node, "noop_with_empty_axes", 0))
-        return give_like(s, 0, x);
+        return sd_onnx_give_like(s, 0, x);
     for (uint32_t i = 0; i < x->n_dims; i++) {
         if (l.n && !gone[i])
             dims[n++] = x->dims[i];

@@ -196,6 +196,9 @@ bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out);
 /* Gives output `i` its shape.  One that no tensor has leaves it unknown. */
 int sd_onnx_give(const struct sd_onnx_step *s, uint32_t i, const int64_t *dims,
                  uint32_t n);
+/* Gives output `i` the shape of this one; NULL leaves it unknown. */
+int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
+                      const struct sd_onnx_value *v);
 /* The shape that several broadcast to; false when they do not. */
 bool sd_onnx_broadcast(const int64_t *a, uint32_t n_a, const int64_t *b, uint32_t n_b,
                        int64_t *out, uint32_t *n_out);

@@ -89,8 +89,8 @@ bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out)
     return true;
 }
 
-static int give_like(const struct sd_onnx_step *s, uint32_t i,
-                     const struct sd_onnx_value *v)
+int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
+                      const struct sd_onnx_value *v)
 {
     return v ? sd_onnx_give(s, i, v->dims, v->n_dims) : 0;
 }
@@ -102,17 +102,17 @@ static int give_like(const struct sd_onnx_step *s, uint32_t i,
 /* Norms give statistics in further outputs, in other shapes; nobody uses them. */
 RULE(same)
 {
-    int rc = give_like(s, 0, sd_onnx_shaped(s, 0));
+    int rc = sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 
     if (rc == 0 && s->n_out > 1 && sd_onnx_text_is(s->node->op, "Dropout"))
-        rc = give_like(s, 1, sd_onnx_shaped(s, 0));
+        rc = sd_onnx_give_like(s, 1, sd_onnx_shaped(s, 0));
     return rc;
 }
 
 RULE(same_bool)
 {
     s->out[0]->dtype = SD_DTYPE_BOOL;
-    return give_like(s, 0, sd_onnx_shaped(s, 0));
+    return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 }
 
 RULE(cast)
@@ -122,27 +122,27 @@ RULE(cast)
 
     if (to >= 0)
         s->out[0]->dtype = (uint8_t)sd_dtype_of_onnx(to);
-    return give_like(s, 0, sd_onnx_shaped(s, 0));
+    return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 }
 
 RULE(second_type)
 {
     if (s->n_in > 1 && s->in[1])
         s->out[0]->dtype = s->in[1]->dtype;
-    return give_like(s, 0, sd_onnx_shaped(s, 0));
+    return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 }
 
-RULE(second_shape) { return give_like(s, 0, sd_onnx_shaped(s, 1)); }
+RULE(second_shape) { return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 1)); }
 
 RULE(quantize)
 {
     s->out[0]->dtype = s->n_in > 2 && s->in[2] ? s->in[2]->dtype : SD_DTYPE_U8;
-    return give_like(s, 0, sd_onnx_shaped(s, 0));
+    return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 }
 
 RULE(dynamic_quantize)
 {
-    int rc = give_like(s, 0, sd_onnx_shaped(s, 0));
+    int rc = sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 
     s->out[0]->dtype = SD_DTYPE_U8;
     if (rc == 0)

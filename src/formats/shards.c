@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json_in.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "formats/gguf.h"
 #include "formats/model_files.h"
 #include "formats/safetensors.h"
@@ -319,17 +320,10 @@ static int list_folder(struct folder *f)
     return rc;
 }
 
-static bool has_suffix(const char *name, const char *suffix)
-{
-    size_t n = strlen(name), m = strlen(suffix);
-
-    return n >= m && strcmp(name + n - m, suffix) == 0;
-}
-
 static const char *first_with(const struct folder *f, const char *suffix)
 {
     for (size_t i = 0; i < f->n; i++)
-        if (has_suffix(f->names[i], suffix))
+        if (sd_text_ends(f->names[i], suffix))
             return f->names[i];
     return NULL;
 }
@@ -380,7 +374,7 @@ static int read_set(struct folder *f, const char *first, struct sd_model *m)
         rc = sd_fail(SD_EFORMAT, "%s has %u of the %u files of %s", f->path, n, of,
                      first);
     snprintf(source, sizeof source, "%s, %u files",
-             has_suffix(first, ".gguf") ? "gguf" : "safetensors", of);
+             sd_text_ends(first, ".gguf") ? "gguf" : "safetensors", of);
     return rc == 0 ? sd_model_fact(m, "source", source) : rc;
 }
 
@@ -407,7 +401,7 @@ static size_t alike(const struct folder *f, const char *chosen)
     size_t n = 0;
 
     for (size_t i = 0; i < f->n; i++)
-        n += has_suffix(f->names[i], dot);
+        n += sd_text_ends(f->names[i], dot);
     return n;
 }
 
@@ -424,13 +418,13 @@ static int read_chosen(struct folder *f, const char *chosen,
     path = sd_arena_printf(&f->arena, "%s/%s", f->path, chosen);
     if (!path)
         return sd_no_memory();
-    if (has_suffix(chosen, ".index.json"))
+    if (sd_text_ends(chosen, ".index.json"))
         return sd_shards_file(path, wish, m);
-    if (has_suffix(chosen, ".safetensors"))
+    if (sd_text_ends(chosen, ".safetensors"))
         rc = sd_safetensors_file(path, wish, m);
-    else if (has_suffix(chosen, ".gguf"))
+    else if (sd_text_ends(chosen, ".gguf"))
         rc = sd_gguf_file(path, wish, m);
-    else if (has_suffix(chosen, ".onnx"))
+    else if (sd_text_ends(chosen, ".onnx"))
         rc = sd_onnx_file(path, wish, m);
     else
         return sd_hf_config_file(path, wish, m);
