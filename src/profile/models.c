@@ -6,13 +6,25 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 
+static uint64_t key_of(uint64_t stream, uint64_t number)
+{
+    uint64_t both[] = { stream, number };
+
+    return sd_hash(both, sizeof both, 0);
+}
+
+/* Of two with one hash the later is known: pieces of the earlier that come behind it
+ * are a model that is not whole. */
 static struct sd_model_bytes *find(struct sd_models *m, uint64_t stream,
                                    uint64_t number)
 {
-    for (size_t i = m->n; i-- > 0;) /* pieces of one follow each other */
-        if (m->items[i].stream == stream && m->items[i].number == number)
-            return &m->items[i];
-    return NULL;
+    struct sd_model_bytes *b;
+    uint64_t at;
+
+    if (!sd_table_get(&m->known, key_of(stream, number), &at) || at >= m->n)
+        return NULL;
+    b = &m->items[at];
+    return b->stream == stream && b->number == number ? b : NULL;
 }
 
 static int add(struct sd_models *m, const struct sd_model_bytes *one)
@@ -38,6 +50,9 @@ int sd_models_add(struct sd_profile *p, uint64_t stream, const struct sd_rec_mod
     if (!b) {
         int rc = add(&p->models, &fresh);
 
+        if (rc == 0)
+            rc = sd_table_put(&p->models.known, key_of(stream, r->number),
+                              p->models.n - 1);
         if (rc < 0)
             return rc;
         b = &p->models.items[p->models.n - 1];
@@ -108,6 +123,7 @@ int sd_models_join(struct sd_profile *p, size_t *n_cut)
 void sd_models_release(struct sd_models *m)
 {
     sd_free(m->items);
+    sd_table_release(&m->known);
     *m = (struct sd_models){ 0 };
 }
 

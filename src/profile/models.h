@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "capture/record.h"
 
 struct sd_model_piece {
@@ -28,6 +29,7 @@ struct sd_model_bytes {
 struct sd_models {
     struct sd_model_bytes *items; /* owned */
     size_t n, cap;
+    struct sd_table known; /* hash of stream and number to a place in `items` */
 };
 
 struct sd_profile;
