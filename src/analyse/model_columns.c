@@ -176,12 +176,13 @@ static struct sd_cell cell_of(const struct sd_model_line *r, enum column k)
 /* --- Which of them a table has */
 
 static const enum column layer_columns[] = {
-    NAME,        TYPE,          INPUT,        OUTPUT,        CALLS,
-    PARAMS,      TRAINABLE,     BUFFERS,      MACS,          FLOPS,
-    MADDS,       BACKWARD_MACS, SHARE,        ADDED_UP,      MEM_READ,
-    MEM_WRITE,   PARAM_BYTES,   WEIGHT_BYTES, BUFFER_BYTES,  READ_BYTES,
-    WRITTEN_BYTES, INTENSITY,   ACTIVATIONS,  ACTIVATION_BYTES, TIME,
-    BACKWARD_TIME, RATE,        PEAK,
+    NAME,          TYPE,          INPUT,        OUTPUT,
+    CALLS,         PARAMS,        TRAINABLE,    BUFFERS,
+    MACS,          FLOPS,         MADDS,        BACKWARD_MACS,
+    SHARE,         ADDED_UP,      MEM_READ,     MEM_WRITE,
+    PARAM_BYTES,   WEIGHT_BYTES,  BUFFER_BYTES, READ_BYTES,
+    WRITTEN_BYTES, INTENSITY,     ACTIVATIONS,  ACTIVATION_BYTES,
+    TIME,          BACKWARD_TIME, RATE,         PEAK,
 };
 
 static const enum column type_columns[] = {

@@ -131,8 +131,7 @@ static void link_children(struct walk *k)
 
     for (uint32_t i = 0; i < m->n_layers; i++)
         k->order[i] = i;
-    qsort_r(k->order, m->n_layers, sizeof *k->order, compare,
-            (void *)(uintptr_t)m);
+    qsort_r(k->order, m->n_layers, sizeof *k->order, compare, (void *)(uintptr_t)m);
     for (size_t i = m->n_layers; i-- > 0;) {
         uint32_t layer = k->order[i], *first = &k->first[m->layers[layer].parent];
 

@@ -206,8 +206,8 @@ struct mapping {
     uint32_t depth;
     struct sd_arena *arena;
     struct sd_view_map *out;
-    uint32_t *box;  /* of each layer, or UINT32_MAX; owned */
-    uint32_t *deep; /* how many layers each is in; owned */
+    uint32_t *box;          /* of each layer, or UINT32_MAX; owned */
+    uint32_t *deep;         /* how many layers each is in; owned */
     struct sd_table linked; /* pairs of boxes */
 };
 

@@ -138,8 +138,9 @@ int sd_model_tables(const struct sd_model_costs *c,
     int rc = check_names(list);
 
     if (rc == 0 && w->is_tree && (w->type || w->has_impact))
-        rc = sd_fail(SD_EUSAGE, "a tree has all layers, each with what is in it: %s is "
-                                "of the table without it",
+        rc = sd_fail(SD_EUSAGE,
+                     "a tree has all layers, each with what is in it: %s is "
+                     "of the table without it",
                      w->type ? "a type" : "impact");
     for (size_t i = 0; rc == 0 && table_names[i]; i++) {
         if (!names(list, table_names[i]))

@@ -327,12 +327,10 @@ TEST(a_tree_is_of_all_layers)
     struct net n;
 
     make(&n);
-    CHECK(view(&n,
-               (struct sd_model_tables_wish){ .is_tree = true, .type = "Conv2d" },
+    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .type = "Conv2d" },
                &v) == SD_EUSAGE);
     sd_view_release(&v);
-    CHECK(view(&n,
-               (struct sd_model_tables_wish){ .is_tree = true, .has_impact = true },
+    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .has_impact = true },
                &v) == SD_EUSAGE);
     sd_view_release(&v);
     sd_model_release(&n.m);

@@ -24,8 +24,7 @@ const char *sd_model_dtype(const struct sd_model *m)
         const struct sd_model_tensor *t = &m->tensors[i];
 
         if (t->flags & SD_TENSOR_PARAMETER && !(t->flags & SD_TENSOR_TIED))
-            elements[t->dtype] =
-                sd_plus(elements[t->dtype], sd_dims_elements(t->dims));
+            elements[t->dtype] = sd_plus(elements[t->dtype], sd_dims_elements(t->dims));
     }
     for (size_t i = 0; i <= UINT8_MAX; i++)
         if (elements[i] > elements[most])

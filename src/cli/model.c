@@ -149,10 +149,11 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
         w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
         if (word || sd_picture_of(name, &w->picture) ||
             sd_path_has_suffix(name, ".sonde"))
-            return sd_fail(SD_EUSAGE,
-                           "--json and --csv say what is written, and so does %s: leave "
-                           "one of them out",
-                           word ? "--format" : name);
+            return sd_fail(
+                SD_EUSAGE,
+                "--json and --csv say what is written, and so does %s: leave "
+                "one of them out",
+                word ? "--format" : name);
         return 0;
     }
     if (word) {
@@ -253,8 +254,9 @@ static int read_wish(const struct sd_command *c, struct wish *w)
                        "folder of them) or pkg.mod:factory");
     rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
     if (rc == 0 && v[OPT_BACKWARD].number && !sd_count_mode_has_backward(w->mode))
-        rc = sd_fail(SD_EUSAGE, "--count %s looks at modules alone: it has no count of "
-                                "the backward",
+        rc = sd_fail(SD_EUSAGE,
+                     "--count %s looks at modules alone: it has no count of "
+                     "the backward",
                      v[OPT_COUNT].text);
     if (rc == 0)
         rc = read_form(v, w);
@@ -427,9 +429,8 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
     if (c->total.time_ns < 0 || w->form == FORM_CAPTURE || w->form == FORM_PICTURE ||
         !is_timed_here(m))
         return 0;
-    if (command->values[OPT_RUNTIME].number
-            ? know_machine(&machine) == 0
-            : sd_machine_load(&machine) == 0) {
+    if (command->values[OPT_RUNTIME].number ? know_machine(&machine) == 0
+                                            : sd_machine_load(&machine) == 0) {
         w->tables.peak_flops = sd_machine_peak(&machine, sd_model_dtype(m));
         return 0;
     }

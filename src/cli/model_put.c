@@ -138,24 +138,22 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
     const struct {
         const char *name;
         const int64_t *bytes;
-    } rows[] = { { "parameters", &fit.parameter_bytes },
-                 { "buffers", &fit.buffer_bytes },
-                 { "gradients", &fit.gradient_bytes },
-                 { "optimizer", &fit.optimizer_bytes },
-                 { "activations", &fit.activation_bytes },
-                 { "in all", &fit.total_bytes } };
+    } rows[] = {
+        { "parameters", &fit.parameter_bytes },   { "buffers", &fit.buffer_bytes },
+        { "gradients", &fit.gradient_bytes },     { "optimizer", &fit.optimizer_bytes },
+        { "activations", &fit.activation_bytes }, { "in all", &fit.total_bytes }
+    };
 
     sd_model_fit(c, w->optimizer, w->batch, w->available_bytes, &fit);
     sd_out_printf(out, "\nTraining with %s, a batch of %s\n",
                   sd_optimizer_word(w->optimizer),
                   w->batch > 0 ? sd_text_count(text, w->batch) : "the profiled size");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        sd_out_printf(out, "  %-12s %12s%s\n", rows[i].name,
-                      sd_text_bytes(text, *rows[i].bytes),
-                      rows[i].bytes == &fit.activation_bytes &&
-                              !fit.activations_measured
-                          ? "  (all that operators wrote: not measured)"
-                          : "");
+        sd_out_printf(
+            out, "  %-12s %12s%s\n", rows[i].name, sd_text_bytes(text, *rows[i].bytes),
+            rows[i].bytes == &fit.activation_bytes && !fit.activations_measured
+                ? "  (all that operators wrote: not measured)"
+                : "");
     if (!sd_model_knows_training(c->model))
         sd_out_text(out, "The file does not tell which parameters are trained: all "
                          "are taken to be.\n");

@@ -354,11 +354,11 @@ struct holds {
 /* What was asked for and is not there, as it is on the command line; or NULL. */
 static const char *lacking(const struct sd_model_asked *asked, struct holds h)
 {
-    return asked->has_runtime && !h.runtime      ? "--runtime"
-           : asked->has_backward && !h.backward  ? "--backward"
-           : asked->is_training && !h.training   ? "--train"
-           : asked->needs_memory && !h.memory    ? "--memory"
-                                                 : NULL;
+    return asked->has_runtime && !h.runtime     ? "--runtime"
+           : asked->has_backward && !h.backward ? "--backward"
+           : asked->is_training && !h.training  ? "--train"
+           : asked->needs_memory && !h.memory   ? "--memory"
+                                                : NULL;
 }
 
 static struct holds held_by(const struct sd_model *m)

@@ -14,7 +14,7 @@
 
 /* The shape of an input, as the user gave it (--input NAME=1,3,224,224). */
 struct sd_model_input {
-    const char *name; /* NULL: by its place among the inputs */
+    const char *name;    /* NULL: by its place among the inputs */
     const int64_t *dims; /* each from 0 to SD_MODEL_AXIS_MAX */
     uint32_t n_dims;
     uint8_t dtype; /* enum sd_dtype; UNKNOWN: the model's own */

@@ -60,9 +60,9 @@ struct sd_onnx_value {
     uint8_t dtype; /* enum sd_dtype */
     bool is_weight;
     bool is_constant; /* of a node of its own: a weight, if it is used as one */
-    bool is_placed;                          /* of a weight: a layer has it */
-    bool is_external;                        /* its elements are in another file */
-    uint32_t layer;                          /* whose operator made it */
+    bool is_placed;   /* of a weight: a layer has it */
+    bool is_external; /* its elements are in another file */
+    uint32_t layer;   /* whose operator made it */
     const struct sd_onnx_elements *elements; /* NULL: not known */
     const struct sd_onnx_value *needs; /* for want of whose elements it is unknown */
     struct sd_onnx_value *next_weight; /* in the order of the file */
