@@ -82,11 +82,11 @@ def sizes(largest, n=12, smallest=1):
     return all_sizes[::2] + all_sizes[1::2][::-1]
 
 
-def grow(function, largest, *others):
-    for size in sizes(largest):
+def grow(function, largest, smallest=1):
+    for size in sizes(largest, 12, smallest):
         rows = [None] * size
         for again in range(1 + min(20, (largest // size) ** 2)):
-            function(rows, *others)
+            function(rows)
 
 
 def everything():
@@ -96,10 +96,11 @@ def everything():
             constant(rows)
     grow(linear, 20000)
     grow(n_log_n, 2000)
-    grow(square, 1000)
-    grow(cube, 150)
-    grow(calls_square, 1000)
-    for size in sizes(1200):
+    # From sizes on where the inner loop is most of the time: what the outer one takes itself is growth of a lower order.
+    grow(square, 1000, 10)
+    grow(cube, 150, 6)
+    grow(calls_square, 1000, 10)
+    for size in sizes(1200, 12, 10):
         for again in range(1 + min(20, (1200 // size) ** 2)):
             of_number(size)
     for left in sizes(400, 6, 5):
@@ -146,7 +147,7 @@ def arrays():
         for i in itertools.repeat(None, len(v)):
             pass
 
-    for size in sizes(900):
+    for size in sizes(900, 12, 10):
         for again in range(1 + min(20, (900 // size) ** 2)):
             sides(numpy.zeros((size, size), numpy.uint8))
             elements(numpy.zeros(size * 20))
