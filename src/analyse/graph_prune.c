@@ -111,6 +111,24 @@ static bool matches(const struct sd_graph_node *n, const char *pattern)
     return fnmatch(pattern, n->name, 0) == 0 || fnmatch(pattern, n->function, 0) == 0;
 }
 
+/* Those that match, first in the queue; "main" is also "main(rows:list)". */
+static size_t queue_matching(struct walk *w, const char *pattern, const bool *is_node,
+                             bool *is_reached)
+{
+    struct sd_buf with_arguments = { 0 };
+    size_t n = 0;
+
+    sd_buf_printf(&with_arguments, "%s(*)", pattern);
+    for (uint32_t i = 0; i < w->g->n_nodes; i++)
+        if (is_node[i] && (matches(&w->g->nodes[i], pattern) ||
+                           matches(&w->g->nodes[i], sd_buf_string(&with_arguments)))) {
+            is_reached[i] = true;
+            w->queue[n++] = i;
+        }
+    sd_buf_release(&with_arguments);
+    return n;
+}
+
 /* Keeps of the nodes those that are reached from what matches. */
 static int keep_reached(const struct sd_view_graph *g, const struct sd_graph_wish *wish,
                         const char *pattern, bool goes_up, bool *is_node,
@@ -123,11 +141,8 @@ static int keep_reached(const struct sd_view_graph *g, const struct sd_graph_wis
 
     if (rc == 0 && !is_reached)
         rc = sd_no_memory();
-    for (uint32_t i = 0; i < g->n_nodes && rc == 0; i++)
-        if (is_node[i] && matches(&g->nodes[i], pattern)) {
-            is_reached[i] = true;
-            w.queue[n++] = i;
-        }
+    if (rc == 0)
+        n = queue_matching(&w, pattern, is_node, is_reached);
     if (rc == 0 && n == 0)
         rc =
             sd_fail(SD_EUSAGE,

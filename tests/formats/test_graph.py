@@ -293,6 +293,8 @@ def test_signatures_are_left_out_where_that_is_said(folder):
         done = sonde("report", "x.sonde", "--graph", "--node-thres", "0", "--edge-thres", "0", *words, cwd=folder)
         equal(done.status, 0, "status of report: " + done.err)
         equal(sorted(re.findall(r'label="typed:3:([^"\\]*)\\n', done.out)), wanted, "functions with %s" % words)
+    done = sonde("report", "x.sonde", "--graph", "--node-thres", "0", "--edge-thres", "0", "--leaf", "f", cwd=folder)
+    equal((done.status, len(re.findall("label=\"typed:3:f[(]", done.out))), (0, 3), "signatures of the function that is named: " + done.err)
 
 
 helpers.run_tests(globals())
