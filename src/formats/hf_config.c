@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json_in.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "formats/model_files.h"
 #include "formats/weights.h"
 
@@ -39,6 +40,7 @@ enum axis {
     CHANNELS,
     POOLED,
     BUCKETS,
+    EMBEDDED, /* of a word, where it is not HIDDEN */
     /* What follows from them. */
     THRICE,
     QUERY,
@@ -88,6 +90,7 @@ static const struct {
     { "num_channels", CHANNELS },
     { "pooler_output_size", POOLED },
     { "relative_attention_num_buckets", BUCKETS },
+    { "word_embed_proj_dim", EMBEDDED },
 };
 
 enum head { NO_HEAD, LANGUAGE, MASKED, CLASSES, OTHER_HEAD };
@@ -96,8 +99,10 @@ enum yes { NOT_SAID, YES, NO };
 struct config {
     char family[64], architecture[96];
     int64_t number[AXES]; /* -1: not said */
-    enum yes is_tied, has_bias, has_mlp_bias, has_qkv_bias;
-    bool is_gated; /* t5's "gated-gelu" */
+    enum yes is_tied, has_bias, has_mlp_bias, has_qkv_bias, has_qk_norms;
+    enum yes has_norm_before, has_no_last_norm, has_affine_norms; /* of opt */
+    bool is_gated;        /* t5's "gated-gelu" */
+    bool is_encoder_only; /* of t5 */
     uint8_t dtype;
     enum head head;
     bool is_tied_by_default;
@@ -123,6 +128,11 @@ enum when {
     IF_MIXED,
     IF_PLAIN_FF,
     IF_GATED_FF,
+    IF_DECODER,
+    IF_QK_NORMS,
+    IF_LAST_NORM,
+    IF_AFFINE,
+    IF_PROJECTED,
 };
 enum often { ONCE, EACH, DECODER, EXPERT };
 
@@ -220,13 +230,32 @@ static int read_number(struct sd_json_in *j, struct config *c, enum axis axis)
     return 0;
 }
 
+static enum yes *yes_named(const struct sd_json_in *j, struct config *c)
+{
+    const struct {
+        const char *key;
+        enum yes *yes;
+    } known[] = {
+        { "tie_word_embeddings", &c->is_tied },
+        { "attention_bias", &c->has_bias },
+        { "enable_bias", &c->has_bias },
+        { "mlp_bias", &c->has_mlp_bias },
+        { "qkv_bias", &c->has_qkv_bias },
+        { "qk_layernorm", &c->has_qk_norms },
+        { "do_layer_norm_before", &c->has_norm_before },
+        { "_remove_final_layer_norm", &c->has_no_last_norm },
+        { "layer_norm_elementwise_affine", &c->has_affine_norms },
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (sd_json_in_is(j, known[i].key))
+            return known[i].yes;
+    return NULL;
+}
+
 static int read_key(struct sd_json_in *j, struct config *c)
 {
-    enum yes *yes = sd_json_in_is(j, "tie_word_embeddings") ? &c->is_tied
-                    : sd_json_in_is(j, "attention_bias")    ? &c->has_bias
-                    : sd_json_in_is(j, "mlp_bias")          ? &c->has_mlp_bias
-                    : sd_json_in_is(j, "qkv_bias")          ? &c->has_qkv_bias
-                                                            : NULL;
+    enum yes *yes = yes_named(j, c);
     char *text = sd_json_in_is(j, "model_type") ? c->family : NULL, word[64] = "";
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -286,18 +315,34 @@ static enum head head_of(const char *architecture)
         { "ForSequenceClassification", CLASSES },
         { "ForImageClassification", CLASSES },
         { "Model", NO_HEAD },
-        { "", NO_HEAD },
     };
-    size_t n = strlen(architecture), k;
 
-    if (n == 0)
+    if (!architecture[0])
         return NO_HEAD;
-    for (size_t i = 0; i + 1 < sizeof heads / sizeof *heads; i++) {
-        k = strlen(heads[i].suffix);
-        if (n >= k && strcmp(architecture + n - k, heads[i].suffix) == 0)
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (sd_text_ends(architecture, heads[i].suffix))
             return heads[i].head;
-    }
     return OTHER_HEAD;
+}
+
+/* Is there a tensor of this head, or of its tied form, in the list of the family? */
+static bool knows_head(const struct part *parts, enum head head)
+{
+    for (; parts->name; parts++)
+        if ((head == LANGUAGE &&
+             (parts->when == IF_LANGUAGE || parts->when == IF_UNTIED)) ||
+            (head == MASKED && parts->when == IF_MASKED) ||
+            (head == CLASSES && parts->when == IF_CLASSES))
+            return true;
+    return head == NO_HEAD;
+}
+
+/* Encoders that predict the next word do it with the head that predicts hidden ones. */
+static enum head head_in(const struct part *parts, enum head head)
+{
+    if (knows_head(parts, head))
+        return head;
+    return head == LANGUAGE && knows_head(parts, MASKED) ? MASKED : OTHER_HEAD;
 }
 
 static void fallback(struct config *c, enum axis axis, int64_t value)
@@ -327,6 +372,7 @@ static void derive(struct config *c)
     fallback(c, POOLED, v[HIDDEN]);
     fallback(c, BUCKETS, 32);
     fallback(c, EXPERTS, 8);
+    fallback(c, EMBEDDED, v[HIDDEN]);
     v[THRICE] = v[HIDDEN] < 0 ? -1 : 3 * v[HIDDEN];
     v[QUERY] = v[HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[HEADS], v[HEAD]);
     v[KEY] = v[KEY_HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[KEY_HEADS], v[HEAD]);
@@ -386,6 +432,17 @@ static bool applies(const struct config *c, enum when when)
         return !c->is_gated;
     case IF_GATED_FF:
         return c->is_gated;
+    case IF_DECODER:
+        return !c->is_encoder_only;
+    case IF_QK_NORMS:
+        return c->has_qk_norms == YES;
+    case IF_LAST_NORM:
+        return c->has_norm_before != NO && c->has_no_last_norm != YES &&
+               c->has_affine_norms != NO;
+    case IF_AFFINE:
+        return c->has_affine_norms != NO;
+    case IF_PROJECTED:
+        return c->number[EMBEDDED] != c->number[HIDDEN];
     }
     return false;
 }
@@ -438,6 +495,45 @@ static int make_tensor(struct making *k, const struct part *p, int64_t layer,
     return rc;
 }
 
+/* The key that is missing where a size is not known: its own, or that of what it
+ * follows from. */
+static const char *missing_key(const struct config *c, enum axis axis)
+{
+    const int64_t *v = c->number;
+
+    switch (axis) {
+    case THRICE:
+    case INNER:
+    case POOLED:
+    case EMBEDDED:
+        axis = HIDDEN;
+        break;
+    case TWICE_INNER:
+        axis = v[INNER] < 0 ? HIDDEN : INNER;
+        break;
+    case QUERY:
+    case KEY:
+    case QUERY_KEYS:
+    case KEY_HEADS:
+    case HEAD:
+        axis = v[HEADS] <= 0 ? HEADS : HIDDEN;
+        break;
+    case POSITIONS_AND_2:
+        axis = POSITIONS;
+        break;
+    case PATCH:
+    case PATCHES_AND_1:
+        axis = v[PATCH_SIDE] <= 0 ? PATCH_SIDE : IMAGE;
+        break;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].axis == axis)
+            return keys[i].key;
+    return "sizes";
+}
+
 static int make_part(struct making *k, const struct part *p)
 {
     const int64_t *v = k->c->number;
@@ -450,13 +546,15 @@ static int make_part(struct making *k, const struct part *p)
     for (int i = 0; i < 2; i++)
         if (v[p->axes[i]] < 0 && p->axes[i] != NO_AXIS)
             return sd_fail(SD_EFORMAT,
-                           "the configuration of this %s does not say all its sizes: "
-                           "%s needs more",
-                           k->c->family, p->name);
-    if (layers < 0 || layers > LAYERS_MAX || experts > EXPERTS_MAX)
+                           "the configuration of this %s does not say its %s",
+                           k->c->family, missing_key(k->c, p->axes[i]));
+    if (layers < 0)
+        return sd_fail(SD_EFORMAT, "the configuration of this %s does not say its %s",
+                       k->c->family, missing_key(k->c, LAYERS));
+    if (layers > LAYERS_MAX || experts > EXPERTS_MAX)
         return sd_fail(SD_EFORMAT,
-                       "the configuration of this %s has no number of layers, or one "
-                       "that no model has",
+                       "the configuration of this %s has more layers or experts than "
+                       "any model",
                        k->c->family);
     for (int64_t i = 0; i < layers && rc == 0; i++)
         for (int64_t e = 0; e < experts && rc == 0; e++)
@@ -514,14 +612,15 @@ int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)
             family = &families[i];
     if (!family)
         return unknown_family(&c);
-    c.head = head_of(c.architecture);
+    c.head = head_in(family->parts, head_of(c.architecture));
+    c.is_encoder_only = sd_text_ends(c.architecture, "EncoderModel");
     c.is_tied_by_default = family->is_tied;
     c.prefix = family->prefix;
     if (c.dtype == SD_DTYPE_UNKNOWN)
         c.dtype = SD_DTYPE_F32;
     derive(&c);
     for (const struct part *part = family->parts; part->name && rc == 0; part++)
-        if (applies(&c, part->when))
+        if (applies(&c, part->when) && !(part->often == DECODER && c.is_encoder_only))
             rc = make_part(&k, part);
     sd_weights_release(&k.to);
     return rc == 0 ? tell(&c, m) : rc;

@@ -59,6 +59,33 @@ TEST(hf_config_gives_the_parameters_of_families)
                 86567656);
 }
 
+#define T5                                                                             \
+    "\"model_type\":\"t5\",\"d_model\":32,\"d_kv\":8,\"d_ff\":64,\"num_layers\":2,"    \
+    "\"num_heads\":4,\"vocab_size\":130"
+
+#define PHI                                                                            \
+    "\"model_type\":\"phi\",\"hidden_size\":32,\"num_hidden_layers\":2,"               \
+    "\"num_attention_heads\":4,\"intermediate_size\":64,\"vocab_size\":130,"           \
+    "\"architectures\":[\"PhiForCausalLM\"]"
+
+/* What a configuration says beside its sizes: words of another width, no decoder, norms
+ * of queries, a head that other classes of the family have. */
+TEST(hf_config_looks_at_more_than_sizes)
+{
+    check_count("{\"model_type\":\"opt\",\"hidden_size\":1024,\"num_hidden_layers\":24,"
+                "\"num_attention_heads\":16,\"ffn_dim\":4096,\"vocab_size\":50272,"
+                "\"max_position_embeddings\":2048,\"word_embed_proj_dim\":512,"
+                "\"do_layer_norm_before\":false,"
+                "\"architectures\":[\"OPTForCausalLM\"]}",
+                331196416);
+    check_count("{\"architectures\":[\"T5ForConditionalGeneration\"]," T5 "}", 45760);
+    check_count("{\"architectures\":[\"T5EncoderModel\"]," T5 "}", 20832);
+    check_count("{\"architectures\":[\"T5ForSequenceClassification\"]," T5 "}", 46882);
+    check_count("{" PHI "}", 25474);
+    check_count("{\"qk_layernorm\":true," PHI "}", 25538);
+    check_count("{\"architectures\":[\"BertLMHeadModel\"]," BERT "}", 109514298);
+}
+
 static void check_refused(const char *config, int code, const char *why)
 {
     struct sd_model m;
@@ -74,10 +101,15 @@ TEST(hf_config_says_what_it_does_not_know)
     check_refused("{\"model_type\":\"newest\"}", SD_EABSENT, "family newest");
     check_refused("{}", SD_EFORMAT, "no model_type");
     check_refused("[]", SD_EFORMAT, "no JSON");
-    check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT, "does not say all");
+    check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT,
+                  "does not say its vocab_size");
+    check_refused("{" LLAMA ",\"hidden_size\":null,\"model_type\":\"vit\"}", SD_EFORMAT,
+                  "its patch_size");
+    check_refused("{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":4}",
+                  SD_EFORMAT, "its num_attention_heads");
     check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT, "a number that is none");
     check_refused("{" LLAMA ",\"num_hidden_layers\":1000000}", SD_EFORMAT,
-                  "that no model has");
+                  "than any model");
 }
 
 TEST(hf_config_with_another_head_counts_the_body)
