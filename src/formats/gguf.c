@@ -274,6 +274,8 @@ static int read_tensor(struct reading *r)
         return damaged(r, "a tensor whose rows are no whole blocks of its type");
     bytes = sd_dtype_bytes((uint8_t)dtype,
                            sd_dims_elements((struct sd_dims){ dims, n_dims }));
+    if (n > 0 && memchr(text, 0, n))
+        return damaged(r, "a tensor whose name has a zero in it");
     rc = place_tensor(r, offset, (uint64_t)bytes);
     if (rc == 0)
         rc = sd_model_string(r->to->into, text, n, &name);

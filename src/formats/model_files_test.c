@@ -170,7 +170,7 @@ TEST(model_files_lists_name_only_what_is_beside_them)
 
 TEST(model_files_are_known_by_what_is_in_them)
 {
-    static const char *const names[] = { "plain", "other", NULL };
+    static const char *const names[] = { "plain", "other", "cut.gguf", NULL };
     struct folder f;
 
     make_folder(&f);
@@ -180,6 +180,8 @@ TEST(model_files_are_known_by_what_is_in_them)
     CHECK(count(in(&f, names[0])) == 3);
     check_fails(in(&f, names[1]), "no model that can be read");
     check_fails(in(&f, "gone.onnx"), "gone.onnx");
+    write_text(&f, "cut.gguf", "GGML");
+    check_fails(in(&f, "cut.gguf"), "gguf file");
     drop_folder(&f, names);
 }
 

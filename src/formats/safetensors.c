@@ -154,8 +154,13 @@ static int keep_tensor(struct reading *r, struct entry *e)
 static int read_tensor(struct reading *r)
 {
     struct entry e = { 0 };
-    int rc = sd_model_string(r->to->into, r->json.text, r->json.n, &e.name);
+    int rc;
 
+    /* It would be shown, and known, by what stands before it. */
+    if (r->json.n > 0 && memchr(r->json.text, 0, r->json.n))
+        return sd_fail(SD_EFORMAT, "this safetensors file is damaged: the name of a "
+                                   "tensor has a zero in it");
+    rc = sd_model_string(r->to->into, r->json.text, r->json.n, &e.name);
     if (rc < 0)
         return rc;
     if (sd_json_in_next(&r->json) != SD_JSON_OBJECT)

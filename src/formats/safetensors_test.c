@@ -127,6 +127,22 @@ TEST(safetensors_of_an_unknown_type_are_taken_at_their_word)
     sd_buf_release(&b);
 }
 
+TEST(safetensors_with_a_zero_in_a_name_are_refused)
+{
+    struct sd_buf b;
+    struct sd_model m;
+
+    make_file(&b,
+              "{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[1],"
+              "\"data_offsets\":[0,1]}}",
+              1);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(read_file(&b, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "a zero in it"));
+    sd_model_release(&m);
+    sd_buf_release(&b);
+}
+
 TEST(safetensors_of_many_unknown_types_say_so_in_two_notes)
 {
     struct sd_buf b;

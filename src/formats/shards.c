@@ -28,8 +28,10 @@ static int add_file(const char *path, struct sd_weights *to)
 
     if (rc < 0)
         return rc;
-    rc = sd_gguf_is(map.p, map.n) ? sd_gguf_read(map.p, map.n, to)
-                                  : sd_safetensors_read(map.p, map.n, to);
+    /* A damaged one is of the kind that its name says. */
+    rc = sd_gguf_is(map.p, map.n) || sd_text_ends(path, ".gguf")
+             ? sd_gguf_read(map.p, map.n, to)
+             : sd_safetensors_read(map.p, map.n, to);
     sd_map_release(&map);
     return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
 }
