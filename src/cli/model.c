@@ -90,7 +90,7 @@ static const struct sd_option options[] = {
                      NULL },
     [OPT_METRIC] = { "metric", SD_TEXT, "macs",
                      "what shares, bars and colours are of: params, macs, flops, "
-                     "mem_read, mem_write, runtime, ...",
+                     "mem_read, mem_write, runtime, ... (of weights alone: params)",
                      0, "NAME" },
     [OPT_SORT] = { "sort", SD_TEXT, NULL,
                    "sort by this column, largest first; -COLUMN the other way round",
@@ -438,6 +438,17 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
                             "--machine there is a column peak%% beside the times");
 }
 
+/* Of weights alone parameters are what there is a share of. */
+static void settle_metric(const struct sd_command *c, const struct sd_model *m,
+                          struct wish *w)
+{
+    if (m->n_ops > 0 || c->values[OPT_METRIC].is_given)
+        return;
+    w->tables.metric = SD_BY_PARAMS;
+    if (c->values[OPT_TOP].is_given)
+        w->tables.sort = sd_model_metric_word(SD_BY_PARAMS);
+}
+
 static int run(const struct sd_command *c)
 {
     struct sd_model model;
@@ -452,6 +463,7 @@ static int run(const struct sd_command *c)
         return status;
     if (rc < 0)
         return sd_say_failure(rc);
+    settle_metric(c, &model, &w);
     rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
         rc = compare_with_machine(c, &model, &costs, &w);

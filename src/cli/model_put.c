@@ -194,8 +194,13 @@ static void key_number(struct sd_json *j, const char *key, int64_t v)
         sd_json_int(j, v);
 }
 
-static void put_sums(struct sd_json *j, const struct sd_model_sum *t)
+/* What operators move is not known where none is; MACs stay numbers, which programs
+ * add up. */
+static void put_sums(struct sd_json *j, const struct sd_model_costs *c)
 {
+    const struct sd_model_sum *t = &c->total;
+    bool has_ops = c->model->n_ops > 0;
+
     key_number(j, "params", t->params);
     key_number(j, "trainable", t->trainable);
     key_number(j, "buffers", t->buffers);
@@ -205,10 +210,10 @@ static void put_sums(struct sd_json *j, const struct sd_model_sum *t)
     key_number(j, "flops", t->flops);
     key_number(j, "madds", t->madds);
     key_number(j, "backward_macs", t->backward_macs);
-    key_number(j, "mem_read", t->mem_read);
-    key_number(j, "mem_write", t->mem_write);
-    key_number(j, "read_bytes", t->read_bytes);
-    key_number(j, "written_bytes", t->written_bytes);
+    key_number(j, "mem_read", has_ops ? t->mem_read : -1);
+    key_number(j, "mem_write", has_ops ? t->mem_write : -1);
+    key_number(j, "read_bytes", has_ops ? t->read_bytes : -1);
+    key_number(j, "written_bytes", has_ops ? t->written_bytes : -1);
     key_number(j, "activation_bytes", t->activation_bytes);
     key_number(j, "time_ns", t->time_ns);
     key_number(j, "backward_time_ns", t->backward_ns);
@@ -280,11 +285,15 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
     sd_json_init(&j, out, true);
     sd_json_object(&j);
     sd_json_key_string(&j, "model", sd_model_title(c->model));
-    put_sums(&j, &c->total);
+    put_sums(&j, c);
     key_number(&j, "forward_ns", whole_ns(c->model, "forward_ns", c->total.time_ns));
     sd_json_key_string(&j, "count", sd_count_mode_name(c->mode));
     sd_json_key_string(&j, "definition", sd_count_mode_definition(c->mode));
-    sd_json_key_real(&j, "coverage", c->coverage);
+    sd_json_key(&j, "coverage");
+    if (c->model->n_ops > 0)
+        sd_json_real(&j, c->coverage);
+    else
+        sd_json_null(&j); /* of no operators */
     put_unsupported(&j, c);
     put_words(&j, c->model);
     if (fit->is_asked)
