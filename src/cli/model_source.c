@@ -84,6 +84,14 @@ static const char *shape_of(const char *words)
     return equals ? equals + 1 : words;
 }
 
+static bool is_named_before(const struct inputs *before, const char *name)
+{
+    for (size_t i = 0; i < before->n; i++)
+        if (before->of[i].name && strcmp(before->of[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 static int read_inputs(struct sd_arena *a, const char *const *words, struct inputs *to)
 {
     int rc = 0;
@@ -97,6 +105,8 @@ static int read_inputs(struct sd_arena *a, const char *const *words, struct inpu
             in->name = sd_arena_string(a, w, (size_t)(shape - w) - 1);
             if (!in->name)
                 return sd_no_memory();
+            if (is_named_before(to, in->name))
+                return sd_fail(SD_EUSAGE, "--input %s: this input was given before", w);
         }
         rc = read_shape(a, shape, w, in);
     }
