@@ -151,15 +151,15 @@ def _profiled_async_generator(profile, func):
     return profiled
 
 
-def run(statement, filename=None, sort=-1):
+def run(statement, filename=None, sort=-1, signatures=True):
     """Runs a statement in the names of __main__ and prints where its time went, or writes that to a file."""
     from .compat import _script
 
-    return _script.profile_statement(Profile(), lambda p: p.run(statement), filename, sort)
+    return _script.profile_statement(Profile(signatures=signatures), lambda p: p.run(statement), filename, sort)
 
 
-def runctx(statement, globals, locals, filename=None, sort=-1):
+def runctx(statement, globals, locals, filename=None, sort=-1, signatures=True):
     """The same as run(), in the given names."""
     from .compat import _script
 
-    return _script.profile_statement(Profile(), lambda p: p.runctx(statement, globals, locals), filename, sort)
+    return _script.profile_statement(Profile(signatures=signatures), lambda p: p.runctx(statement, globals, locals), filename, sort)

@@ -188,21 +188,75 @@ static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int o
         p->switches = (p->switches & ~(unsigned)which) | (on ? (unsigned)which : 0);
 }
 
+/* Have they signatures that say nothing of it?  sonde.Profile and what derives from it
+ * have; cProfile's, and this type itself, on which others build, have not. */
+static bool has_signatures_by_default(const struct sd_profile *p)
+{
+    const struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
+
+    return !p->has_manners && ext && Py_TYPE(p) != ext->profile;
+}
+
+/* What signatures=... asks for: a truth, or how much of an argument counts.  -1 with an
+ * exception. */
+static int detail_of(const struct sd_profile *p, PyObject *given)
+{
+    static const char *const words[] = { "types", "lengths", "sizes" };
+    int is_wanted;
+
+    if (!given || given == Py_None)
+        return has_signatures_by_default(p) ? SD_VALUE_TYPES : 0;
+    if (!PyUnicode_Check(given)) {
+        is_wanted = PyObject_IsTrue(given);
+        return is_wanted > 0 ? SD_VALUE_TYPES : is_wanted;
+    }
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
+            return SD_VALUE_TYPES + i;
+    PyErr_Format(PyExc_ValueError,
+                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
+                 given);
+    return -1;
+}
+
+/* Of enable(): a truth turns them on or off.  A word says how much, which stays as it
+ * is once there are some: rows of both kinds would be of different calls. */
+static int take_signatures(struct sd_profile *p, PyObject *given)
+{
+    int detail = given ? detail_of(p, given) : 0;
+
+    if (detail < 0)
+        return -1;
+    if (given && PyUnicode_Check(given)) {
+        if (p->names.signatures && (int)p->names.detail != detail) {
+            PyErr_Format(PyExc_ValueError,
+                         "this Profile has signatures of another kind already: "
+                         "Profile(signatures=%R), or clear() before",
+                         given);
+            return -1;
+        }
+        p->names.detail = (enum sd_value_detail)detail;
+    }
+    if (given)
+        set_switch(p, SD_PROFILE_SIGNATURES, detail);
+    return 0;
+}
+
 static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "subcalls", "builtins", "signatures", NULL };
     struct sd_profile *p = (struct sd_profile *)self;
-    int subcalls = -1, builtins = -1, signatures = -1; /* as the constructor said */
+    int subcalls = -1, builtins = -1; /* as the constructor said */
+    PyObject *signatures = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppp:enable", names, &subcalls,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:enable", names, &subcalls,
                                      &builtins, &signatures) ||
-        refuses(p, "enable"))
+        refuses(p, "enable") || take_signatures(p, signatures) < 0)
         return NULL;
     if (p->has_manners && be_cprofile(p) < 0)
         return NULL;
     set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
     set_switch(p, SD_PROFILE_BUILTINS, builtins);
-    set_switch(p, SD_PROFILE_SIGNATURES, signatures);
     if (start(p) < 0) {
         be_cprofile_no_more(p);
         return NULL;
@@ -461,37 +515,6 @@ static int make_session(struct sd_profile *p)
     if (rc < 0)
         sd_ext_raise(rc);
     return rc < 0 ? -1 : 0;
-}
-
-/* Have they signatures that say nothing of it?  sonde.Profile and what derives from it
- * have; cProfile's, and this type itself, on which others build, have not. */
-static bool has_signatures_by_default(const struct sd_profile *p)
-{
-    const struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
-
-    return !p->has_manners && ext && Py_TYPE(p) != ext->profile;
-}
-
-/* What signatures=... asks for: a truth, or how much of an argument counts.  -1 with an
- * exception. */
-static int detail_of(const struct sd_profile *p, PyObject *given)
-{
-    static const char *const words[] = { "types", "lengths", "sizes" };
-    int is_wanted;
-
-    if (!given || given == Py_None)
-        return has_signatures_by_default(p) ? SD_VALUE_TYPES : 0;
-    if (!PyUnicode_Check(given)) {
-        is_wanted = PyObject_IsTrue(given);
-        return is_wanted > 0 ? SD_VALUE_TYPES : is_wanted;
-    }
-    for (int i = 0; i < 3; i++)
-        if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
-            return SD_VALUE_TYPES + i;
-    PyErr_Format(PyExc_ValueError,
-                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
-                 given);
-    return -1;
 }
 
 /* Moments are those of the processor's clock, and there are too many to keep them. */

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, run, run_tests, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
-from sonde import Profile  # noqa: E402
+from sonde import Profile, runctx as sonde_runctx  # noqa: E402
 from sonde.compat import cProfile as compat  # noqa: E402
 
 try:
@@ -290,6 +290,35 @@ def test_a_profile_and_the_classes_it_has_met_are_collected(folder):
     gone = use()
     gc.collect()
     equal(gone(), None, "the class, when nobody has it")
+
+
+def test_signatures_are_chosen_wherever_a_profile_starts(folder):
+    def rows(p):
+        p.create_stats()
+        return sorted(key[2] for key in p.stats if key[2].startswith("plain"))
+    p = Profile(builtins=False)
+    p.enable(signatures="sizes")
+    plain([1, 2])
+    p.disable()
+    equal(rows(p), ["plain(a:list(len=2), b:int(1))"], "of enable()")
+    for wrong, said in ("nonsense", "not 'nonsense'"), ("types", "another kind"):
+        try:
+            p.enable(signatures=wrong)
+        except ValueError as error:
+            contains(str(error), said)
+        else:
+            raise AssertionError("enable(signatures=%r) is taken" % wrong)
+    p.clear()
+    p.enable(signatures="types")
+    plain([1, 2])
+    p.enable(signatures=False)
+    plain([1, 2])
+    p.disable()
+    equal(rows(p), ["plain", "plain(a:list, b:int)"], "after clear(), with and without")
+    path = os.path.join(folder, "x.pstats")
+    for signatures, wanted in (True, "plain(a:list, b:int)"), (False, "plain"), ("lengths", "plain(a:list(len=3), b:int)"):
+        sonde_runctx("plain([1, 2, 3])", globals(), {}, path, signatures=signatures)
+        assert wanted in [key[2] for key in pstats.Stats(path).stats], "%s: %s" % (wanted, sorted(pstats.Stats(path).stats))
 
 
 def test_classes_without_a_row_are_let_go(folder):
