@@ -23,9 +23,15 @@ PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) || !t.is_contiguous)
         return NULL;
-    if (sd_rule_value(c, 2) == Py_True) /* half_to_float */
-        return NULL;
     return sd_meta_new(c, &t.s, t.s.number);
+}
+
+/* input, dim, and whether or into what the dtype changes. */
+PyObject *sd_rule_softmax(const struct sd_rule_call *c)
+{
+    PyObject *other = sd_rule_value(c, 2);
+
+    return !other || other == Py_False ? sd_rule_like_first_contiguous(c) : NULL;
 }
 
 PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
@@ -59,6 +65,17 @@ static bool keeps_dtype(const struct sd_meta *t, PyObject *v)
         return false;
     return sd_meta_is_float(t) ||
            (t->s.number <= SD_TORCH_INT64 && PyLong_Check(v) && !PyBool_Check(v));
+}
+
+/* Of a float and a number, which may be a complex one: then so is the result. */
+PyObject *sd_rule_scaled(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    if (!sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t) ||
+        !keeps_dtype(&t, sd_rule_value(c, 1)))
+        return NULL;
+    return sd_meta_like(c, &t);
 }
 
 /* Does it decide how the result is laid out?  One with at most one axis that is not

@@ -150,14 +150,14 @@ PyObject *sd_rule_stacked(const struct sd_rule_call *c)
     long long axis = dim && PyLong_Check(dim) ? PyLong_AsLongLong(dim) : 0;
 
     if (!list || !PyList_CheckExact(list) || PyList_GET_SIZE(list) == 0 ||
-        !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) ||
+        !sd_meta_of(c, PyList_GET_ITEM(list, 0), &first) || !first.is_contiguous ||
         first.s.n + 1 > SD_MODEL_DIMS_MAX)
         return NULL;
     axis += axis < 0 ? (long long)first.s.n + 1 : 0;
     if (axis < 0 || axis > (long long)first.s.n)
         return NULL;
     for (Py_ssize_t i = 1; i < PyList_GET_SIZE(list); i++)
-        if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) ||
+        if (!sd_meta_of(c, PyList_GET_ITEM(list, i), &next) || !next.is_contiguous ||
             next.s.number != first.s.number || !sd_shape_is_same(&first.s, &next.s))
             return NULL;
     memmove(first.s.dims + axis + 1, first.s.dims + axis,

@@ -104,13 +104,20 @@ static int64_t along(const struct window *w, unsigned k, int64_t in, int64_t ker
     return (in + 2 * w->padding[k] - reach - 1) / w->stride[k] + 1;
 }
 
-static bool bias_fits(const struct sd_rule_call *c, int64_t channels)
+/* torch refuses to add more than the gaps can take. */
+static bool is_padding_small(const struct window *w, unsigned k)
+{
+    return w->more[k] < w->stride[k] || w->more[k] < w->dilation[k];
+}
+
+static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t number)
 {
     struct sd_meta bias;
 
     if (!sd_rule_value(c, 2))
         return true;
-    return sd_meta_at(c, 2, &bias) && bias.s.n == 1 && bias.s.dims[0] == channels;
+    return sd_meta_at(c, 2, &bias) && bias.s.n == 1 && bias.s.dims[0] == channels &&
+           bias.s.number == number;
 }
 
 /* Pixel after pixel, each with all its channels. */
@@ -150,11 +157,11 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
     out.dims[1] = w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0];
     if (in.s.dims[1] !=
             (w.is_transposed ? weight.s.dims[0] : weight.s.dims[1] * w.groups) ||
-        weight.s.dims[0] % w.groups != 0 || !bias_fits(c, out.dims[1]))
+        weight.s.dims[0] % w.groups != 0 || !bias_fits(c, out.dims[1], in.s.number))
         return NULL;
     for (unsigned k = 0; k < axes; k++) {
         out.dims[2 + k] = along(&w, k, in.s.dims[2 + k], weight.s.dims[2 + k]);
-        if (out.dims[2 + k] <= 0)
+        if (out.dims[2 + k] <= 0 || (w.is_transposed && !is_padding_small(&w, k)))
             return NULL;
     }
     return in.is_contiguous ? sd_meta_new(c, &out, in.s.number)

@@ -18,6 +18,7 @@
 PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
 {
     PyObject *over = sd_rule_value(c, 1);
+    const int64_t *last;
     struct sd_meta in, weight;
     struct sd_shape rows;
     Py_ssize_t n;
@@ -37,8 +38,11 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
             return NULL;
         rows.dims[axis] = 1;
     }
+    last = in.s.dims + (in.s.n - (unsigned)n);
     if (sd_rule_value(c, 2) &&
-        (!sd_meta_at(c, 2, &weight) || weight.s.number != in.s.number))
+        (!sd_meta_at(c, 2, &weight) || weight.s.number != in.s.number ||
+         weight.s.n != (unsigned)n ||
+         memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
         return NULL;
     return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
                          sd_meta_new(c, &rows, in.s.number),
@@ -165,6 +169,20 @@ static PyObject *reduced_as(const struct sd_rule_call *c, const struct sd_meta *
         if (keeps || !is_named[i])
             out.dims[out.n++] = is_named[i] ? 1 : in->s.dims[i];
     return sd_meta_new(c, &out, number);
+}
+
+/* input, dim, keepdim: of nothing there is no largest, which torch has the words for.
+ */
+PyObject *sd_rule_extreme(const struct sd_rule_call *c)
+{
+    struct sd_meta in;
+
+    if (!sd_meta_at(c, 0, &in))
+        return NULL;
+    for (unsigned i = 0; i < in.s.n; i++)
+        if (in.s.dims[i] == 0)
+            return NULL;
+    return sd_rule_reduced(c);
 }
 
 /* input, dim, keepdim, dtype: a sum or mean over some axes. */
