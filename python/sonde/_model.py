@@ -5,7 +5,10 @@ What is counted, and how, is C's (_sonde.ModelRun and _sonde.Model); here torch'
 states are entered and left.  torch is imported when the first model comes.
 """
 import contextlib
+import copy
 import functools
+import operator
+import sys
 
 from . import _sonde
 
@@ -26,14 +29,115 @@ def _torch():
 @functools.lru_cache(maxsize=None)
 def _mode():
     """The class that is both torch's mode and our body of it."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class SondeMode(_sonde.ModelRun, TorchDispatchMode):
+        supports_higher_order_operators = True
+
         def decompose(self, func, args, kwargs):
             with self:
                 return func.decompose(*args, **kwargs)
 
+        run_functions = torch._disable_dynamo(_run_functions)  # torch calls it from what it means to compile
+
     return SondeMode
+
+
+@functools.lru_cache(maxsize=None)
+def _functions_mode():
+    """Above autograd: what such an operator runs is then a part of the graph, as if it were called there, with the weights that
+    its functions close over."""
+    import torch
+    from torch._ops import HigherOrderOperator
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import _pop_mode_temporarily
+
+    class FunctionsMode(TorchFunctionMode):
+        def __init__(self, mode):
+            super().__init__()
+            self._mode = mode
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            found = NotImplemented
+            if isinstance(func, HigherOrderOperator):
+                with _pop_mode_temporarily():
+                    found = self._mode.run_functions(func, args, kwargs or {})
+            return func(*args, **kwargs or {}) if found is NotImplemented else found
+
+    FunctionsMode.__torch_function__ = torch._disable_dynamo(FunctionsMode.__torch_function__)
+    return FunctionsMode
+
+
+@contextlib.contextmanager
+def _uncompiled(torch):
+    """What was compiled runs as it was written, because only so its operators are seen.  Where the compiler is not loaded there
+    is nothing to do, and to load it takes seconds; flex_attention loads it when it is called."""
+    if not hasattr(torch.compiler, "set_stance") or not {"torch._dynamo", "torch.nn.attention.flex_attention"} & set(sys.modules):
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield
+
+
+# Operators that compute with what their functions give: what torch runs for them where nothing is compiled is counted whole,
+# products over the whole matrix of scores.
+_COMPUTING = ("flex_attention", "flex_attention_backward")
+
+
+def _run_functions(mode, func, args, kwargs):
+    """Runs torch's own kernel of an operator such as torch.cond, which calls the functions that it is given: those are watched.
+
+    The kernel itself is not, because most refuse to run below any mode; it only chooses, slices and stacks.  NotImplemented:
+    what it runs cannot be seen, so that it has no rule.
+    """
+    from torch._C import DispatchKey
+
+    kernel = func.py_kernels.get(DispatchKey.CompositeExplicitAutograd)
+    if kernel is None:
+        return NotImplemented
+    if func.name() in _COMPUTING:
+        with mode:
+            return kernel(*args, **kwargs)
+    if not any(_is_function(one) for one in args):
+        return NotImplemented
+    return kernel(*[_watched(mode, one) if _is_function(one) else one for one in args], **kwargs)
+
+
+def _is_function(o):
+    from torch._ops import OperatorBase
+
+    return callable(o) and not isinstance(o, OperatorBase)
+
+
+def _watched(mode, function):
+    def run(*args, **kwargs):
+        with mode:
+            return function(*args, **kwargs)
+
+    return run
+
+
+@functools.lru_cache(maxsize=None)
+def _settled_mode():
+    """The same for a device that works while we go on: at each border of a layer it is waited for, so that the work counts
+    for the layer that started it.  Untested: no such device was at hand."""
+    class SettledMode(_mode()):
+        device = None
+
+        def enter(self, *told):
+            _settle(_torch(), self.device)
+            return super().enter(*told)
+
+        def leave(self, *told):
+            _settle(_torch(), self.device)
+            return super().leave(*told)
+
+        def mark(self, *told):
+            _settle(_torch(), self.device)
+            return super().mark(*told)
+
+    return SettledMode
 
 
 def _inner(torch, model):
@@ -70,11 +174,15 @@ def _first_float(module):
 
 
 def _shapes(input_shape):
-    """One shape, or several of them."""
+    """One shape, or several of them; () is one of a single number."""
     try:
-        several = [tuple(int(n) for n in one) for one in input_shape]
+        if all(hasattr(n, "__index__") for n in input_shape):
+            several = [tuple(int(n) for n in input_shape)]
+        else:
+            several = [tuple(operator.index(n) for n in one) for one in input_shape]
     except TypeError:
-        several = [tuple(int(n) for n in input_shape)]
+        raise ModelError("input_shape={0!r} is no shape: numbers without the batch axis, as (3, 224, 224), or a list of such "
+                         "shapes".format(input_shape)) from None
     if any(n < 0 for one in several for n in one):
         raise ModelError("input_shape has a negative number: {0!r}".format(input_shape))
     return several
@@ -112,8 +220,6 @@ def inputs_of(model, input_shape=None, inputs=None, real=False):
 
 
 def _random_states(torch):
-    import sys
-
     states = [(torch.set_rng_state, torch.get_rng_state())]
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         states.append((torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all()))
@@ -218,13 +324,22 @@ def _hooks(run):
 
     before = modules.register_module_forward_pre_hook(run.enter)
     try:
-        after = modules.register_module_forward_hook(run.leave, always_call=True)
+        after = _hook_behind(modules, run.leave)
         try:
             yield
         finally:
             after.remove()
+            # torch forgets to take this note of a hook away with it.
+            getattr(modules, "_global_forward_hooks_with_kwargs", {}).pop(after.id, None)
     finally:
         before.remove()
+
+
+def _hook_behind(modules, leave):
+    try:
+        return modules.register_module_forward_hook(leave, with_kwargs=True, always_call=True)
+    except TypeError:  # an older torch tells no keyword arguments here
+        return modules.register_module_forward_hook(leave, always_call=True)
 
 
 # ---- backward
@@ -274,9 +389,11 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
     """One forward under the mode, and a backward."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_hooks(run))
+        stack.enter_context(_uncompiled(torch))
         if backward:
             stack.enter_context(torch.enable_grad())
         if memory:
+            stack.enter_context(_functions_mode()(run))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(run.saved, run.restored))
         with run:
             out = module(*args, **kwargs)
@@ -312,13 +429,27 @@ def _real(torch, tensor, device):
 
 
 def _own(torch, o, device, depth=6):
-    """Inputs of one real pass: copies, because nothing of the caller's is written to, its gradients and graph neither."""
+    """Inputs of one real pass: copies, because nothing of the caller's is written to, its gradients and graph neither.
+
+    Tensors are looked for in tuples, lists, dicts and dataclasses, and in what is derived from them.
+    """
     if isinstance(o, torch.Tensor):
         return _real(torch, o, device) if o.device.type == "meta" else _copied(torch, o)
-    if depth and type(o) in (tuple, list):
-        return type(o)(_own(torch, one, device, depth - 1) for one in o)
-    if depth and type(o) is dict:
-        return {k: _own(torch, v, device, depth - 1) for k, v in o.items()}
+    if not depth or isinstance(o, torch.Size):
+        return o
+    if isinstance(o, (tuple, list)):
+        own = [_own(torch, one, device, depth - 1) for one in o]
+        return type(o)(*own) if hasattr(o, "_fields") else type(o)(own)
+    if isinstance(o, dict):
+        made = copy.copy(o)
+        for key, value in o.items():
+            made[key] = _own(torch, value, device, depth - 1)
+        return made
+    if hasattr(type(o), "__dataclass_fields__"):
+        made = copy.copy(o)
+        for key, value in vars(o).items():
+            object.__setattr__(made, key, _own(torch, value, device, depth - 1))
+        return made
     return o
 
 
@@ -342,6 +473,10 @@ def _once(torch, module, args, kwargs, twins, backward, memory, rules):
         raise
     finally:
         made = run.end()
+    totals = made.totals()
+    if not totals["n_ops"] and totals["params"]:
+        made.note("no operator was seen: the model runs elsewhere, in threads or processes of its own, or does nothing with what it "
+                  "was given; its MACs are not known")
     return made
 
 
@@ -353,6 +488,24 @@ def _really(torch, module, args, kwargs, backward, memory, rules):
     if changed:
         made.note("the forward itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3])))
     return made
+
+
+def parameters_of(model):
+    """The model's tensors, not its work: a _sonde.Model of a model that was not run."""
+    module = module_of(model)
+    if _is_lazy(module):
+        raise _lazy(module)
+    run = _mode()()
+    try:
+        run.begin(module)
+    finally:
+        made = run.end()
+    return made
+
+
+def _lazy(module):
+    return ModelError("{0} has lazy parameters, which have no shape before its first forward: call it once on a real input first".format(
+        type(module).__name__))
 
 
 def _is_lazy(module):
@@ -386,7 +539,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
     module = module_of(model)
     args, kwargs, because = tuple(args), dict(kwargs or {}), None
     if _is_lazy(module):
-        raise ModelError("{0} has parameters without a shape yet: call it once on a real input first".format(type(module).__name__))
+        raise _lazy(module)
     on_meta = _device_of(torch, module).type == "meta"
     memory = memory or backward
     with _same_randomness(torch):
@@ -424,10 +577,12 @@ class Counting:
 
     def __enter__(self):
         self._run = _mode()()
-        self._run.begin(self._module, rules=self._rules, backward=True)
+        self._run.begin(self._module, rules=self._rules, backward=True, lent=True)
         self.model = self._run.model
         with contextlib.ExitStack() as stack:
             stack.enter_context(_hooks(self._run))
+            stack.enter_context(_uncompiled(_torch()))
+            stack.enter_context(_functions_mode()(self._run))
             stack.enter_context(self._run)
             self._stack = stack.pop_all()
         return self
@@ -448,7 +603,7 @@ def _median(numbers):
 
 
 def _settle(torch, device):
-    """Work of a device that is still on its way counts for what started it.  Untested: no such device was at hand."""
+    """Waits for work of a device that is still on its way."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -474,7 +629,8 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
 
 def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
     """The same with hooks: each layer's own time."""
-    run = _mode()()
+    run = _mode()() if device.type == "cpu" else _settled_mode()()
+    run.device = device
     try:
         run.begin(module, backward=backward, timing=repeats, into=into)
         with _hooks(run):
@@ -496,6 +652,15 @@ def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
             run.put_times(True)
     finally:
         run.end()
+
+
+def _processor():
+    """What the machine calls its processor: times are compared with the peak of the same one only."""
+    try:
+        with open("/proc/cpuinfo") as f:
+            return next((line.partition(":")[2].strip() for line in f if line.startswith("model name")), None)
+    except OSError:
+        return None
 
 
 def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3, repeats=10):
@@ -527,7 +692,7 @@ def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3,
         raise _refused(module, why, args, kwargs) from why
     took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats}
     if into is not None:
-        for key, value in took.items():
+        for key, value in list(took.items()) + [("cpu", _processor())]:
             if value is not None:
                 into.fact(key, str(value))
         if changed:

@@ -69,13 +69,15 @@ static PyObject *run_enter(PyObject *self, PyObject *const *args, Py_ssize_t n)
     return done(sd_run_enter(&r->run, args[0], args[1]));
 }
 
+/* (module, args, kwargs, result), or, after an exception, without the kwargs. */
 static PyObject *run_leave(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     struct model_run *r = (struct model_run *)self;
 
     if (!r->is_running || n < 3)
         Py_RETURN_NONE;
-    return done(sd_run_leave(&r->run, args[0], args[2]));
+    return done(
+        sd_run_leave(&r->run, args[0], n > 3 ? args[2] : NULL, args[n > 3 ? 3 : 2]));
 }
 
 static PyObject *run_freed(PyObject *self, PyObject *watch)
@@ -120,6 +122,7 @@ static PyObject *run_mark(PyObject *self, PyObject *const *args, Py_ssize_t n)
 /* --- What the adapter calls */
 
 static bool has_rule(const char *name) { return sd_op_known(name) != SD_OP_UNKNOWN; }
+static bool is_counted(const char *name) { return sd_op_known(name) == SD_OP_COUNTED; }
 
 static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish,
                  unsigned passes)
@@ -129,6 +132,7 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish
 
     wish->rules = r->rules;
     wish->is_known = has_rule;
+    wish->is_product = is_counted;
     wish->is_open = module == Py_None;
     r->is_running = true;
     rc = sd_run_begin(&r->run, (PyObject *)r, m, module, wish);
@@ -142,17 +146,17 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish
 
 static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = { "module", "twins",  "backward", "memory",
-                             "rules",  "timing", "into",     NULL };
+    static char *names[] = { "module", "twins", "backward", "memory", "rules",
+                             "timing", "into",  "lent",     NULL };
     struct model_run *r = (struct model_run *)self;
     struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
-    int twins = 0, backward = 0, memory = 0, passes = 0;
+    int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0;
     PyObject *module, *rules = Py_None, *into = Py_None;
     struct sd_run_wish wish = { 0 };
 
-    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiO:begin", names,
+    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOp:begin", names,
                                              &module, &twins, &backward, &memory,
-                                             &rules, &passes, &into))
+                                             &rules, &passes, &into, &lent))
         return NULL;
     if (r->is_running || (rules != Py_None && !PyDict_Check(rules)) ||
         (into != Py_None && !sd_model_of(ext->model, into))) {
@@ -170,6 +174,7 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
     wish.has_backward = backward;
     wish.has_memory = memory;
     wish.is_timing = passes > 0;
+    wish.is_lent = lent;
     return done(begin(r, module, &wish, (unsigned)passes));
 }
 
@@ -316,9 +321,9 @@ static PyMethodDef methods[] = {
       "What torch calls for every operator." },
     { "begin", FAST(run_begin), METH_VARARGS | METH_KEYWORDS,
       "begin(module, *, twins=False, backward=False, memory=False, rules=None, "
-      "timing=0, into=None)\n--\n\nNotes the layers and tensors of the module and, "
-      "with "
-      "twins, puts tensors without data in their place until end()." },
+      "timing=0, into=None, lent=False)\n--\n\nNotes the layers and tensors of the "
+      "module and, with twins, puts tensors without data in their place until end(). "
+      "lent: the caller's own code runs; what it does to modules stays." },
     { "end", run_end, METH_NOARGS,
       "end()\n--\n\nPuts back what was changed; gives the Model." },
     { "twins", run_twins, METH_O,

@@ -421,7 +421,8 @@ bool sd_tensor_read_strides(PyObject *o, const struct sd_tensor *of, int64_t *st
     const uint8_t *impl = torch.state == STATE_KNOWN ? impl_of(t, o) : NULL;
     size_t bytes = (size_t)of->n_dims * sizeof *strides;
 
-    if (!impl || !t->has_strides || word_at(impl, t->dims - 8) != of->n_dims)
+    if (!impl || word_at(impl, 0) != t->vtable || !t->has_strides ||
+        word_at(impl, t->dims - 8) != of->n_dims)
         return false;
     if (of->n_dims > INLINE_DIMS)
         return look(word_at(impl, t->dims) + bytes, strides, bytes);
@@ -434,21 +435,52 @@ bool sd_tensor_read_strides(PyObject *o, const struct sd_tensor *of, int64_t *st
 void sd_tensor_put_dtype(const struct sd_tensor *t, struct sd_buf *to)
 {
     static const char *const names[] = {
-        "uint8",           "int8",
-        "int16",           "int32",
-        "int64",           "float16",
-        "float32",         "float64",
-        "complex32",       "complex64",
-        "complex128",      "bool",
-        "qint8",           "quint8",
-        "qint32",          "bfloat16",
-        "quint4x2",        "quint2x4",
-        "bits1x8",         "bits2x4",
-        "bits4x2",         "bits8",
-        "bits16",          "float8_e5m2",
-        "float8_e4m3fn",   "float8_e5m2fnuz",
-        "float8_e4m3fnuz", "uint16",
-        "uint32",          "uint64",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex32",
+        "complex64",
+        "complex128",
+        "bool",
+        "qint8",
+        "quint8",
+        "qint32",
+        "bfloat16",
+        "quint4x2",
+        "quint2x4",
+        "bits1x8",
+        "bits2x4",
+        "bits4x2",
+        "bits8",
+        "bits16",
+        "float8_e5m2",
+        "float8_e4m3fn",
+        "float8_e5m2fnuz",
+        "float8_e4m3fnuz",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uint1",
+        "uint2",
+        "uint3",
+        "uint4",
+        "uint5",
+        "uint6",
+        "uint7",
+        "int1",
+        "int2",
+        "int3",
+        "int4",
+        "int5",
+        "int6",
+        "int7",
+        "float8_e8m0fnu",
+        "float4_e2m1fn_x2",
     };
 
     if (t->dtype < sizeof names / sizeof *names)

@@ -66,15 +66,38 @@ static uint32_t layer_of_node(const struct sd_run *r, int64_t sequence)
     return low > 0 ? r->borders[low - 1].layer : SD_MODEL_ROOT;
 }
 
+/* The node of the graph that runs: a new reference, or NULL without an exception. */
+static PyObject *node_now(struct sd_run *r)
+{
+    PyObject *node =
+        r->torch.node_now ? PyObject_CallObject(r->torch.node_now, NULL) : NULL;
+
+    PyErr_Clear();
+    if (node == Py_None)
+        Py_CLEAR(node);
+    return node;
+}
+
+bool sd_run_is_in_backward(struct sd_run *r)
+{
+    PyObject *node;
+
+    if (r->is_backward || !r->wish.is_lent)
+        return r->is_backward;
+    node = node_now(r);
+    Py_XDECREF(node);
+    return node != NULL;
+}
+
 uint32_t sd_run_layer_in_backward(struct sd_run *r)
 {
     PyObject *node, *number = NULL;
     int64_t sequence = -1;
 
-    if (r->n_open > 0 || !r->torch.node_now) /* a forward that is done over again */
+    if (r->n_open > 0) /* a forward that is done over again */
         return sd_run_layer_now(r);
-    node = PyObject_CallObject(r->torch.node_now, NULL);
-    if (node && node != Py_None)
+    node = node_now(r);
+    if (node)
         number = PyObject_CallMethod(node, "_sequence_nr", NULL);
     if (number && PyLong_Check(number))
         sequence = PyLong_AsLongLong(number);
@@ -135,7 +158,7 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
     uint32_t layer;
 
     if (!find_layer(r, module, &layer)) {
-        if (!r->wish.is_open || r->is_backward)
+        if (!r->wish.is_open || sd_run_is_in_backward(r))
             return 0;
         if (sd_run_walk_met(r, module) < 0)
             return -1;
@@ -152,7 +175,7 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
     open = push(r, module, layer);
     if (!open || sd_operands_find(&open->in, &r->torch, args, OPEN_DEPTH) < 0)
         return -1;
-    if (!r->is_backward)
+    if (!sd_run_is_in_backward(r))
         sd_model_entered(r->model, layer);
     return note_border(r);
 }
@@ -173,9 +196,13 @@ static bool is_failing(PyObject *result)
     return is;
 }
 
-static int note_call(struct sd_run *r, struct sd_open_layer *open, PyObject *result)
+/* Keyword arguments are told behind a call only: torch's hook before it has none. */
+static int note_call(struct sd_run *r, struct sd_open_layer *open, PyObject *kwargs,
+                     PyObject *result)
 {
     sd_operands_clear(&r->out);
+    if (kwargs && sd_operands_find(&open->in, &r->torch, kwargs, OPEN_DEPTH) < 0)
+        return -1;
     if (sd_operands_find(&r->out, &r->torch, result, OPEN_DEPTH) < 0)
         return -1;
     sd_operands_finish(&open->in);
@@ -184,7 +211,7 @@ static int note_call(struct sd_run *r, struct sd_open_layer *open, PyObject *res
                                         r->out.all, r->out.n));
 }
 
-int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result)
+int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs, PyObject *result)
 {
     size_t at = r->n_open;
     int rc = 0;
@@ -199,8 +226,8 @@ int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result)
         r->has_failed = true;
     } else if (r->wish.is_timing && r->wish.has_backward) {
         rc = sd_run_mark_nodes(r, result, r->open[at - 1].layer);
-    } else if (!r->wish.is_timing && !r->is_backward) {
-        rc = note_call(r, &r->open[at - 1], result);
+    } else if (!r->wish.is_timing && !sd_run_is_in_backward(r)) {
+        rc = note_call(r, &r->open[at - 1], kwargs, result);
     }
     r->n_open = at - 1;
     if (r->wish.is_timing)

@@ -44,6 +44,19 @@ static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
 
 /* --- Going in */
 
+static bool is_module(const struct sd_keep *k, PyObject *o)
+{
+    return k->module_type &&
+           PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)k->module_type);
+}
+
+static int meet(struct sd_keep *k, PyObject *module)
+{
+    if (!k->modules && !(k->modules = PyList_New(0)))
+        return -1;
+    return PyList_Append(k->modules, module);
+}
+
 /* The copy is walked, because making a twin may run anything. */
 static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
                      struct sd_twins *twins, int depth)
@@ -55,6 +68,8 @@ static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
     while (rc == 0 && PyDict_Next(copy, &at, &key, &value)) {
         if (is_container(value)) {
             rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+        } else if (is_module(k, value)) {
+            rc = meet(k, value);
         } else if (twins) {
             PyObject *twin = sd_twins_within(twins, value, depth);
 
@@ -76,6 +91,8 @@ static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
 
         if (is_container(value)) {
             rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+        } else if (is_module(k, value)) {
+            rc = meet(k, value);
         } else if (twins) {
             PyObject *twin = sd_twins_within(twins, value, depth);
 
@@ -102,6 +119,26 @@ int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *t
     else if (rc == 0 && PyList_CheckExact(container))
         rc = keep_list(k, container, copy, twins, depth);
     Py_XDECREF(copy);
+    return rc;
+}
+
+/* The list grows while it is walked; what was noted before is not noted again, so it
+ * comes to an end. */
+int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth)
+{
+    int rc = 0;
+
+    for (Py_ssize_t i = 0; rc == 0 && k->modules && i < PyList_GET_SIZE(k->modules);
+         i++) {
+        PyObject *fields =
+            PyObject_GetAttrString(PyList_GET_ITEM(k->modules, i), "__dict__");
+
+        if (!fields)
+            PyErr_Clear();
+        else if (PyDict_Check(fields))
+            rc = sd_keep_container(k, fields, twins, depth);
+        Py_XDECREF(fields);
+    }
     return rc;
 }
 
@@ -162,6 +199,7 @@ void sd_keep_put_back(struct sd_keep *k)
 {
     struct sd_raised raised = sd_raised_take();
     struct sd_kept *all = k->all;
+    PyObject *modules = k->modules;
     size_t n = k->n;
 
     sd_table_release(&k->by_container);
@@ -172,5 +210,6 @@ void sd_keep_put_back(struct sd_keep *k)
         Py_DECREF(all[i].copy);
     }
     sd_free(all);
+    Py_XDECREF(modules);
     sd_raised_give_back(raised);
 }

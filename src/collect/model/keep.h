@@ -7,7 +7,8 @@
  * when it is really used.  So the attributes of each module, and the lists, dicts and
  * sets among them, are noted; afterwards each has again what it had.  What a forward
  * does to objects of other classes, or to tables of more than a million entries, cannot
- * be undone.
+ * be undone.  Modules that stand in such lists and dicts without being registered are
+ * followed, too.
  *
  * With twins, every tensor found on the way is replaced by its twin for the run. */
 #include "collect/model/twins.h"
@@ -20,12 +21,18 @@ struct sd_keep { /* all zero is a fresh one */
     struct sd_kept *all;
     size_t n, cap;
     struct sd_table by_container; /* its address: 1 */
+    PyObject *module_type;        /* borrowed; NULL: none is followed */
+    PyObject *modules;            /* owned list: those that were met, or NULL */
 };
 
 /* Notes this dict, list or set and those in it.  `twins` NULL: replaces nothing.  0, or
  * -1 with an exception; what was noted until then can still be put back. */
 int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
                       int depth);
+/* Notes what the modules hold that were met on the way, and those that they hold.  At
+ * the end of the walk, because a registered one has a turn of its own before its
+ * tensors are replaced. */
+int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth);
 /* Puts everything back and is fresh again.  Leaves the exception that is set. */
 void sd_keep_put_back(struct sd_keep *k);
 #endif

@@ -5,11 +5,12 @@
 
 #include "collect/model/run.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    DEEPEST = 200,   /* modules in modules; a circle ends here */
+    DEEPEST = 200,   /* modules in modules */
     MOST_ATTRS = 64, /* of a module; the rest is not noted */
     MOST_INTS = 16,  /* of an attribute */
     KEEP_DEPTH = 3,  /* lists in lists of a module */
@@ -18,9 +19,9 @@ enum {
 
 struct walk {
     struct sd_run *run;
-    struct sd_table seen;  /* addresses of tensors, and of their data */
     char path[NAME_BYTES]; /* of the module that is visited */
     size_t n_path;
+    size_t n_left_out; /* too deep, or with names that are too long */
     int depth;
 };
 
@@ -106,20 +107,49 @@ static int note_attributes(struct walk *w, PyObject *fields, PyObject *parameter
 
 /* --- Tensors */
 
-/* The same object, or the same data under another. */
-static bool is_tied(struct walk *w, PyObject *tensor)
-{
-    PyObject *data = PyObject_CallMethod(tensor, "data_ptr", NULL);
-    uint64_t at = data && PyLong_Check(data) ? PyLong_AsUnsignedLongLong(data) : 0;
-    uint64_t object = (uint64_t)(uintptr_t)tensor, unused;
-    bool is = sd_table_get(&w->seen, object, &unused) ||
-              (at != 0 && sd_table_get(&w->seen, at, &unused));
+struct place { /* of a tensor's data: no gap in it, because it is compared as bytes */
+    uint64_t at, n, number;
+    int64_t dims[2 * SD_MODEL_DIMS_MAX]; /* and strides, behind the last axis */
+};
 
-    PyErr_Clear();
+/* Where its data is and how it lies there, as bytes; NULL: it has none that can be
+ * told.  A part of another tensor is not that tensor, so the address is not enough. */
+static PyObject *place_of_data(PyObject *tensor, const struct sd_shape *s)
+{
+    struct place place = { .n = s->n, .number = s->number };
+    PyObject *data;
+
+    if (s->is_nested || s->is_sparse ||
+        sd_torch_strides(tensor, s, place.dims + s->n) < 0)
+        return NULL;
+    memcpy(place.dims, s->dims, s->n * sizeof *s->dims);
+    data = PyObject_CallMethod(tensor, "data_ptr", NULL);
+    place.at = data && PyLong_Check(data) ? PyLong_AsUnsignedLongLong(data) : 0;
     Py_XDECREF(data);
-    sd_table_put(&w->seen, object, 1);
-    if (at != 0)
-        sd_table_put(&w->seen, at, 1);
+    if (place.at == 0 || PyErr_Occurred()) /* on meta, or without elements */
+        return NULL;
+    return PyBytes_FromStringAndSize(
+        (const char *)&place,
+        (Py_ssize_t)(offsetof(struct place, dims) + 2 * s->n * sizeof *place.dims));
+}
+
+/* 1: the same object, or the same data under another; -1 with an exception. */
+static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_shape *s)
+{
+    uint64_t object = (uint64_t)(uintptr_t)tensor, unused;
+    PyObject *place;
+    int is;
+
+    if (sd_table_get(&r->tensors, object, &unused))
+        return 1;
+    if (sd_run_raise(sd_table_put(&r->tensors, object, 1)) < 0)
+        return -1;
+    place = place_of_data(tensor, s);
+    PyErr_Clear();
+    is = place ? PySet_Contains(r->data, place) : 0;
+    if (is == 0 && place && PySet_Add(r->data, place) < 0)
+        is = -1;
+    Py_XDECREF(place);
     return is;
 }
 
@@ -157,6 +187,7 @@ static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t
     struct sd_model_tensor t = { .layer = layer, .flags = kind, .bytes = -1 };
     struct sd_shape s;
     struct sd_operand o;
+    int tied;
 
     if (sd_torch_shape(&r->torch, tensor, &s) < 0 ||
         name_of_tensor(w, key, &t.name) < 0)
@@ -166,7 +197,10 @@ static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t
     t.dtype = o.dtype;
     if (kind == SD_TENSOR_PARAMETER && wants_gradient(tensor))
         t.flags |= SD_TENSOR_TRAINABLE;
-    if (is_tied(w, tensor))
+    tied = is_tied(r, tensor, &s);
+    if (tied < 0)
+        return -1;
+    if (tied)
         t.flags |= SD_TENSOR_TIED;
     return sd_run_raise(sd_model_tensor(r->model, &t));
 }
@@ -260,8 +294,12 @@ static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
         const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         size_t n = name ? strlen(name) : 0;
 
-        if (child == Py_None || n == 0 || n_path + n + 2 > sizeof w->path)
+        if (child == Py_None || n == 0)
             continue;
+        if (n_path + n + 2 > sizeof w->path) {
+            w->n_left_out++;
+            continue;
+        }
         if (n_path > 0)
             w->path[w->n_path++] = '.';
         memcpy(w->path + w->n_path, name, n);
@@ -293,7 +331,7 @@ static int note_module(struct walk *w, PyObject *module, PyObject *fields,
         note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
         note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0)
         return -1;
-    if (!r->wish.is_open && sd_keep_container(&r->keep, fields, twins, KEEP_DEPTH) < 0)
+    if (!r->wish.is_lent && sd_keep_container(&r->keep, fields, twins, KEEP_DEPTH) < 0)
         return -1;
     return note_weights(r, parameters) < 0 || note_weights(r, buffers) < 0 ? -1 : 0;
 }
@@ -321,9 +359,12 @@ static int visit(struct walk *w, PyObject *module, uint32_t parent)
     uint32_t layer = 0;
     int rc = -1;
 
-    if (sd_table_get(&w->run->layer_of, (uint64_t)(uintptr_t)module, &known) ||
-        w->depth >= DEEPEST)
+    if (sd_table_get(&w->run->layer_of, (uint64_t)(uintptr_t)module, &known))
         return 0;
+    if (w->depth >= DEEPEST) {
+        w->n_left_out++;
+        return 0;
+    }
     children = table_of(module, "_modules", "named_children");
     parameters = children ? table_of(module, "_parameters", "named_parameters") : NULL;
     buffers = parameters ? table_of(module, "_buffers", "named_buffers") : NULL;
@@ -344,6 +385,18 @@ static int visit(struct walk *w, PyObject *module, uint32_t parent)
     return rc;
 }
 
+/* Nothing is left out without a word. */
+static int tell_left_out(const struct walk *w)
+{
+    if (w->n_left_out == 0 || w->run->wish.is_timing)
+        return 0;
+    return sd_run_raise(sd_model_note(
+        w->run->model,
+        "%zu modules lie deeper than %d others or have longer names than %d bytes: "
+        "their parameters are not counted",
+        w->n_left_out, DEEPEST, NAME_BYTES));
+}
+
 int sd_run_walk(struct sd_run *r, PyObject *module)
 {
     struct walk w;
@@ -352,7 +405,10 @@ int sd_run_walk(struct sd_run *r, PyObject *module)
     memset(&w, 0, sizeof w);
     w.run = r;
     rc = visit(&w, module, SD_MODEL_ROOT);
-    sd_table_release(&w.seen);
+    if (rc == 0)
+        rc = tell_left_out(&w);
+    if (rc == 0 && !r->wish.is_lent)
+        rc = sd_keep_modules(&r->keep, r->wish.on_twins ? &r->twins : NULL, KEEP_DEPTH);
     return rc;
 }
 
@@ -362,19 +418,14 @@ int sd_run_walk_met(struct sd_run *r, PyObject *module)
     struct walk w;
     PyObject *holder;
     const char *type = type_of(module, &holder);
-    int rc;
 
     memset(&w, 0, sizeof w);
     w.run = r;
-    w.n_path = (size_t)snprintf(w.path, 256, "%s", type);
+    w.n_path = (size_t)snprintf(w.path, 256, "%.200s", type);
     for (int i = 2;
          i < 10000 && sd_model_find_layer(r->model, w.path, w.n_path) != UINT32_MAX;
          i++)
         w.n_path = (size_t)snprintf(w.path, 256, "%.200s#%d", type, i);
-    if (w.n_path > 255)
-        w.n_path = 255;
     Py_XDECREF(holder);
-    rc = visit(&w, module, SD_MODEL_ROOT);
-    sd_table_release(&w.seen);
-    return rc;
+    return visit(&w, module, SD_MODEL_ROOT);
 }

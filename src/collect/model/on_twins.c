@@ -142,18 +142,68 @@ static int put_on_meta(struct sd_run *r, struct sd_run_call *c)
     return 0;
 }
 
-/* A tensor is asked for whose first argument says how large: is that too much to be
- * made in earnest? */
+/* The whole number that an argument of this name has; `otherwise` where it has none. */
+static int64_t number_named(const struct sd_operator *op, PyObject *const *values,
+                            const char *name, int64_t otherwise)
+{
+    for (uint32_t i = 0; i < op->schema.n_args; i++)
+        if (op->schema.args[i].n == strlen(name) &&
+            memcmp(op->schema.args[i].name, name, op->schema.args[i].n) == 0)
+            return values[i] && PyLong_Check(values[i]) ? PyLong_AsLongLong(values[i])
+                                                        : otherwise;
+    return otherwise;
+}
+
+/* The same for a size: not negative. */
+static int64_t size_named(const struct sd_operator *op, PyObject *const *values,
+                          const char *name, int64_t otherwise)
+{
+    int64_t n = number_named(op, values, name, otherwise);
+
+    return n > 0 ? n : 0;
+}
+
+static bool is_called(const struct sd_operator *op, const char *name)
+{
+    return op->schema.n == strlen(name) &&
+           memcmp(op->schema.name, name, op->schema.n) == 0;
+}
+
+/* Of what says in numbers how large it is; 0: it does not.  With a step an arange is
+ * smaller than this says, which does no harm. */
+static int64_t asked_by_numbers(const struct sd_operator *op, PyObject *const *values)
+{
+    int64_t side = size_named(op, values, "n", 0), range;
+
+    if (is_called(op, "aten::eye"))
+        return sd_times(side, size_named(op, values, "m", side));
+    if (is_called(op, "aten::tril_indices") || is_called(op, "aten::triu_indices"))
+        return sd_times(size_named(op, values, "row", 0),
+                        size_named(op, values, "col", 0));
+    if (is_called(op, "aten::linspace") || is_called(op, "aten::logspace"))
+        return size_named(op, values, "steps", 0);
+    if (!is_called(op, "aten::arange"))
+        return side;
+    return __builtin_sub_overflow(number_named(op, values, "end", 0),
+                                  number_named(op, values, "start", 0), &range)
+               ? INT64_MAX
+               : range;
+}
+
+/* A tensor is asked for, by a list of sizes or by numbers: is that too much to be made
+ * in earnest? */
 static bool is_large(const struct sd_operator *op, PyObject *const *values)
 {
     int64_t numbers[MOST_SIZES], elements = 1;
     uint32_t n = 0;
 
-    if (op->schema.n_args == 0 || !values[0] ||
-        !sd_run_numbers(values[0], numbers, MOST_SIZES, &n))
+    if (op->schema.n_args == 0 || !values[0])
         return false;
+    if (!sd_run_numbers(values[0], numbers, MOST_SIZES, &n))
+        elements = asked_by_numbers(op, values);
     for (uint32_t i = 0; i < n; i++)
         elements = sd_times(elements, numbers[i] > 0 ? numbers[i] : 0);
+    PyErr_Clear(); /* more than 64 bits: torch will say so */
     return elements > MOST_REAL;
 }
 
@@ -191,8 +241,12 @@ static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
 {
     struct sd_rule_call c = { &r->torch, values, op->schema.n_args, op->dtype_arg,
                               op->device_arg };
+    PyObject *made = op->rule ? op->rule(&c) : NULL;
 
-    return op->rule ? op->rule(&c) : NULL;
+    /* A number of more than 64 bits: the rule is not sure. */
+    if (!made && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Clear();
+    return made;
 }
 
 static bool is_for_meta(struct sd_run *r, const struct sd_operator *op,

@@ -99,10 +99,12 @@ int sd_operands_find(struct sd_operands *o, const struct sd_torch *t, PyObject *
     if (depth < 0 || in == Py_None)
         return 0;
     if (sd_torch_is_tensor(t, in)) {
-        if (sd_torch_shape(t, in, &s) < 0)
+        if (sd_torch_shape(t, in, &s) < 0) {
             PyErr_Clear(); /* a strange one: it is left out */
-        else if (!s.is_nested && sd_operands_add(o, sd_torch_operand(t, &s)) < 0)
-            return PyErr_NoMemory() ? 0 : -1; /* which gives NULL */
+        } else if (!s.is_nested && sd_operands_add(o, sd_torch_operand(t, &s)) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
         return 0;
     }
     if (PyTuple_Check(in) || PyList_Check(in))
@@ -150,7 +152,7 @@ static char *schema_text(PyObject *func)
             PyErr_Clear();
         schema = text && PyUnicode_Check(text) ? Py_NewRef(text) : Py_NewRef(func);
         Py_XDECREF(text);
-        text = PyUnicode_FromFormat("%S() -> ()", schema);
+        text = PyUnicode_FromFormat("higher_order::%S() -> ()", schema);
     } else {
         text = PyObject_Str(schema);
     }
@@ -206,24 +208,42 @@ static bool can_decompose(PyObject *func)
     return is;
 }
 
-/* The user's own rule goes first; torch's table only for what ours does not know. */
-static int find_given(struct sd_operators *o, struct sd_operator *op, PyObject *rules,
-                      bool (*is_known)(const char *name))
+/* A rule in a tuple is one of torch's kind: it gets the arguments, and counts FLOPs. */
+static void take_rule(struct sd_operator *op, PyObject *rule)
 {
-    PyObject *name = PyUnicode_FromStringAndSize(op->schema.name, op->schema.n),
-             *packet;
+    bool is_torchs = PyTuple_Check(rule) && PyTuple_GET_SIZE(rule) == 1;
 
-    if (!name)
+    op->given = Py_NewRef(is_torchs ? PyTuple_GET_ITEM(rule, 0) : rule);
+    op->given_as = is_torchs ? SD_GIVEN_BY_ARGUMENTS : SD_GIVEN_BY_SHAPES;
+}
+
+static void take_torchs_rule(struct sd_operator *op, PyObject *registry)
+{
+    PyObject *packet = PyObject_GetAttrString(op->func, "_overloadpacket");
+
+    if (packet)
+        op->given = Py_XNewRef(PyDict_GetItemWithError(registry, packet));
+    op->given_as = op->given ? SD_GIVEN_BY_ARGUMENTS : SD_GIVEN_NONE;
+    Py_XDECREF(packet);
+}
+
+/* The user's own rule goes first; torch's table only for what ours does not know. */
+static int find_given(struct sd_operators *o, struct sd_operator *op,
+                      const struct sd_operator_asks *asks)
+{
+    PyObject *name = PyUnicode_FromStringAndSize(op->schema.name, op->schema.n), *rule;
+    const char *word = name ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (!word) {
+        Py_XDECREF(name);
         return -1;
-    op->given = rules ? Py_XNewRef(PyDict_GetItemWithError(rules, name)) : NULL;
-    op->given_as = op->given ? SD_GIVEN_BY_SHAPES : SD_GIVEN_NONE;
-    if (!op->given && o->registry && is_known && !is_known(PyUnicode_AsUTF8(name))) {
-        packet = PyObject_GetAttrString(op->func, "_overloadpacket");
-        if (packet)
-            op->given = Py_XNewRef(PyDict_GetItemWithError(o->registry, packet));
-        op->given_as = op->given ? SD_GIVEN_BY_ARGUMENTS : SD_GIVEN_NONE;
-        Py_XDECREF(packet);
     }
+    rule = asks->rules ? PyDict_GetItemWithError(asks->rules, name) : NULL;
+    if (rule)
+        take_rule(op, rule);
+    else if (o->registry && asks->is_known && !asks->is_known(word))
+        take_torchs_rule(op, o->registry);
+    op->is_product = asks->is_product && asks->is_product(word);
     PyErr_Clear();
     Py_DECREF(name);
     return 0;
@@ -253,13 +273,15 @@ static int place_of_word(const struct sd_schema *s, const char *word)
 }
 
 static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model *m,
-                PyObject *rules, bool (*is_known)(const char *name))
+                const struct sd_operator_asks *asks)
 {
-    if (read_schema(op, m) < 0 || find_given(o, op, rules, is_known) < 0)
+    if (read_schema(op, m) < 0 || find_given(o, op, asks) < 0)
         return -1;
     op->call = call_of(o, op->func);
     op->rule = sd_rule_find(op->schema.name, op->schema.n_full);
     op->is_composite = !op->given && can_decompose(op->func);
+    op->is_of_functions =
+        !op->given && strncmp(op->schema.name, "higher_order::", 14) == 0;
     op->is_lift = is_named(&op->schema, "aten::lift_fresh") ||
                   is_named(&op->schema, "aten::lift");
     op->is_packed = strncmp(op->schema.name, "quantized::", 11) == 0;
@@ -269,8 +291,8 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
 }
 
 struct sd_operator *sd_operators_find(struct sd_operators *o, struct sd_model *m,
-                                      PyObject *func, PyObject *rules,
-                                      bool (*is_known)(const char *name))
+                                      PyObject *func,
+                                      const struct sd_operator_asks *asks)
 {
     struct sd_operator **grown, *op;
     uint64_t at;
@@ -285,7 +307,7 @@ struct sd_operator *sd_operators_find(struct sd_operators *o, struct sd_model *m
         o->all = grown;
     if (op)
         op->func = Py_NewRef(func);
-    if (!op || !grown || fill(o, op, m, rules, is_known) < 0 ||
+    if (!op || !grown || fill(o, op, m, asks) < 0 ||
         sd_table_put(&o->by_func, (uint64_t)(uintptr_t)func, o->n) < 0) {
         if (!PyErr_Occurred())
             PyErr_NoMemory();

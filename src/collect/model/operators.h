@@ -37,9 +37,12 @@ struct sd_operator {
     sd_rule *rule;   /* or NULL */
     PyObject *given; /* owned: a rule for its cost, the user's or torch's; or NULL */
     enum sd_given given_as;
-    bool is_composite; /* made of others: to be taken apart */
-    bool is_lift;      /* a tensor that Python made from numbers comes in here */
-    bool is_packed;    /* its weights are packed into an object of their own */
+    bool is_composite;    /* made of others: to be taken apart */
+    bool is_of_functions; /* torch.cond, flex_attention: it takes functions, and runs
+                             them; it has no schema */
+    bool is_lift;         /* a tensor that Python made from numbers comes in here */
+    bool is_packed;       /* its weights are packed into an object of their own */
+    bool is_product;      /* our table counts it, from shapes */
     int device_arg, dtype_arg; /* the places of these arguments; -1: it has none */
 };
 
@@ -51,10 +54,17 @@ struct sd_operators {
     PyObject *registry;   /* owned: torch's own table of costs, if it is loaded */
 };
 
-/* The operator, borrowed; NULL with an exception.  `rules` may be NULL. */
+/* What is asked of others, once for each operator. */
+struct sd_operator_asks {
+    PyObject *rules; /* borrowed: a dict of the user's, or NULL */
+    bool (*is_known)(const char *name);
+    bool (*is_product)(const char *name);
+};
+
+/* The operator, borrowed; NULL with an exception. */
 struct sd_operator *sd_operators_find(struct sd_operators *o, struct sd_model *m,
-                                      PyObject *func, PyObject *rules,
-                                      bool (*is_known)(const char *name));
+                                      PyObject *func,
+                                      const struct sd_operator_asks *asks);
 void sd_operators_release(struct sd_operators *o);
 
 /* The arguments in the order of the schema, borrowed; NULL: left out.  `values` has

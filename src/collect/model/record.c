@@ -3,12 +3,17 @@
  *
  * Tensors become operands in the order of the schema, with their shapes alone; what is
  * neither a tensor nor a device or dtype becomes an attribute under its own name, so
- * that whoever works out the cost later has all that the operator had.  Two things have
- * to be asked while the call is at hand: a rule for its cost that is not ours, and who
- * made the tensors that it takes. */
+ * that whoever works out the cost later has all that the operator had.  What a product
+ * with a sparse tensor costs its shapes do not say, so it has a name of its own, for
+ * which there is no rule: "sparse::mm" of aten::mm.  Two things have to be asked while
+ * the call is at hand: a rule for its cost that is not ours, and who made the tensors
+ * that it takes. */
 #include "cpython/compat.h"
 
 #include "collect/model/run.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum {
     MOST_ATTRS = 32,   /* of a call */
@@ -37,6 +42,7 @@ static int add_operand(struct sd_run *r, PyObject *v, enum sd_operand_kind kind)
             return -1;
         if (s.is_nested) /* its parts stand in its place */
             return sd_torch_parts(v, s, add_part, r);
+        r->has_sparse = r->has_sparse || s.is_sparse;
         o = sd_torch_operand(&r->torch, &s);
         o.kind = (uint8_t)kind;
         o.is_weight = sd_table_get(&r->weights, (uint64_t)(uintptr_t)v, &unused);
@@ -112,7 +118,7 @@ static int add_attr(struct sd_run *r, struct attrs *a, uint32_t name, PyObject *
     } else if (PyUnicode_Check(v)) {
         const char *word = PyUnicode_AsUTF8(v);
 
-        if (!word || sd_model_word(r->model, word, &n) < 0)
+        if (!word || sd_run_raise(sd_model_word(r->model, word, &n)) < 0)
             return -1;
         *to = sd_attr_text(name, n);
     } else if (sd_run_numbers(v, a->numbers[a->n], MOST_NUMBERS, &n)) {
@@ -132,6 +138,7 @@ static int add_arguments(struct sd_run *r, const struct sd_operator *op,
 {
     int rc = 0;
 
+    r->has_sparse = false;
     sd_operands_clear(&r->in);
     for (uint32_t i = 0; rc == 0 && i < op->schema.n_args; i++) {
         switch ((enum sd_schema_kind)op->schema.args[i].kind) {
@@ -176,54 +183,77 @@ static PyObject *shapes_of(const struct sd_operands *o)
     return list;
 }
 
-static PyObject *by_shapes(struct sd_run *r, const struct sd_operator *op)
+static PyObject *by_shapes(struct sd_run *r, PyObject *rule)
 {
     PyObject *in = shapes_of(&r->in), *out = in ? shapes_of(&r->out) : NULL;
-    PyObject *told =
-        out ? PyObject_CallFunctionObjArgs(op->given, in, out, NULL) : NULL;
+    PyObject *told = out ? PyObject_CallFunctionObjArgs(rule, in, out, NULL) : NULL;
 
     Py_XDECREF(in);
     Py_XDECREF(out);
     return told;
 }
 
-static PyObject *by_arguments(const struct sd_operator *op, const struct sd_run_call *c,
+static PyObject *by_arguments(PyObject *rule, const struct sd_run_call *c,
                               PyObject *result)
 {
     PyObject *words = c->kwargs ? PyDict_Copy(c->kwargs) : PyDict_New(), *told = NULL;
 
     if (words && PyDict_SetItemString(words, "out_val", result) == 0)
-        told = PyObject_Call(op->given, c->args, words);
+        told = PyObject_Call(rule, c->args, words);
     Py_XDECREF(words);
     return told;
+}
+
+/* What a rule told becomes a number; takes `told`, which may be NULL. */
+static int read_told(PyObject *told, const char *name, int64_t *macs)
+{
+    PyObject *number = told ? PyNumber_Long(told) : NULL;
+
+    Py_XDECREF(told);
+    *macs = number ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(number);
+    if (PyErr_Occurred())
+        return -1;
+    if (*macs < 0) {
+        PyErr_Format(PyExc_ValueError, "the rule for %s gave a negative number", name);
+        return -1;
+    }
+    return 0;
 }
 
 /* torch's rules count FLOPs, two for each MAC. */
 static int ask_given(struct sd_run *r, const struct sd_operator *op,
                      const struct sd_run_call *c, PyObject *result, int64_t *macs)
 {
-    bool is_users = op->given_as == SD_GIVEN_BY_SHAPES;
-    PyObject *told, *number;
+    const char *name = sd_model_text(r->model, op->name);
 
-    if (!op->given)
+    switch (op->given_as) {
+    case SD_GIVEN_NONE:
         return 0;
-    told = is_users ? by_shapes(r, op) : by_arguments(op, c, result);
-    if (!told)
-        return -1;
-    number = PyNumber_Long(told);
-    Py_DECREF(told);
-    *macs = number ? PyLong_AsLongLong(number) : -1;
-    Py_XDECREF(number);
-    if (PyErr_Occurred())
-        return -1;
-    if (*macs < 0) {
-        PyErr_Format(PyExc_ValueError, "the rule for %.*s gave a negative number",
-                     (int)op->schema.n, op->schema.name);
-        return -1;
-    }
-    if (!is_users)
+    case SD_GIVEN_BY_SHAPES:
+        return read_told(by_shapes(r, op->given), name, macs);
+    case SD_GIVEN_BY_ARGUMENTS:
+        if (read_told(by_arguments(op->given, c, result), name, macs) < 0)
+            return -1;
         *macs /= 2;
+        return 0;
+    }
     return 0;
+}
+
+/* A product with a sparse tensor: its own name, and the user's rule for that. */
+static int rename_sparse(struct sd_run *r, const struct sd_operator *op,
+                         struct sd_model_op *call)
+{
+    const char *plain = strstr(sd_model_text(r->model, op->name), "::");
+    char name[128];
+    PyObject *rule;
+
+    snprintf(name, sizeof name, "sparse%.100s", plain ? plain : "::");
+    if (sd_run_raise(sd_model_word(r->model, name, &call->name)) < 0)
+        return -1;
+    rule = r->wish.rules ? PyDict_GetItemString(r->wish.rules, name) : NULL;
+    return rule ? read_told(by_shapes(r, rule), name, &call->given_macs) : 0;
 }
 
 /* --- Who hands data to whom */
@@ -279,7 +309,7 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
     PyObject *values[SD_SCHEMA_ARGS_MAX];
     struct sd_model_op call = { .name = op->name,
                                 .given_macs = -1,
-                                .is_backward = r->is_backward };
+                                .is_backward = sd_run_is_in_backward(r) };
     struct attrs attrs;
 
     attrs.n = 0;
@@ -292,9 +322,12 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
     sd_operands_finish(&r->out);
     if (ask_given(r, op, c, result, &call.given_macs) < 0)
         return -1;
-    call.layer = r->is_backward ? sd_run_layer_in_backward(r) : sd_run_layer_now(r);
-    if (!r->is_backward && (note_uses(r, op, values, call.layer) < 0 ||
-                            note_maker(r, result, call.layer) < 0))
+    if (r->has_sparse && op->is_product && !op->given &&
+        rename_sparse(r, op, &call) < 0)
+        return -1;
+    call.layer = call.is_backward ? sd_run_layer_in_backward(r) : sd_run_layer_now(r);
+    if (!call.is_backward && (note_uses(r, op, values, call.layer) < 0 ||
+                              note_maker(r, result, call.layer) < 0))
         return -1;
     return sd_run_raise(sd_model_op(r->model, &call, r->in.all, r->in.n, r->out.all,
                                     r->out.n, attrs.all, attrs.n));

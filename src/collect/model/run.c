@@ -27,8 +27,10 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     r->wish = *wish;
     r->twins.torch = &r->torch;
     r->modules = PyList_New(0);
-    if (!r->modules || sd_torch_init(&r->torch) < 0)
+    r->data = PySet_New(NULL);
+    if (!r->modules || !r->data || sd_torch_init(&r->torch) < 0)
         return -1;
+    r->keep.module_type = r->torch.module;
     return wish->is_open ? 0 : sd_run_walk(r, module);
 }
 
@@ -44,6 +46,8 @@ void sd_run_end(struct sd_run *r)
     sd_table_release(&r->layer_of);
     sd_table_release(&r->weights);
     sd_table_release(&r->makers);
+    sd_table_release(&r->tensors);
+    Py_CLEAR(r->data);
     sd_operands_release(&r->in);
     sd_operands_release(&r->out);
     sd_times_release(&r->times);
@@ -77,13 +81,13 @@ static bool has_strangers(const struct sd_run *r, PyObject *types)
 }
 
 /* NotImplemented: it cannot be taken apart, after all. */
-static PyObject *take_apart(struct sd_run *r, PyObject *func, PyObject *args,
-                            PyObject *kwargs)
+static PyObject *take_apart(struct sd_run *r, const struct sd_operator *op,
+                            PyObject *args, PyObject *kwargs)
 {
     PyObject *words = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+    const char *how = op->is_of_functions ? "run_functions" : "decompose";
     PyObject *result =
-        words ? PyObject_CallMethod(r->self, "decompose", "OOO", func, args, words)
-              : NULL;
+        words ? PyObject_CallMethod(r->self, how, "OOO", op->func, args, words) : NULL;
 
     Py_XDECREF(words);
     return result;
@@ -106,6 +110,8 @@ static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
 PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
                           PyObject *args, PyObject *kwargs)
 {
+    const struct sd_operator_asks asks = { r->wish.rules, r->wish.is_known,
+                                           r->wish.is_product };
     struct sd_operator *op;
     struct sd_run_call c;
     PyObject *result;
@@ -114,12 +120,11 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
         kwargs = NULL;
     if (has_strangers(r, types))
         return Py_NewRef(Py_NotImplemented);
-    op = sd_operators_find(&r->operators, r->model, func, r->wish.rules,
-                           r->wish.is_known);
+    op = sd_operators_find(&r->operators, r->model, func, &asks);
     if (!op)
         return NULL;
-    if (op->is_composite) {
-        result = take_apart(r, func, args, kwargs);
+    if (op->is_composite || op->is_of_functions) {
+        result = take_apart(r, op, args, kwargs);
         if (!result || result != Py_NotImplemented)
             return result;
         Py_DECREF(result);

@@ -26,7 +26,7 @@
 #include "profile/model.h"
 
 struct sd_open_layer {
-    PyObject *module; /* borrowed: it runs, so it lives */
+    PyObject *module; /* borrowed: compared, and never looked into */
     uint32_t layer;
     struct sd_operands in; /* owned: what it was called with */
 };
@@ -60,7 +60,10 @@ struct sd_run_wish {
     bool is_timing;    /* only times of layers: nothing is dispatched to us */
     bool is_open;      /* modules that are met become layers; none is known before */
     PyObject *rules;   /* borrowed: a dict of the user's, or NULL */
-    bool (*is_known)(const char *name); /* has the table of costs a rule for it? */
+    bool is_lent;      /* code of the caller's runs: what it does is its own affair, and
+                          its backward begins when it likes */
+    bool (*is_known)(const char *name);   /* has the table of costs a rule for it? */
+    bool (*is_product)(const char *name); /* is that rule more than "costs nothing"? */
 };
 
 struct sd_run {
@@ -80,6 +83,9 @@ struct sd_run {
     struct sd_border *borders;
     size_t n_borders, cap_borders;
     struct sd_operands in, out; /* scratch */
+    bool has_sparse;            /* among `in` */
+    struct sd_table tensors;    /* addresses of tensors that layers hold: 1 */
+    PyObject *data;             /* owned set: where their data is, and how it lies */
     struct sd_storages storages;
     struct sd_layer_times times; /* when timing */
     PyObject *marked;            /* owned set: nodes that have a border already */
@@ -110,9 +116,13 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
                           PyObject *args, PyObject *kwargs);
 /* hooks.c: what torch tells of modules.  0, or -1 with an exception. */
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args);
-int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *result);
+int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs,
+                 PyObject *result); /* kwargs NULL: not told */
 /* The innermost layer that is open. */
 uint32_t sd_run_layer_now(struct sd_run *r);
+/* Is an operator that runs now one of a backward?  Code of the caller's says so by the
+ * node of the graph that runs. */
+bool sd_run_is_in_backward(struct sd_run *r);
 /* In a backward the node that runs says whose it is.  Gradients are added up by nodes
  * without a number of their own: they belong to what ran before. */
 uint32_t sd_run_layer_in_backward(struct sd_run *r);

@@ -73,14 +73,16 @@ int sd_torch_init(struct sd_torch *t)
         t->tensor_base = attribute("torch._C", "_TensorBase");
     }
     t->parameter = attribute("torch.nn", "Parameter");
+    t->module = attribute("torch.nn", "Module");
     t->empty = attribute("torch", "empty");
     t->empty_strided = attribute("torch", "empty_strided");
     t->make_subclass = PyObject_GetAttrString(t->tensor, "_make_subclass");
     t->device_word = PyUnicode_InternFromString("device");
     t->dtype_word = PyUnicode_InternFromString("dtype");
     t->meta = meta_device();
-    if (!t->tensor_base || !t->parameter || !t->empty || !t->empty_strided ||
-        !t->make_subclass || !t->device_word || !t->dtype_word || !t->meta)
+    if (!t->tensor_base || !t->parameter || !t->module || !t->empty ||
+        !t->empty_strided || !t->make_subclass || !t->device_word || !t->dtype_word ||
+        !t->meta)
         return -1;
     t->node_now = attribute_or_null("torch._C", "_current_autograd_node");
     t->sequence_now = attribute_or_null("torch.autograd", "_get_sequence_nr");
@@ -92,6 +94,7 @@ void sd_torch_release(struct sd_torch *t)
     Py_CLEAR(t->tensor_base);
     Py_CLEAR(t->tensor);
     Py_CLEAR(t->parameter);
+    Py_CLEAR(t->module);
     Py_CLEAR(t->empty);
     Py_CLEAR(t->empty_strided);
     Py_CLEAR(t->make_subclass);
@@ -121,6 +124,7 @@ static bool read_in_place(const struct sd_torch *t, PyObject *tensor,
     out->number = (uint8_t)seen.dtype;
     out->is_meta = seen.device == META_DEVICE;
     out->is_nested = false;
+    out->is_sparse = false; /* those are objects of a class of their own */
     memcpy(out->dims, seen.dims, seen.n_dims * sizeof *seen.dims);
     return true;
 }
@@ -166,6 +170,20 @@ static bool is_true(PyObject *o, const char *name)
     return is;
 }
 
+/* Its layout is torch.sparse_coo, torch.sparse_csr, ... */
+static bool is_sparse(PyObject *tensor)
+{
+    PyObject *layout = PyObject_GetAttrString(tensor, "layout");
+    PyObject *text = layout ? PyObject_Str(layout) : NULL;
+    const char *word = text ? PyUnicode_AsUTF8(text) : NULL;
+    bool is = word && strncmp(word, "torch.sparse", 12) == 0;
+
+    PyErr_Clear();
+    Py_XDECREF(layout);
+    Py_XDECREF(text);
+    return is;
+}
+
 int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out)
 {
     PyObject *dtype, *size;
@@ -184,6 +202,7 @@ int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *
         out->is_nested = true;
         return 0;
     }
+    out->is_sparse = is_sparse(tensor);
     size = PyObject_GetAttrString(tensor, "shape");
     rc = size ? dims_of(size, out) : -1;
     Py_XDECREF(size);
@@ -304,14 +323,17 @@ PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor)
     int64_t strides[SD_MODEL_DIMS_MAX];
     PyObject *data, *twin;
 
-    if (sd_torch_shape(t, tensor, &s) < 0 || sd_torch_strides(tensor, &s, strides) < 0)
+    if (sd_torch_shape(t, tensor, &s) < 0)
         return NULL;
-    if (s.is_nested || s.number == SD_TORCH_STRANGE || !t->dtypes[s.number]) {
+    if (s.is_nested || s.is_sparse || s.number == SD_TORCH_STRANGE ||
+        !t->dtypes[s.number]) {
         PyErr_Format(PyExc_NotImplementedError,
-                     "a tensor of type %.100s cannot stand without its data",
-                     Py_TYPE(tensor)->tp_name);
+                     "a %stensor of type %.100s cannot stand without its data",
+                     s.is_sparse ? "sparse " : "", Py_TYPE(tensor)->tp_name);
         return NULL;
     }
+    if (sd_torch_strides(tensor, &s, strides) < 0)
+        return NULL;
     data = sd_torch_make(t, s.number, s.n, s.dims, strides);
     twin = data ? as_class_of(t, data, tensor) : NULL;
     Py_XDECREF(data);

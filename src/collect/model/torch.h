@@ -18,6 +18,7 @@ enum { SD_TORCH_DTYPES = 64, SD_TORCH_STRANGE = SD_TORCH_DTYPES - 1 };
 struct sd_torch {
     /* All owned; NULL where this torch has none. */
     PyObject *tensor_base, *tensor, *parameter;      /* types */
+    PyObject *module;                                /* the type of all modules */
     PyObject *empty, *empty_strided, *make_subclass; /* functions */
     PyObject *device_word, *dtype_word, *meta;       /* two words, and a device */
     PyObject *node_now, *sequence_now;               /* of autograd */
@@ -32,6 +33,7 @@ struct sd_shape {
     uint8_t number; /* of its dtype; SD_TORCH_STRANGE: one that has none here */
     bool is_meta;   /* it has no data */
     bool is_nested; /* it has no shape of its own, but parts: sd_torch_parts */
+    bool is_sparse; /* most of its elements are not there, and cost nothing */
     int64_t dims[SD_MODEL_DIMS_MAX];
 };
 

@@ -45,12 +45,28 @@ static struct sd_twin *add(struct sd_twins *t, PyObject *tensor, bool is_own)
     return &t->all[t->n++];
 }
 
+/* A tensor that the run made may have got another shape since (unsqueeze_, resize_). */
+static bool is_current(const struct sd_twins *t, const struct sd_twin *found)
+{
+    struct sd_shape now, then;
+
+    if (!found->twin || !found->is_own)
+        return found->twin != NULL;
+    if (sd_torch_shape(t->torch, found->original, &now) < 0 ||
+        sd_torch_shape(t->torch, found->twin, &then) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    return now.n == then.n && now.number == then.number &&
+           memcmp(now.dims, then.dims, now.n * sizeof *now.dims) == 0;
+}
+
 PyObject *sd_twins_of(struct sd_twins *t, PyObject *tensor)
 {
     struct sd_twin *found = find(t, tensor);
     PyObject *twin;
 
-    if (found && found->twin)
+    if (found && is_current(t, found))
         return Py_NewRef(found->twin);
     twin = sd_torch_twin(t->torch, tensor);
     if (!twin)
@@ -62,8 +78,7 @@ PyObject *sd_twins_of(struct sd_twins *t, PyObject *tensor)
         Py_DECREF(twin);
         return NULL;
     }
-    Py_XDECREF(found->twin);
-    found->twin = Py_NewRef(twin);
+    Py_XSETREF(found->twin, Py_NewRef(twin)); /* it may be the last reference */
     return twin;
 }
 
@@ -96,8 +111,10 @@ static PyObject *within_sequence(struct sd_twins *t, PyObject *o, int depth)
             Py_XDECREF(list);
             return NULL;
         }
-        if (new != old && !list)
-            list = PySequence_List(o);
+        if (new != old && !list && !(list = PySequence_List(o))) {
+            Py_DECREF(new);
+            return NULL;
+        }
         if (list && i < PyList_GET_SIZE(list))
             PyList_SetItem(list, i, new); /* takes it */
         else
