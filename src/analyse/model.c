@@ -143,9 +143,18 @@ static void set_memory(const struct sd_model *m, uint32_t layer, int64_t params,
 
 struct naming {
     struct sd_model_costs *costs;
+    uint32_t within;        /* operators in this layer are named */
     struct sd_table places; /* of a name among costs->operators, or types */
     size_t cap;
 };
+
+/* A parent stands before its children, so this ends at the root. */
+static bool is_within(const struct sd_model *m, uint32_t layer, uint32_t outer)
+{
+    while (layer > outer)
+        layer = m->layers[layer].parent;
+    return layer == outer;
+}
 
 static int named(struct naming *n, struct sd_model_named **list, size_t *n_list,
                  uint32_t name, struct sd_model_named **found)
@@ -177,21 +186,25 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
     struct sd_model_named *by_name;
     enum sd_op_known known;
     struct sd_model_sum s = sum_of(costs->model, mode, op, &known);
-    int rc = named(n, &costs->operators, &costs->n_operators, op->name, &by_name);
+    int rc;
 
+    s.time_ns = s.backward_ns = s.activation_bytes = SD_MODEL_NONE;
+    add(&costs->own[op->layer], &s);
+    if (!is_within(costs->model, op->layer, n->within))
+        return 0;
+    rc = named(n, &costs->operators, &costs->n_operators, op->name, &by_name);
     if (rc < 0)
         return rc;
-    s.time_ns = s.backward_ns = s.activation_bytes = SD_MODEL_NONE;
     add(&by_name->sum, &s);
     if (known < by_name->known) /* one call without a rule is enough to say so */
         by_name->known = known;
-    add(&costs->own[op->layer], &s);
     return 0;
 }
 
-static int add_ops(struct sd_model_costs *costs, const struct sd_mode *mode)
+static int add_ops(struct sd_model_costs *costs, const struct sd_mode *mode,
+                   uint32_t within)
 {
-    struct naming n = { .costs = costs };
+    struct naming n = { .costs = costs, .within = within };
     int rc = 0;
 
     for (size_t i = 0; i < costs->model->n_ops && rc == 0; i++)
@@ -374,6 +387,12 @@ static int make_room(struct sd_model_costs *costs)
 int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
                    struct sd_model_costs *costs)
 {
+    return sd_model_costs_within(m, mode, SD_MODEL_ROOT, costs);
+}
+
+int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
+                          uint32_t layer, struct sd_model_costs *costs)
+{
     const struct sd_mode *how = sd_mode_of(mode);
     int rc;
 
@@ -386,7 +405,7 @@ int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
     own_times(costs);
     add_tensors(costs);
     add_leaves(costs, how);
-    rc = add_ops(costs, how);
+    rc = add_ops(costs, how, layer);
     if (rc < 0)
         goto out;
     sum_within(costs);

@@ -81,6 +81,10 @@ struct sd_model_costs {
 /* 0 or SD_ENOMEM; released equals fresh memory. */
 int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
                    struct sd_model_costs *costs);
+/* The same, but `operators` has only those that ran in this layer or in one that it
+ * holds. */
+int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
+                          uint32_t layer, struct sd_model_costs *costs);
 void sd_model_costs_release(struct sd_model_costs *costs);
 
 /* --- Metrics: the columns that can be sorted by, plotted and shared out. */

@@ -197,7 +197,9 @@ static PyMethodDef methods[] = {
     { "types", sd_ext_model_types, METH_VARARGS,
       "types(mode='macs')\n--\n\nThe sums by type of layer." },
     { "operators", sd_ext_model_operators, METH_VARARGS,
-      "operators(mode='macs')\n--\n\nThe sums by operator; `known` says if it is "
+      "operators(mode='macs', layer=0)\n--\n\nThe sums by operator, of what ran in "
+      "this "
+      "layer and in those in it; `known` says if it is "
       "counted, free or unknown." },
     { "layers", sd_ext_model_layers, METH_VARARGS,
       "layers(mode='macs')\n--\n\nEvery layer, called or not: its own sums, and those "

@@ -56,30 +56,47 @@ PyObject *sd_ext_model_rows(PyObject *self, PyObject *args)
     return rows;
 }
 
-/* The first row's keys are those of all; without rows there are no columns. */
+/* Every column that a row would have, empty: a model may have no rows at all. */
+static PyObject *empty_columns(const struct sd_model *m)
+{
+    const struct sd_model_row none = { .layer = SD_MODEL_ROOT };
+    PyObject *row = row_object(m, &none), *columns = row ? PyDict_New() : NULL;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (columns && PyDict_Next(row, &at, &key, &value)) {
+        PyObject *column = PyList_New(0);
+
+        if (!column || PyDict_SetItem(columns, key, column) < 0)
+            Py_CLEAR(columns);
+        Py_XDECREF(column);
+    }
+    Py_XDECREF(row);
+    return columns;
+}
+
+static int add_to_columns(PyObject *columns, PyObject *row)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(row, &at, &key, &value)) {
+        PyObject *column = PyDict_GetItemWithError(columns, key);
+
+        if (!column || PyList_Append(column, value) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 PyObject *sd_ext_model_columns(PyObject *self, PyObject *args)
 {
-    PyObject *rows = sd_ext_model_rows(self, args),
-             *columns = rows ? PyDict_New() : NULL;
-    PyObject *key, *value;
-    Py_ssize_t n = rows ? PyList_GET_SIZE(rows) : 0;
+    PyObject *rows = sd_ext_model_rows(self, args);
+    PyObject *columns = rows ? empty_columns(sd_model_in(self)) : NULL;
 
-    for (Py_ssize_t i = 0; columns && i < n; i++) {
-        Py_ssize_t at = 0;
-
-        while (columns && PyDict_Next(PyList_GET_ITEM(rows, i), &at, &key, &value)) {
-            PyObject *column = PyDict_GetItemWithError(columns, key);
-
-            if (!column) {
-                column = PyList_New(0);
-                if (!column || PyDict_SetItem(columns, key, column) < 0)
-                    Py_CLEAR(columns);
-                Py_XDECREF(column);
-            }
-            if (columns && PyList_Append(column, value) < 0)
-                Py_CLEAR(columns);
-        }
-    }
+    for (Py_ssize_t i = 0; columns && i < PyList_GET_SIZE(rows); i++)
+        if (add_to_columns(columns, PyList_GET_ITEM(rows, i)) < 0)
+            Py_CLEAR(columns);
     Py_XDECREF(rows);
     return columns;
 }
@@ -149,11 +166,23 @@ PyObject *sd_ext_model_types(PyObject *self, PyObject *args)
 
 PyObject *sd_ext_model_operators(PyObject *self, PyObject *args)
 {
+    const struct sd_model *m = sd_model_in(self);
+    const char *name = "macs";
+    unsigned int layer = SD_MODEL_ROOT;
     struct sd_model_costs costs;
+    enum sd_count_mode mode;
     PyObject *list;
+    int rc;
 
-    if (costs_of(self, args, "|s:operators", &costs) < 0)
+    if (!PyArg_ParseTuple(args, "|sI:operators", &name, &layer))
         return NULL;
+    if (layer != SD_MODEL_ROOT && layer >= m->n_layers)
+        return PyErr_Format(PyExc_IndexError, "there is no layer %u", layer);
+    rc = sd_count_mode_named(name, &mode);
+    if (rc == 0)
+        rc = sd_model_costs_within(m, mode, layer, &costs);
+    if (rc < 0)
+        return sd_ext_raise(rc);
     list = named_list(&costs, true);
     sd_model_costs_release(&costs);
     return list;
