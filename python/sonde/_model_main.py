@@ -82,12 +82,13 @@ def _input(words, model):
         raise Refused("{0} is no dtype of torch; say float32, int64, bool, ...".format(kind), 2)
     try:
         shape = [int(d) for d in dims.split(",")] if dims else []
-    except ValueError:
-        raise Refused("--input {0}: a shape is numbers with commas between them, as 1,3,224,224".format(words), 2) from None
-    device = first.device if first is not None else "cpu"
-    if dtype.is_floating_point or dtype.is_complex:
-        return name or None, torch.randn(shape, device=device).to(dtype) if device != torch.device("meta") else torch.empty(shape, dtype=dtype, device=device)
-    return name or None, torch.zeros(shape, dtype=dtype, device=device)
+        # Without data: whoever needs numbers makes them, and most need none, however large it is.
+        made = torch.empty(shape, dtype=dtype, device="meta")
+    except (ValueError, TypeError, OverflowError, RuntimeError):
+        made = None
+    if made is None or any(d < 0 for d in shape):
+        raise Refused("--input {0}: a shape is numbers with commas between them, as 1,3,224,224".format(words), 2)
+    return name or None, made
 
 
 def _inputs(words, model, given):
@@ -111,18 +112,20 @@ def _counted(options):
     from .model import REPEATS, WARM_UP, _has_data
 
     model, given = _found(options.target)
-    model.train(options.train)
     args, kwargs = _inputs(options.input, model, given)
     try:
+        model.train(options.train)
         counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
-        if options.runtime and _has_data(model, args + tuple(kwargs.values())):
+        if options.runtime and _has_data(model, given if not options.input else None):
             _model.measure(model, args, kwargs, counted, backward=options.backward, warmup=WARM_UP, repeats=REPEATS)
     except _model.ModelError as error:
         raise Refused(str(error)) from None
+    except Exception as error:
+        raise Refused("{0} could not be counted: {1}".format(options.target, _why(error))) from None
     return counted
 
 
-def main():
+def _options():
     import argparse
 
     parser = argparse.ArgumentParser()
@@ -131,13 +134,17 @@ def main():
     parser.add_argument("--input", action="append", default=[])
     for flag in ("--backward", "--runtime", "--memory", "--train"):
         parser.add_argument(flag, action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = _options()
     try:
-        counted = _counted(parser.parse_args())
-        data = counted.bytes()
+        data = _counted(options).bytes()
     except Refused as error:
         sys.stderr.write("sonde: {0}\n".format(error))
         return error.status
-    with os.fdopen(parser.parse_args().fd, "wb") as f:
+    with os.fdopen(options.fd, "wb") as f:
         f.write(data)
     return 0
 

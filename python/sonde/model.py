@@ -73,20 +73,20 @@ def __getattr__(name):
 # ---- Rules for one's own operators
 
 _rules = {}
+_LATER = object()  # the function comes as a decorator's
 
 
-def rule(operator, macs=None):
+def rule(operator, macs=_LATER):
     """Says how many MACs one call of an operator has: rule("mine::op", fn), or as a decorator; fn None takes it away.
 
     fn gets the shapes of the tensors that went in, and of those that came out, as two lists of tuples, and gives an
     integer; 0 says that there is no product in it.
     """
+    if macs is _LATER:
+        return functools.partial(rule, operator)
     if macs is None:
-        def keep(fn):
-            return rule(operator, fn)
-
         _rules.pop(operator, None)
-        return keep
+        return None
     if not callable(macs) or "::" not in operator:
         raise TypeError("rule() wants the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
     _rules[operator] = macs
@@ -119,19 +119,6 @@ def _seconds(ns):
 # ---- What is asked of the model itself
 
 
-def _parameters(model):
-    """Its parameters, each storage once: two names of one tensor are one."""
-    from . import _model
-
-    module, seen = _model.module_of(model), {}
-    for p in module.parameters():
-        if type(p).__name__ == "UninitializedParameter":
-            raise _model.ModelError("{0} has lazy parameters, whose number is not known before its first forward: run it once".format(type(module).__name__))
-        storage = None if p.is_meta or p.is_sparse else (p.untyped_storage().data_ptr(), p.storage_offset(), tuple(p.shape), p.stride())
-        seen.setdefault(storage if storage and storage[0] else id(p), p)
-    return list(seen.values())
-
-
 def _has_data(model, inputs):
     """Can it be run?  Not where its tensors, or those given, have only shapes."""
     from . import _model
@@ -150,15 +137,21 @@ def _root_mean_squares(model):
     found, squares, n = {}, 0.0, 0
     with torch.no_grad():
         for name, module in _model.module_of(model).named_modules():
-            own = [p for p in module.parameters(recurse=False) if p.is_floating_point() and not p.is_meta and p.numel()]
+            own = [p for p in module.parameters(recurse=False) if p.is_floating_point() and not p.is_meta and not p.is_sparse and p.numel()]
             if own:
-                here = sum(float(torch.linalg.vector_norm(p.detach(), dtype=torch.float32)) ** 2 for p in own)
+                here = sum(_norm(torch, p) ** 2 for p in own)
                 size = sum(p.numel() for p in own)
                 squares, n = squares + here, n + size
                 if name:
                     found[name] = math.sqrt(here / size)
     found[""] = math.sqrt(squares / n) if n else math.nan
     return found
+
+
+def _norm(torch, parameter):
+    """torch has no norm of floats of 8 bits: those are widened."""
+    data = parameter.detach()
+    return float(torch.linalg.vector_norm(data.float() if data.element_size() == 1 else data, dtype=torch.float32))
 
 
 # ---- Counting
@@ -209,7 +202,9 @@ def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, cou
 
 def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
     """Elements of the parameters, tied ones once.  The model is not run."""
-    n = sum(p.numel() for p in _parameters(model))
+    from . import _model
+
+    n = _model.parameters_of(model).totals()["params"]
     return _readable(n) if readable else n
 
 
@@ -237,9 +232,11 @@ class ProfiledNode:
         self._profile, self._at = profile, at
 
     def __getitem__(self, metric):
-        return self._profile.columns()[_metric(metric)][self._at]
+        return self._profile.column(_metric(metric))[self._at]
 
     def __getattr__(self, name):
+        if name.startswith("_"):  # asked for by copy and pickle, before there is a profile
+            raise AttributeError("a node has no {0!r}".format(name))
         try:
             return self[name]
         except ValueError:
@@ -253,23 +250,37 @@ class ProfiledNodes(list):
     """The layers of a profiled model, in the order they ran, and what is known of the whole."""
 
     def __init__(self, profile):
-        super().__init__(ProfiledNode(profile, i) for i in range(len(profile.columns()[MetricType.NAME])))
+        super().__init__(ProfiledNode(profile, i) for i in range(len(profile.column(MetricType.NAME))))
         self.profile = profile
 
 
 class _Profile:
-    """A counted model, and what only Python can know of it."""
+    """A counted model, and what only Python can know of it.
 
-    def __init__(self, model, count, has_batch_axis, rms):
-        self.model, self.count, self.has_batch_axis, self.rms = model, count, has_batch_axis, rms
-        self._columns = None
+    The root mean squares of the weights are worked out when they are first asked for, from the module as it is then: to read
+    every weight may take longer than all the rest.
+    """
+
+    def __init__(self, model, count, has_batch_axis, module=None):
+        self.model, self.count, self.has_batch_axis, self._module = model, count, has_batch_axis, module
+        self._columns = self._rms = None
+
+    def rms(self):
+        """{layer: root of the mean square of its weights}"""
+        if self._rms is None:
+            self._rms = _root_mean_squares(self._module) if self._module is not None else {}
+            self._module = None
+        return self._rms
 
     def _shapes(self, tensors):
-        shapes = [tuple(shape) if self.has_batch_axis else tuple(shape)[1:] for shape, _ in tensors]
+        """Without the axis of 1 that input_shape was given as a batch, where a layer has it."""
+        shapes = [tuple(shape)[1:] if not self.has_batch_axis and tuple(shape)[:1] == (1,) else tuple(shape) for shape, _ in tensors]
         return shapes[0] if len(shapes) == 1 else tuple(shapes)
 
-    def columns(self):
-        """{metric: list}, by rows."""
+    def column(self, metric):
+        """A list, by rows."""
+        if metric is MetricType.RMS:
+            return [self.rms().get(name, math.nan) for name in self.column(MetricType.NAME)]
         if self._columns is None:
             from_c = self.model.columns(self.count)
             made = {m: from_c.get(_FROM.get(m, m.value)) for m in MetricType}
@@ -277,10 +288,13 @@ class _Profile:
             made[MetricType.OUTPUTS] = [self._shapes(x) for x in from_c["outputs"]]
             made[MetricType.RUNTIME] = [_seconds(x) for x in from_c["time_ns"]]
             made[MetricType.RUNTIME_BACKWARD] = [_seconds(x) for x in from_c["backward_ns"]]
-            made[MetricType.RMS] = [self.rms.get(name, math.nan) for name in from_c["name"]]
-            made[MetricType.FLOPS_PER_SECOND] = [_rate(*row) for row in zip(from_c["flops"], from_c["backward_macs"], from_c["time_ns"], from_c["backward_ns"])]
+            ours = self.model.layers("macs")
+            made[MetricType.FLOPS_PER_SECOND] = [_rate(ours[i]["own"], ns, back) for i, ns, back in zip(from_c["layer"], from_c["time_ns"], from_c["backward_ns"])]
             self._columns = made
-        return self._columns
+        return self._columns[metric]
+
+    def name(self):
+        return self.model.layers(self.count)[0]["type"] or "model"
 
     def summary(self):
         """{metric: value} of the whole."""
@@ -291,16 +305,16 @@ class _Profile:
         row.update({
             MetricType.NAME: root["type"] or "model", MetricType.TYPE: root["type"], MetricType.INPUTS: self._shapes(root.get("inputs") or []),
             MetricType.OUTPUTS: self._shapes(root.get("outputs") or []), MetricType.RUNTIME: _seconds(ns), MetricType.RUNTIME_BACKWARD: _seconds(back),
-            MetricType.RMS: self.rms.get("", math.nan), MetricType.FLOPS_PER_SECOND: _rate(totals["flops"], totals["backward_macs"], ns, back),
+            MetricType.RMS: self.rms().get("", math.nan), MetricType.FLOPS_PER_SECOND: _rate(self.model.totals("macs"), ns, back),
         })
         return row
 
 
-def _rate(flops, backward_macs, ns, backward_ns):
-    """FLOPs a second, of what was timed."""
+def _rate(sums, ns, backward_ns):
+    """FLOPs a second, of what was timed: always our FLOPs, because what other tools call so is not what the machine does."""
     if not ns:
         return math.nan
-    return flops / (ns + backward_ns) * 1e9 if backward_ns else (flops - 2 * (backward_macs or 0)) / ns * 1e9
+    return sums["flops"] / (ns + backward_ns) * 1e9 if backward_ns else (sums["flops"] - 2 * sums["backward_macs"]) / ns * 1e9
 
 
 class Profiler:
@@ -326,7 +340,7 @@ class Profiler:
         counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
         if self.runtime:
             self._measure(counted)
-        return ProfiledNodes(_Profile(counted, self.count, self.inputs is not None, _root_mean_squares(self.model)))
+        return ProfiledNodes(_Profile(counted, self.count, self.inputs is not None, self.model))
 
 
 # ---- Reports
@@ -434,7 +448,7 @@ class ProfilerReport:
 
     def rows(self):
         """A dict for each layer: {"NAME": "conv1", …}."""
-        columns = self._profile.columns()
+        columns = {m: self._profile.column(m) for m in MetricType}
         return [{m.name: columns[m][node._at] for m in MetricType} for node in self._nodes]
 
     def _frame(self, name, make):
@@ -443,7 +457,7 @@ class ProfilerReport:
         return self._frames[name].copy()
 
     def _make_details(self):
-        columns, at = self._profile.columns(), [node._at for node in self._nodes]
+        columns, at = {m: self._profile.column(m) for m in MetricType}, [node._at for node in self._nodes]
         frame = _pandas().DataFrame({m: [columns[m][i] for i in at] for m in MetricType}, columns=list(MetricType))
         frame.index = range(1, len(frame) + 1) if isinstance(self._nodes, ProfiledNodes) else [i + 1 for i in at]
         return frame
@@ -476,7 +490,7 @@ class ProfilerReport:
     def __repr__(self):
         totals = self.totals
         return "<ProfilerReport of {0}: {1} parameters, {2} MACs, coverage {3:.4g}>".format(
-            self._profile.summary()[MetricType.NAME], _readable(totals["params"]), _readable(totals["macs"]), self.coverage)
+            self._profile.name(), _readable(totals["params"]), _readable(totals["macs"]), self.coverage)
 
     def graph(self, metric="macs", depth=0):
         """A picture of the layers and what goes from one to another, coloured by a metric."""
@@ -484,9 +498,11 @@ class ProfilerReport:
         return Picture(self, words + (["--depth", str(depth)] if depth else []), None)
 
     def save(self, path):
-        """Writes a capture, which `sonde model` and `sonde report` read."""
+        """Writes a capture, x.sonde, which `sonde model` and `sonde report` read."""
         from ._picture import draw
 
+        if not str(path).endswith(".sonde"):
+            raise ValueError("a capture is .sonde, not {0!r}; str(report) is the table, report.graph().savefig() a picture".format(str(path)))
         draw(self._profile.model, ["-o", str(path), "--force"])
 
 
@@ -583,12 +599,13 @@ class ReportAnalyzer:
         """Each layer's share of the whole, in percent, largest first."""
         metric = _amount(metric)
         frame = self.report.details[[MetricType.NAME, MetricType.TYPE, metric]].copy()
-        whole = frame[metric].sum()
+        amounts = frame[metric].astype(float)
+        whole = amounts.sum(min_count=1)  # NaN where nothing was measured, and so is each share then
         share = "{0} (%)".format(metric)
-        frame[share] = 100.0 * frame[metric] / whole if whole else 0.0
+        frame[share] = 100.0 * amounts / whole if whole else 0.0
         frame = frame.sort_values(metric, ascending=False, kind="stable")
         if readable:
-            frame[share] = ["{0:.2f}%".format(v) for v in frame[share]]
+            frame[share] = ["{0:.2f}%".format(v) if v == v else "-" for v in frame[share]]
             frame[metric] = [_pretty(metric, v) for v in frame[metric]]
         return frame
 

@@ -6,7 +6,7 @@
     counter.get_total_flops()
 
 FLOPs are two for each multiply-add, as there; attention and recurrent layers on the CPU, of which torch's own counts
-nothing, are counted.
+nothing, are counted.  Formulas of custom_mapping are torch's kind and are given what torch's are.
 """
 from .. import model as _m
 
@@ -16,7 +16,7 @@ __all__ = ["FlopCounterMode"]
 class FlopCounterMode:
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
         self.depth, self.display = depth, display
-        self._rules = {**_m._rules, **{_name(op): _rule(fn) for op, fn in (custom_mapping or {}).items()}}
+        self._rules = {**_m._rules, **{_name(op): (_formula(fn),) for op, fn in (custom_mapping or {}).items()}}
         self._mods = mods
         self._counting = None
 
@@ -40,14 +40,15 @@ class FlopCounterMode:
         return self._counting.model.totals("macs")["flops"] if self._counting else 0
 
     def get_flop_counts(self):
-        """{module: {operator: FLOPs}}; "Global" is all of it."""
-        counted = self._counting.model
-        whole = {row["name"]: row["flops"] for row in counted.operators("macs") if row["flops"]}
-        found = {"Global": whole}
+        """{module: {operator: FLOPs}}, by torch's own operators; "Global" is all of it."""
+        found = {"Global": self._operators(0)}
         for row in self._layers()[1:]:
             if row["within"]["flops"]:
-                found[row["name"]] = {"total": row["within"]["flops"]}
+                found[row["name"]] = self._operators(row["layer"])
         return found
+
+    def _operators(self, layer):
+        return {_packet(row["name"]): row["flops"] for row in self._counting.model.operators("macs", layer) if row["flops"]}
 
     def get_table(self, depth=None):
         depth = self.depth if depth is None else depth
@@ -68,9 +69,19 @@ def _name(op):
     return words.replace(".", "::", 1).split(".")[0] if "::" not in words else words.split(".")[0]
 
 
-def _rule(fn):
-    """What torch's formulas take, shapes one by one and out_shape, from our two lists; FLOPs to MACs."""
-    def macs(inputs, outputs):
-        return fn(*inputs, out_shape=outputs[0] if len(outputs) == 1 else tuple(outputs)) // 2
+def _packet(name):
+    """torch.ops.aten.mm of "aten::mm"; the name itself where torch has none such."""
+    import torch
 
-    return macs
+    space, _, word = name.partition("::")
+    try:
+        return getattr(getattr(torch.ops, space), word)
+    except AttributeError:
+        return name
+
+
+def _formula(fn):
+    """One that takes the arguments and out_val: torch's formulas take shapes in their place, unless they say otherwise."""
+    from torch.utils.flop_counter import shape_wrapper
+
+    return fn if getattr(fn, "_get_raw", False) else shape_wrapper(fn)

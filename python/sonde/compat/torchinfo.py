@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """torchinfo.summary(), with Sonde underneath: from sonde.compat.torchinfo import summary.
 
-Mult-adds are torchinfo's: parameters of a layer times the positions they are used at, so the bias counts.  Functional
-operators, attention and recurrent layers, of which it counts little or nothing, are counted.
+Mult-adds are torchinfo's: parameters of a layer times the positions they are used at, so the bias counts; of modules alone,
+so a functional operator counts nothing (sonde.model counts those).  cache_forward_pass and row_settings are taken and mean
+nothing here; device says where inputs are made.  The model runs in evaluation unless mode= says otherwise, as there.
 """
 import math
 
@@ -18,8 +19,9 @@ HEADINGS = {"input_size": "Input Shape", "output_size": "Output Shape", "num_par
 class ModelStatistics:
     """What summary() gives: str() of it is the table."""
 
-    def __init__(self, report, depth, col_names, col_width):
+    def __init__(self, report, module, depth, col_names, col_width):
         counted, totals = report._profile.model, report.totals
+        self._kernels = {name: one.kernel_size for name, one in module.named_modules() if hasattr(one, "kernel_size")}
         self.report = report
         self.depth, self.col_names, self.col_width = depth, col_names, col_width
         self.layers = counted.layers("torchinfo")
@@ -35,9 +37,13 @@ class ModelStatistics:
         within = row["within"]
         words = {"input_size": _shapes(row.get("inputs")), "output_size": _shapes(row.get("outputs")),
                  "num_params": "{0:,}".format(within["params"]) if within["params"] else "--", "params_percent": "{0:.2%}".format(within["params"] / total),
-                 "mult_adds": "{0:,}".format(within["madds"]) if within["madds"] else "--", "kernel_size": "--",
+                 "mult_adds": "{0:,}".format(within["madds"]) if within["madds"] else "--", "kernel_size": self._kernel(row["name"]),
                  "trainable": "--" if not within["params"] else "True" if within["trainable"] == within["params"] else "Partial" if within["trainable"] else "False"}
         return [words[c] for c in self.col_names]
+
+    def _kernel(self, name):
+        size = self._kernels.get(name)
+        return "--" if size is None else str(list(size) if isinstance(size, (tuple, list)) else [size])
 
     def _rows(self):
         """(words of the first column, cells): as deep as asked for, in the order they ran."""
@@ -104,23 +110,38 @@ def _sized(input_size, dtypes, device, model):
     return tuple(made)
 
 
+def _args(input_data):
+    """(args, kwargs) of what summary() was given."""
+    if isinstance(input_data, dict):
+        return (), dict(input_data)
+    return (tuple(input_data) if isinstance(input_data, (tuple, list)) else (input_data,)), {}
+
+
+def _training(module, mode):
+    word = str(getattr(mode, "value", mode))
+    if word not in ("None", "eval", "train", "same"):
+        raise ValueError("mode={0!r} is none of eval, train, same".format(mode))
+    return module.training if word == "same" else word == "train"
+
+
 def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forward_pass=None, col_names=("output_size", "num_params"), col_width=25, depth=3,
             device=None, dtypes=None, mode=None, row_settings=None, verbose=1, **kwargs):
-    """Prints the layers (verbose=0: not) and gives a ModelStatistics."""
+    """Prints the layers (verbose=0: not) and gives a ModelStatistics.  Further keyword arguments go to the model's forward."""
+    strange = [c for c in col_names if c not in HEADINGS]
+    if strange:
+        raise ValueError("col_names has {0!r}, which is none of {1}".format(strange[0], ", ".join(HEADINGS)))
     if input_size is None and input_data is None:
         raise ValueError("summary() wants input_size or input_data: what the model is called with")
     if input_size is not None and batch_dim is not None:
         sizes = [input_size] if all(isinstance(d, int) for d in input_size) else input_size
         input_size = [tuple(s[:batch_dim]) + (1,) + tuple(s[batch_dim:]) for s in sizes]
     inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model)
-    if isinstance(inputs, tuple) and kwargs:
-        raise NotImplementedError("keyword arguments beside positional ones: give input_data a dict of all of them")
-    if str(getattr(mode, "value", mode)) not in ("None", "eval", "train", "same"):
-        raise ValueError("mode={0!r} is none of eval, train, same".format(mode))
-    training = {"train": True, "same": _model.module_of(model).training}.get(str(getattr(mode, "value", mode)), False)
-    with _model.trained(model, training):
-        report = _m.ProfilerReport(_m.Profiler(model, inputs=inputs, count="torchinfo", runtime=False).profile())
-    found = ModelStatistics(report, depth, tuple(col_names), col_width)
+    args, named = _args(inputs)
+    module = _model.module_of(model)
+    with _model.trained(model, _training(module, mode)):
+        counted = _model.collect(model, args, {**named, **kwargs}, rules=dict(_m._rules))
+    report = _m.ProfilerReport(_m.ProfiledNodes(_m._Profile(counted, "torchinfo", True, module)))
+    found = ModelStatistics(report, module, depth, tuple(col_names), col_width)
     if verbose:
         print(found)
     return found

@@ -15,6 +15,32 @@ def _tuple(inputs):
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
+# What operators of torch are called there.  Products come apart before they run: addmm is what a linear layer with a bias
+# becomes, mm and bmm what is left of a matmul; a mean is only counted where it is such a pooling.
+_NAMES = {"convolution": "conv", "_convolution": "conv", "addmm": "linear", "mm": "matmul", "bmm": "matmul", "native_layer_norm": "layer_norm",
+          "native_group_norm": "group_norm", "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm",
+          "_native_batch_norm_legit_no_training": "batch_norm", "cudnn_batch_norm": "batch_norm", "_adaptive_avg_pool2d": "adaptive_avg_pool2d",
+          "mean": "adaptive_avg_pool2d"}
+_APART = {"aten::linear": "aten::addmm, aten::mm", "aten::matmul": "aten::mm, aten::bmm", "aten::einsum": "aten::bmm"}
+
+
+def _torchs_names(name):
+    """Those that an operator of fvcore's list runs under."""
+    if name in _APART:
+        raise ValueError("{0} comes apart before it runs: say {1}".format(name, _APART[name]))
+    theirs = "aten::conv" if name == "aten::_convolution" else name
+    return ["aten::" + torchs for torchs, word in _NAMES.items() if "aten::" + word == theirs]
+
+
+def _macs_of(handle):
+    """A rule of a handle, which may give a number or a Counter; None counts nothing."""
+    def macs(inputs, outputs):
+        told = 0 if handle is None else handle(inputs, outputs)
+        return sum(told.values()) if isinstance(told, dict) else told
+
+    return macs
+
+
 class _Analysis:
     _what = None
 
@@ -34,30 +60,50 @@ class _Analysis:
     def _layers(self):
         return self._get().layers("fvcore")
 
-    def _canonical(self, name):
-        if name not in {row["name"] for row in self._layers()}:
-            raise KeyError("no module {0!r} in the model".format(name))
-        return name
+    def _layer(self, name):
+        for row in self._layers():
+            if row["name"] == name:
+                return row
+        raise KeyError("no module {0!r} in the model".format(name))
+
+    def _operators(self, module_name):
+        return self._get().operators("fvcore", self._layer(module_name)["layer"])
 
     def total(self, module_name=""):
         """Of a module with all in it; "" is the model."""
-        return next(row["within"][self._what] for row in self._layers() if row["name"] == self._canonical(module_name))
+        return self._layer(module_name)["within"][self._what]
 
     def by_module(self):
         return Counter({row["name"]: row["within"][self._what] for row in self._layers()})
 
     def by_operator(self, module_name=""):
-        if module_name:
-            raise NotImplementedError("operators are told for the whole model: by_operator()")
+        """Under fvcore's names where it has one for it: conv, linear, matmul, ..."""
+        found = self._by_name(self._operators(module_name))
+        if found["matmul"]:
+            self._move_linear(found, module_name)
+        return +found
+
+    def _by_name(self, operators):
         found = Counter()
-        for row in self._get().operators("fvcore"):
-            if row[self._what]:
-                found[row["name"].split("::")[-1]] += row[self._what]
+        for row in operators:
+            word = row["name"].split("::")[-1]
+            found[_NAMES.get(word, word)] += row[self._what]
         return found
+
+    def _move_linear(self, found, module_name):
+        """A linear layer without a bias is a product like any other when it runs; its layer says what it was."""
+        for row in self._layers():
+            if row["type"] == "Linear" and (not module_name or (row["name"] + ".").startswith(module_name + ".")):
+                n = self._by_name(self._get().operators("fvcore", row["layer"]))["matmul"]
+                found["matmul"] -= n
+                found["linear"] += n
+
+    def by_module_and_operator(self):
+        return {row["name"]: self.by_operator(row["name"]) for row in self._layers()}
 
     def unsupported_ops(self, module_name=""):
         """Operators that no rule counts: all that lack one are here, and only they."""
-        return Counter(self._get().unsupported)
+        return Counter({row["name"]: row["n_unknown"] for row in self._operators(module_name) if row["n_unknown"]})
 
     def uncalled_modules(self):
         return {row["name"] for row in self._layers() if not row["order"]}
@@ -66,7 +112,8 @@ class _Analysis:
         """Name and rule, or pairs of them: None leaves an operator out; else a function as sonde.model.rule() takes it."""
         pairs = list(kwargs.items()) + [(args[i], args[i + 1]) for i in range(0, len(args), 2)]
         for name, handle in pairs:
-            self._rules[name] = handle if handle is not None else lambda inputs, outputs: 0
+            for torchs in [name] + _torchs_names(name):
+                self._rules[torchs] = _macs_of(handle)
         self._counted = None
         return self
 
