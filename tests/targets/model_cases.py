@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Small modules whose multiply-adds are known, counted in every way; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: cases networks backward residue borrowed shims operators errors times memory counting.
+With a word it does one of: cases networks backward residue borrowed shims weights shapes operators errors times memory counting.
 """
 import contextlib
+import copy
 import gc
 import sys
 import time
@@ -67,7 +68,7 @@ CASES = {
     "a constant that forward makes": (lambda: module(lambda self, x: x @ torch.ones(32, 64)), [(8, 32)], 16384),
     "scaled dot product attention": (lambda: module(lambda self, q, k, v: F.scaled_dot_product_attention(q, k, v)), [(1, 12, 64, 64)] * 3, 6291456),
     "einsum": (lambda: module(lambda self, a, b: torch.einsum("bij,bjk->bik", a, b)), [(3, 4, 5), (3, 5, 6)], 360),
-    "bilinear": (lambda: nn.Bilinear(4, 5, 6), [(2, 4), (2, 5)], None),
+    "bilinear": (lambda: nn.Bilinear(4, 5, 6), [(2, 4), (2, 5)], 240),
     "mv, dot": (lambda: module(lambda self, a, b: torch.dot(torch.mv(a, b), b)), [(7, 7), (7,)], 56),
     "baddbmm": (lambda: module(lambda self, a, b, c: torch.baddbmm(a, b, c)), [(2, 3, 5), (2, 3, 4), (2, 4, 5)], 120),
 }
@@ -101,7 +102,7 @@ def cases():
                             if made.facts["ran_on"] != ran_on or made.unsupported or made.coverage != 1:
                                 answers.add((device, train, grad, real, made.facts.get("because"), str(made.unsupported)))
                             answers.add(made.totals()["macs"])
-        say(name, sorted(answers, key=str), [wanted] if wanted is not None else sorted(answers, key=str)[:1])
+        say(name, sorted(answers, key=str), [wanted])
     with torch.device("meta"):
         made = _model.collect(twice(), [torch.zeros(4, 32)])
     say("a layer called twice", (made.totals()["macs"], made.totals()["params"], [r["n_calls"] for r in made.rows()]), (8192, 1056, [2]))
@@ -178,7 +179,7 @@ def picture(model):
     inside = [(name, sorted(vars(m)), {k: id(v) for k, v in vars(m).items()}, [id(t) for t in m._parameters.values()], [id(t) for t in m._buffers.values()],
                m.training, len(m._forward_hooks)) for name, m in model.named_modules()]
     numbers = [t.tolist() for t in list(model.parameters()) + list(model.buffers()) + [model.plain]]
-    return (hooks, inside, numbers, torch.get_rng_state().tolist(), [p.grad for p in model.parameters()], list(model.kept), dict(model.by_name), model.last,
+    return (hooks, inside, numbers, torch.get_rng_state().tolist(), [(id(p.grad), p.grad.tolist()) for p in model.parameters()], list(model.kept), dict(model.by_name), model.last,
             torch._C._len_torch_dispatch_stack(), {k: id(v) for k, v in vars(torch).items()}, {k: id(v) for k, v in vars(F).items()},
             {k: id(v) for k, v in vars(nn.Module).items()}, torch.is_grad_enabled())
 
@@ -189,6 +190,7 @@ def residue():
             for way in ("collect", "backward", "real", "measure"):
                 model = Caches(fails, reads).train()
                 x = torch.ones(4, 8)
+                model.bn(model.l(x + torch.arange(4.0)[:, None])).square().sum().backward()
                 _model.collect(nn.Linear(2, 2), (torch.zeros(1, 2),), backward=True)  # torch loads parts of itself at first use
                 before, raised = picture(model), None
                 plain_before = model.plain.clone()
@@ -315,9 +317,97 @@ def operators():
     say("a compiled model is the one behind", (made.totals()["macs"], [r["type"] for r in made.rows()]), (64, ["Linear"]))
     made = _model.collect(nn.DataParallel(nn.Linear(8, 4)), (torch.zeros(2, 8),))
     say("a parallel model, too", (made.totals()["macs"], [r["type"] for r in made.rows()]), (64, ["Linear"]))
+    sparse_products()
     quantized = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4)), {nn.Linear}) if hasattr(torch, "ao") else None
     if quantized is not None:
         say("a quantized model", macs(quantized, (torch.zeros(2, 8),)), 64)
+
+
+def sparse_products():
+    """How many elements a sparse matrix has its shape does not say: a product with it is not counted by that."""
+    for layout in (torch.sparse_coo, torch.sparse_csr):
+        graph = module(lambda self, x: self.l(self.adjacency @ x), l=nn.Linear(4, 4))
+        graph.register_buffer("adjacency", torch.eye(30).to_sparse(layout=layout))
+        made = _model.collect(graph, (torch.ones(30, 4),))
+        names = sorted(made.unsupported)
+        say("%s: what is dense" % layout, (made.totals()["macs"], made.facts["ran_on"], bool(names), made.coverage < 1), (480, "real tensors", True, True))
+        made = _model.collect(graph, (torch.ones(30, 4),), rules={name: lambda inputs, outputs: 30 * outputs[0][1] for name in names})
+        say("%s: with a rule" % layout, (made.unsupported, made.totals()["macs"]), ({}, 600))
+
+
+class Unregistered(nn.Module):
+    """Holds a module where torch does not see it, which caches what it made."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = [Remembers()]
+
+    def forward(self, x):
+        return self.inner[0](x)
+
+
+class Remembers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l, self.last = nn.Linear(4, 4), None
+
+    def forward(self, x):
+        if self.last is None:
+            self.last = torch.ones_like(x)
+        return self.l(x + self.last)
+
+
+def weights():
+    """Parameters are counted once, and what is not registered is put back, too."""
+    from sonde import model as sm
+
+    def params(model, *inputs):
+        return sm.profile_params(model), _model.collect(model, inputs).totals()["params"]
+
+    whole = torch.ones(8, 4)
+    views = module(lambda self, x: x @ self.whole.T, part=whole[:4], whole=whole)
+    say("a view of another", params(views, torch.ones(1, 4)), (48, 48))
+    tied = module(lambda self, x: x @ self.a.T @ self.b, a=whole, b=whole)
+    say("the same data under two names", params(tied, torch.ones(1, 4)), (32, 32))
+    hidden = Unregistered()
+    say("a module in a list", macs(hidden, (torch.ones(2, 4),)), 32)
+    say("is as it was", (hidden.inner[0].last, hidden.inner[0].l.weight.is_meta, tuple(hidden(torch.ones(2, 4)).shape)), (None, False, (2, 4)))
+    tiny = module(lambda self, x: x + 1, small=1)
+    for name in ("float8_e8m0fnu", "float4_e2m1fn_x2", "float8_e4m3fn"):
+        if hasattr(torch, name):
+            tiny.register_buffer(name, torch.zeros(16, dtype=torch.uint8).view(getattr(torch, name)))
+    say("bytes of small floats", {t["bytes"] for t in _model.collect(tiny, (torch.ones(2),)).tensors()}, {16})
+    say("no rows at all", len(sm.ProfilerReport(sm.Profiler(module(lambda self, x: x + 1, unused=nn.Identity()), (3,)).profile()).rows()), 0)
+    copied = copy.copy(sm.Profiler(nn.Linear(2, 2), (2,), runtime=False).profile()[0])
+    say("a copy of a node", copied.params, 6)
+    say("a single number", macs(module(lambda self, x: x * 2), *_model.inputs_of(nn.Linear(1, 1), input_shape=())), 0)
+
+
+def shapes():
+    """What layers were called with, also by keyword; tensors that the run makes."""
+    keyword = module(lambda self, x: self.l(input=x), l=nn.Linear(8, 4))
+    made = _model.collect(nn.Sequential(keyword), (torch.ones(2, 8),))
+    layers = {one["name"]: one for one in made.layers()}
+    say("by keyword", [shape for shape, _ in layers["0.l"]["inputs"]], [(2, 8)])
+    made = _model.collect(nn.Linear(8, 4), (), {"input": torch.ones(2, 8)})
+    say("the model itself", [shape for shape, _ in made.layers()[0]["inputs"]], [(2, 8)])
+    seen = []
+
+    def large(self, x):
+        seen.extend(t.device.type for t in (torch.arange(1 << 21), torch.eye(2000), torch.linspace(0, 1, 1 << 21), torch.arange(4), torch.eye(3)))
+        return x
+
+    _model.collect(module(large), (torch.ones(1),))
+    say("large ones have no data", seen, ["meta", "meta", "meta", "cpu", "cpu"])
+
+    def reshaped(self, x):
+        own = torch.arange(4.0)
+        first = x + own
+        own.unsqueeze_(1)
+        return first + (x + own)
+
+    made = _model.collect(module(reshaped), (torch.ones(4),))
+    say("one that gets another shape", [shape for shape, _ in made.layers()[0]["outputs"]], [(4, 4)])
 
 
 def errors():
@@ -362,8 +452,15 @@ def times():
     own = sum(one["own"]["time_ns"] for one in layers.values())
     say("own times add up to the whole", own, layers[""]["within"]["time_ns"])
     say("the whole, with hooks and without", 0.1 < took["forward_ns"] / within[""][0] < 10, True)
-    say("facts", (made.facts["forward_ns"], made.facts["repeats"]), (str(took["forward_ns"]), "5"))
+    say("facts", (made.facts["forward_ns"], made.facts["repeats"], bool(made.facts.get("cpu"))), (str(took["forward_ns"]), "5", True))
     say("no gradient is left", {p.grad for p in model.parameters()}, {None})
+    waits, settle = [], _model._settle
+    _model._settle = lambda torch, device: waits.append(device.type)
+    try:
+        _model._time_layers(torch, model, (x,), {}, torch.device("cuda"), made, True, 1)
+    finally:
+        _model._settle = settle
+    say("a device of its own is waited for at each border", len(waits) > 2 * len([r for r in layers.values() if r["called"]]), True)
     try:
         _model.measure(nn.Linear(2, 2, device="meta"), (torch.zeros(1, 2),))
     except _model.ModelError as why:
@@ -400,6 +497,29 @@ def counting():
     with _model.Counting(model) as c:
         model(x)
     say("or their own", [r["name"] for r in c.model.rows()], ["0"])
+    counted = Caches()
+    with _model.Counting(counted) as c:
+        counted(torch.ones(4, 8)).sum().backward()
+        counted.eval()
+    say("what the block did stays", (counted.training, len(counted.kept), float(counted.seen)), (False, 1, 1.0))
+    say("whose the backward is", {r["name"]: r["backward_macs"] for r in c.model.rows() if r["backward_macs"]}, {"l": 256})
+    from sonde.compat.flop_counter import FlopCounterMode
+    from torch.utils.flop_counter import FlopCounterMode as Torchs
+
+    net = nn.Sequential(nn.Conv2d(3, 8, 3, stride=2), nn.Flatten(), nn.Linear(8 * 7 * 7, 5))
+    answers = []
+    for mode in (FlopCounterMode, Torchs):
+        with mode(display=False) as c:
+            net(torch.ones(1, 3, 15, 15)).sum().backward()
+        answers.append((c.get_total_flops(), {name: dict(ops) for name, ops in c.get_flop_counts().items() if ops}))
+    say("FlopCounterMode", answers[0], answers[1])
+
+    def formula(x, w, bias, stride, padding, dilation, transposed, *args, out_shape=None, **kwargs):
+        return 1000 * stride[0] + out_shape[1]
+
+    with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.convolution: formula}) as c:
+        net[0](torch.ones(1, 3, 15, 15))
+    say("a formula of torch's kind", c.get_total_flops(), 2008)
 
 
 def speed():

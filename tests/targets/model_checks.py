@@ -111,6 +111,9 @@ def check_frames_and_searches():
     impact = analyzer.layer_wise_impact("flops")
     assert abs(impact.iloc[:, -1].sum() - 100) < 1e-6 and list(impact.columns)[-1] == "ProfilerMetric.FLOPS (%)"
     refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
+    untimed = ReportAnalyzer(ProfilerReport(Profiler(nn.Linear(4, 2), (4,), runtime=False).profile()))
+    assert untimed.layer_wise_impact(MetricType.RUNTIME).iloc[:, -1].isna().all()
+    assert report.details[MetricType.RMS].iloc[0] > 0
     equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
 
 
@@ -127,6 +130,7 @@ def check_pictures():
             equal(f.read(4), b"\x89PNG")
         refused(lambda: analyzer.plot_memory_usage().savefig("x.gif"), ".svg")
     refused(lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "not measured")
+    refused(lambda: report.save("x.json"), ".sonde")
     assert "conv1" in str(report) and "1,814,073,344" in str(report)
 
 
@@ -147,6 +151,11 @@ def check_rules_for_operators():
     finally:
         sm.rule("aten::special_bessel_j0", None)
     refused(lambda: sm.rule("bessel", print), "mine::op")
+    sm.rule("mine::one", lambda inputs, outputs: 1)
+    later = sm.rule("mine::one")
+    assert "mine::one" in sm._rules, "a decorator that waits for its function took the rule away"
+    later(len)
+    assert sm._rules.pop("mine::one") is len
 
 
 class Two(nn.Module):
@@ -167,6 +176,7 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(Two(), (4,)), "inputs=")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (5,)), "Linear")
     refused(lambda: sm.profile_macs("resnet", (5,)), "str")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "no shape")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
     refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
 
@@ -187,6 +197,15 @@ def check_other_tools_names():
     equal(flops.total(), 1819065856)
     equal(flops.by_module()["fc"], 512000)
     equal(sum(flops.by_operator().values()), 1819065856)
+    equal(sorted(flops.by_operator()), ["adaptive_avg_pool2d", "batch_norm", "conv", "linear"])
+    equal(flops.total("layer1.0"), flops.by_module()["layer1.0"])
+    equal((flops.by_operator("fc"), sum(flops.by_operator("layer1.0").values())), ({"linear": 512000}, flops.total("layer1.0")))
+    refused(lambda: flops.by_operator("layer9"), "layer9")
+    plain = FlopCountAnalysis(model, x).set_op_handle("aten::batch_norm", None)
+    equal(plain.total(), flops.total() - flops.by_operator()["batch_norm"])
+    refused(lambda: plain.set_op_handle("aten::matmul", None), "aten::mm")
+    both = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4), nn.LayerNorm(4))
+    equal(FlopCountAnalysis(both, torch.zeros(2, 3, 4)).by_operator(), {"linear": 192, "layer_norm": 120})
     equal(flops.unsupported_ops(), {})
     equal(ActivationCountAnalysis(model, x).total(), 2484712)
     equal(parameter_count(model)[""], 11689512)
@@ -197,6 +216,10 @@ def check_other_tools_names():
     equal(get_model_complexity_info(model, SHAPE, print_per_layer_stat=False, backend="aten"), ("1.81 GMac", "11.69 M"))
     found, text = quiet(lambda: summary(model, (1,) + SHAPE))
     equal((found.total_params, found.total_mult_adds, found.total_output_bytes), (11689512, 1814083944, 39747392))
+    found = summary(model, input_data=x, col_names=("kernel_size",), verbose=0)
+    assert "[7, 7]" in str(found), str(found)[:300]
+    refused(lambda: summary(model, input_data=x, col_names=("kernels",), verbose=0), "kernels", "kernel_size")
+    equal(summary(Two(), input_data=torch.zeros(3, 4), b=torch.zeros(3, 2), verbose=0).total_params, 10)
     assert "Total params: 11,689,512" in text and "├─Conv2d: 1-1" in text, text[:300]
 
 
@@ -216,14 +239,17 @@ def check_the_verb():
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "net.py"), "w") as f:
             f.write("from torch import nn\nprint('hello')\nnumber = 3\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-                    "        self.fc = nn.Linear(4, 2)\n    def forward(self, x, mask=None):\n        return self.fc(x)\ndef bad():\n    raise ValueError('no weights')\n")
+                    "        self.fc = nn.Linear(4, 2)\n    def forward(self, x, mask=None):\n        return self.fc(x)\ndef bad():\n    raise ValueError('no weights')\n"
+                    "class Odd(Net):\n    def train(self, mode=True):\n        raise TypeError('no mode of mine')\ndef odd():\n    return Odd()\n")
         done = sonde("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv", cwd=folder)
         equal((done.returncode, done.stderr), (0, "hello\n"))
         assert done.stdout.splitlines()[1].startswith("fc,Linear,"), done.stdout
         sys.path.insert(0, folder)
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
                                     (("net:Not", "--input=1"), 1, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
-                                    (("net:Net", "--input=2,5"), 1, "Linear"), (("net:Net", "--input=2,4:floot"), 2, "floot")):
+                                    (("net:Net", "--input=2,5"), 1, "Linear"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
+                                    (("net:Net", "--input=-2,4"), 2, "numbers with commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "numbers"),
+                                    (("net:odd", "--input=2,4"), 1, "no mode of mine")):
             status_found, text = ended(words)
             equal(status_found, status, text)
             assert said in text and text.count("\n") == 1, text

@@ -3,27 +3,16 @@
 
 Needs torch in one of the environments of the tests; CI has it for one version.
 """
-import glob
 import os
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PACKAGE_PATH, PYTHON, SONDE, TARGETS
-
-
-def python_with_torch():
-    """The interpreter of an environment that has torch, or None."""
-    build = os.environ.get("SONDE_BUILD") or os.path.dirname(SONDE)
-    for python in [PYTHON] + sorted(glob.glob(os.path.join(build, "venv", "*", "bin", "python"))):
-        home = os.path.dirname(os.path.dirname(python))
-        if glob.glob(os.path.join(home, "lib", "python3*", "site-packages", "torch")):
-            return python
-    return None
+from helpers import PACKAGE_PATH, SONDE, TARGETS, python_with
 
 
 def main():
-    python = python_with_torch()
+    python = python_with("torch")
     if not python:
         print("skip models: no torch in any environment of the tests (CI=true installs it for one version)")
         return 0

@@ -3,32 +3,21 @@
 """Models of torch: known networks and small modules give the published integers, and nothing is left behind.
 
 Needs torch in one of the environments of the tests; CI has it for one version.  The numbers stand in
-targets/model_cases.py and targets/torch_networks.py.
+targets/model_cases.py, targets/model_care.py and targets/torch_networks.py.
 """
-import glob
 import os
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PACKAGE_PATH, PYTHON, SONDE, TARGETS, equal, need, run_tests
+from helpers import PACKAGE_PATH, TARGETS, equal, need, python_with, run_tests
 
 
-def python_with_torch():
-    """The interpreter of an environment that has torch, or None."""
-    build = os.environ.get("SONDE_BUILD") or os.path.dirname(SONDE)
-    for python in [PYTHON] + sorted(glob.glob(os.path.join(build, "venv", "*", "bin", "python"))):
-        home = os.path.dirname(os.path.dirname(python))
-        if glob.glob(os.path.join(home, "lib", "python3*", "site-packages", "torch")):
-            return python
-    return None
-
-
-def right(word, at_least):
-    """All that model_cases.py says of this is right, and it says as much as it should."""
-    python = python_with_torch()
-    need(python, "no torch in any environment of the tests (CI=true installs it for one version)")
-    done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, "model_cases.py"), word], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+def right(words, at_least, target="model_cases.py", needs=("torch",)):
+    """All that the target says of this is right, and it says as much as it should."""
+    python = python_with(*needs)
+    need(python, "no %s in any environment of the tests (CI=true installs torch for one version)" % " and ".join(needs))
+    done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, target)] + words.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=dict(os.environ, PYTHONPATH=PACKAGE_PATH, PYTHONDONTWRITEBYTECODE="1"), timeout=400, universal_newlines=True)
     lines = done.stdout.splitlines()
     equal([line for line in lines if not line.startswith("ok ")], [], "what is wrong")
@@ -60,8 +49,16 @@ def test_names_of_other_tools_run_it_as_they_do(folder):
     right("shims", 6)
 
 
+def test_parameters_once_and_all_put_back(folder):
+    right("weights", 8)
+
+
+def test_shapes_of_calls(folder):
+    right("shapes", 4)
+
+
 def test_operators_of_all_kinds(folder):
-    right("operators", 11)
+    right("operators", 17)
 
 
 def test_what_cannot_be_run_says_why(folder):
@@ -69,7 +66,7 @@ def test_what_cannot_be_run_says_why(folder):
 
 
 def test_times_of_layers(folder):
-    right("times", 7)
+    right("times", 8)
 
 
 def test_memory(folder):
@@ -77,7 +74,23 @@ def test_memory(folder):
 
 
 def test_what_a_block_runs(folder):
-    right("counting", 4)
+    right("counting", 8)
+
+
+def test_hooks_inputs_and_memory_of_the_user(folder):
+    right("hooks inputs fit", 32, "model_care.py")
+
+
+def test_models_of_many_kinds(folder):
+    right("kinds", 55, "model_care.py")
+
+
+def test_operators_that_take_functions(folder):
+    right("functions", 20, "model_care.py")
+
+
+def test_models_of_transformers(folder):
+    right("transformers", 10, "model_care.py", ("torch", "transformers"))
 
 
 run_tests(globals())
