@@ -6,7 +6,7 @@ tree, and often a signature, is made for each.  That takes several times as long
 
 The truth is what the same program takes by `sonde calls --cpu` without sizes, where the whole recursion has a few nodes;
 both are CPU time, run in turn, and the medians of seven count: of times less the cost of tracing the shortest is the one of which most was taken.  It was 7 to 10 times the truth when the making of nodes stayed in;
-without it is 1.4 to 2.0 times (what a call finds cold behind it stays).  Tolerance: 3.5 times.
+without it is 1.2 to 1.7 times (what a call finds cold behind it stays).  Tolerance: 3.5 times.
 """
 import json
 import os

@@ -71,6 +71,15 @@ static inline uint64_t sd_calls_signed(struct sd_call_tree *t, uint64_t key,
     return t->names.sign(t, key, what, frame, goes_on);
 }
 
+/* hot: reads the clock of a call that has just begun; whatever else is wanted of it
+ * comes behind. */
+static inline void sd_calls_started(struct sd_call_tree *t, struct sd_call_entry *e)
+{
+    e->start = sd_tsc();
+    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
+        sd_call_tree_started(t, e);
+}
+
 /* hot: a function starts, in the only tree of this thread, whose key it has. */
 static inline void sd_calls_enter_signed(struct sd_call_tree *t, uint64_t key,
                                          const void *what, uintptr_t frame,
@@ -78,11 +87,8 @@ static inline void sd_calls_enter_signed(struct sd_call_tree *t, uint64_t key,
 {
     struct sd_call_entry *e = sd_call_tree_enter(t, key, what, frame, below);
 
-    if (__builtin_expect(e == NULL, 0))
-        return;
-    e->start = sd_tsc();
-    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
-        sd_call_tree_started(t, e);
+    if (__builtin_expect(e != NULL, 1))
+        sd_calls_started(t, e);
 }
 
 /* hot: a function starts. */
@@ -110,9 +116,7 @@ static inline void sd_calls_resume_signed(struct sd_call_tree *t, uint64_t key,
     e->cell->resumes++;
     if (__builtin_expect(t->waiting.n != 0, 0))
         sd_call_tree_resumed(t, e, sd_tsc());
-    e->start = sd_tsc();
-    if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
-        sd_call_tree_started(t, e);
+    sd_calls_started(t, e);
 }
 
 static inline void sd_calls_resume(uint64_t key, const void *what, uintptr_t frame,

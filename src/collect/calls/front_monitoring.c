@@ -48,11 +48,10 @@ static inline uint64_t key_of(PyObject *code) { return (uint64_t)(uintptr_t)code
 
 /* What is not the usual case has a function of its own, so that the usual one needs no
  * more registers than the call that finds the frame leaves to it. */
-#define RARE __attribute__((noinline, cold)) static PyObject *
+#define LESS_USUAL __attribute__((noinline)) static PyObject *
 
 /* The clock is read; what else is asked for comes behind it. */
-__attribute__((noinline)) static PyObject *start_more(struct sd_call_tree *t,
-                                                      struct sd_call_entry *e)
+LESS_USUAL start_more(struct sd_call_tree *t, struct sd_call_entry *e)
 {
     sd_call_tree_started(t, e);
     return Py_None;
@@ -80,7 +79,9 @@ static uintptr_t caller_of(const sd_frame *f)
     return (uintptr_t)below;
 }
 
-RARE start_slowly(sd_frame *f, PyObject *code)
+/* In large programs one call of four: the function is none of the two that were likely,
+ * or was called from C. */
+LESS_USUAL start_slowly(sd_frame *f, PyObject *code)
 {
     sd_calls_enter(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
@@ -102,7 +103,7 @@ static PyObject *on_start(ARGS)
     return started(t, e);
 }
 
-RARE resume_slowly(sd_frame *f, PyObject *code)
+LESS_USUAL resume_slowly(sd_frame *f, PyObject *code)
 {
     sd_calls_resume(key_of(code), code, (uintptr_t)f, caller_of(f));
     return Py_None;
@@ -126,8 +127,8 @@ static PyObject *on_resume(ARGS)
 
 /* Arguments are read once, whatever becomes of the call: where one function calls many,
  * none of the two that are likely is the usual case. */
-__attribute__((noinline)) static PyObject *
-start_signed_slowly(struct sd_call_tree *t, sd_frame *f, PyObject *code, uint64_t key)
+LESS_USUAL start_signed_slowly(struct sd_call_tree *t, sd_frame *f, PyObject *code,
+                               uint64_t key)
 {
     sd_calls_enter_signed(t, key, code, (uintptr_t)f, caller_of(f));
     return Py_None;
@@ -205,7 +206,7 @@ static inline const PyMethodDef *c_function(PyObject *called, PyObject *first)
     return NULL;
 }
 
-RARE c_call_slowly(sd_frame *f, const PyMethodDef *def, PyObject *called)
+LESS_USUAL c_call_slowly(sd_frame *f, const PyMethodDef *def, PyObject *called)
 {
     const struct sd_call_tree *t = sd_calls_only;
 

@@ -21,7 +21,7 @@
  *
  * Where a call has the signature of one of the last two from the same place, to see
  * that is a part of what a call costs, and as such it is measured (calibrate.h).  All
- * that takes longer is paused (tree.h): sd_calls_sign, and to look into tables. */
+ * that takes longer is paused (tree.h): sd_calls_sign, and to make a node. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -24,7 +24,13 @@ enum { FIRST_SLOTS = 4, FIRST_ENTRIES = 4, MOST_PARKED = 4 };
 #else
 enum { FIRST_SLOTS = 256, FIRST_ENTRIES = 256, MOST_PARKED = 65536 };
 #endif
-enum { DEFAULT_NODES = 1000000, OTHER_KEY = 3 };
+enum {
+    DEFAULT_NODES = 1000000,
+    OTHER_KEY = 3,
+    PAUSES = 16, /* of which one is measured, ... */
+    PAUSE_ROUNDS = 8,
+    PAUSE_MOST = 4096, /* ticks, or ns, of one */
+};
 
 /* Ticks between two CLOCK records of a growing table: about a second. */
 #define PAIR_EVERY (UINT64_C(1) << 31)
@@ -69,16 +75,55 @@ struct sd_call_pause sd_call_tree_pause(const struct sd_call_tree *t)
     return since;
 }
 
+static uint64_t at_most(uint64_t n, uint64_t most) { return n < most ? n : most; }
+
+/* No more than the call that is open has had: what a pause takes itself is known from
+ * another moment, which may have been a slower one.  Whatever is open below that call
+ * has had as much, and so no call ever has less than nothing. */
 void sd_call_tree_go_on(struct sd_call_tree *t, struct sd_call_pause since)
 {
-    uint64_t now;
+    uint64_t now, cpu;
 
     if (t->timer)
         return;
     _mm_lfence(); /* the counter waits for nothing: what was begun here is to end here
                    */
     now = sd_ticks_now(t->clock);
-    sd_call_tree_skip(t, now - since.ticks, cpu_at(t, now) - since.cpu);
+    cpu = cpu_at(t, now);
+    sd_call_tree_skip(
+        t, at_most(now - since.ticks + t->pause_ticks, sd_call_ticks(t, t->top, now)),
+        at_most(cpu - since.cpu + t->pause_cpu, cpu - t->top->cpu_start));
+}
+
+/* Of so many; where others had the core all along nothing is known. */
+static uint32_t one_pause(uint64_t all)
+{
+    return all < PAUSES * PAUSE_MOST ? (uint32_t)(all / PAUSES) : 0;
+}
+
+/* A pause takes time before its first reading and behind its last; in a recursion that
+ * makes a cell with every call that was a quarter of all.  It is measured while no call
+ * is open, so that what is skipped here is nobody's; the shortest counts, since too
+ * much must not be skipped. */
+static void measure_pause(struct sd_call_tree *t)
+{
+    uint64_t ticks = UINT64_MAX, cpu = UINT64_MAX;
+
+    if (t->timer)
+        return;
+    for (int round = 0; round < PAUSE_ROUNDS; round++) {
+        uint64_t from = sd_ticks_now(t->clock) - t->skipped;
+        uint64_t cpu_from = sd_call_tree_cpu(t), took, cpu_took;
+
+        for (int i = 0; i < PAUSES; i++)
+            sd_call_tree_go_on(t, sd_call_tree_pause(t));
+        took = sd_ticks_now(t->clock) - t->skipped - from;
+        cpu_took = sd_call_tree_cpu(t) - cpu_from;
+        ticks = took < ticks ? took : ticks;
+        cpu = cpu_took < cpu ? cpu_took : cpu;
+    }
+    t->pause_ticks = one_pause(ticks);
+    t->pause_cpu = one_pause(cpu);
 }
 
 /* --- The timeline ----------------------------------------------------------------- */
@@ -204,17 +249,51 @@ static void remember(struct sd_call_cell *parent, struct sd_call_cell *child)
     parent->last_child = (int32_t)(child - parent);
 }
 
+static struct sd_call_cell *known(const struct sd_call_tree *t,
+                                  const struct sd_call_cell *parent, uint64_t key)
+{
+    return slot_of(t->slots, t->n_slots, hash_of(parent, key), key)->cell;
+}
+
+/* Nothing was ever called from here, or nothing after what was called last.  That is so
+ * once for each cell, and mostly means that there is none yet for what comes. */
+static bool is_new_ground(struct sd_call_cell *parent)
+{
+    struct sd_call_cell *last = sd_call_cell_at(parent, parent->last_child);
+
+    return sd_call_cell_at(last, last->next)->key == 0;
+}
+
 /* The child of `parent` for this function; NULL: there is no cell for it. */
 static struct sd_call_cell *find(struct sd_call_tree *t, struct sd_call_cell *parent,
                                  uint64_t key, const void *what)
 {
-    struct sd_call_cell *cell =
-        slot_of(t->slots, t->n_slots, hash_of(parent, key), key)->cell;
+    struct sd_call_cell *cell = known(t, parent, key);
 
     if (!cell && (sd_cells_n(t->table) < t->n_max || key == OTHER_KEY))
         cell = add(t, parent, key, what);
     if (cell)
         remember(parent, cell);
+    return cell;
+}
+
+/* The same without taking anybody's time.  To make a cell takes longer than many a call
+ * does, and to look into memory that nobody has touched yet, too; to look for one that
+ * is there takes less than a pause, which reads the clock twice. */
+static struct sd_call_cell *find_for_call(struct sd_call_tree *t,
+                                          struct sd_call_cell *parent, uint64_t key,
+                                          const void *what)
+{
+    struct sd_call_cell *cell = is_new_ground(parent) ? NULL : known(t, parent, key);
+    struct sd_call_pause since;
+
+    if (cell) {
+        remember(parent, cell);
+        return cell;
+    }
+    since = sd_call_tree_pause(t);
+    cell = find(t, parent, key, what);
+    sd_call_tree_go_on(t, since);
     return cell;
 }
 
@@ -461,14 +540,11 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
                                                 uintptr_t below)
 {
     struct sd_call_entry *top = bring_together(t, below);
-    struct sd_call_pause since;
     struct sd_call_cell *cell;
 
     if (!top)
         return NULL;
-    since = sd_call_tree_pause(t);
-    cell = find(t, top->cell, key, what);
-    sd_call_tree_go_on(t, since);
+    cell = find_for_call(t, top->cell, key, what);
     if (!cell)
         return fold(t, key, frame);
     top++;
@@ -614,6 +690,7 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
     t->last = t->stack + FIRST_ENTRIES - 1;
     t->stack->frame = SD_FRAME_BASE;
     t->stack->cell = sd_cells_at(t->table, 0);
+    measure_pause(t);
     *out = t;
     return 0;
 }

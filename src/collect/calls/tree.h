@@ -89,6 +89,7 @@ struct sd_call_tree {
     size_t n_slots;                  /* a power of two */
     uint32_t n_max;                  /* nodes that there may be */
     bool is_followed;                /* between begin and end */
+    uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
     uint64_t began;                  /* ticks */
     uint64_t paired;                 /* ticks of the last CLOCK record */
     struct sd_table sites;           /* key to site */
@@ -262,9 +263,9 @@ static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
 uint64_t sd_call_tree_now(const struct sd_call_tree *t);
 uint64_t sd_call_tree_cpu(const struct sd_call_tree *t);
 
-/* Work of ours that may take longer than a call does: between the two no time passes
- * for the calls that are open, as far as the tree goes; a timeline shows it.  A user's
- * clock is not asked for it, and goes on. */
+/* Work of ours that may take longer than a call does: between the two, and for what
+ * they take themselves, no time passes for the calls that are open, as far as the tree
+ * goes; a timeline shows it.  A user's clock is not asked for it, and goes on. */
 struct sd_call_pause {
     uint64_t ticks, cpu;
 };

@@ -118,6 +118,38 @@ TEST(calls_do_not_have_the_time_that_is_skipped)
     sd_call_tree_free(w.tree);
 }
 
+/* By the machine's own clock: a call with nothing in it but pauses has next to nothing
+ * of what they take, and never less than nothing. */
+TEST(a_pause_takes_no_time_of_its_own)
+{
+    enum { ROUNDS = 100, EACH = 100 };
+    struct world w = { 0 };
+    struct sd_call_tree_how how = { .names = { .define = define, .of = &w },
+                                    .clock = sd_ticks_kind() };
+    uint64_t least = UINT64_MAX, least_booked = UINT64_MAX;
+
+    CHECK(sd_call_tree_new(&how, &w.tree) == 0);
+    sd_call_tree_begin(w.tree);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t booked = round ? cell_of(&w, "a")->ticks : 0, from, took;
+
+        w.now = from = sd_ticks_now(how.clock);
+        enter(&w, 'a', 1, 0);
+        for (int i = 0; i < EACH; i++)
+            sd_call_tree_go_on(w.tree, sd_call_tree_pause(w.tree));
+        w.now = sd_ticks_now(how.clock);
+        leave(&w, 1);
+        took = w.now - from;
+        booked = cell_of(&w, "a")->ticks - booked;
+        CHECK(booked <= took);
+        least = took < least ? took : least;
+        least_booked = booked < least_booked ? booked : least_booked;
+    }
+    CHECK(least_booked <= least / 2);
+    sd_call_tree_end(w.tree);
+    sd_call_tree_free(w.tree);
+}
+
 /* 1 calls 2, which is left for 9 (of another greenlet) and goes on. */
 TEST(what_was_skipped_stays_so_when_a_stack_waits)
 {
