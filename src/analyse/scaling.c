@@ -609,7 +609,7 @@ int sd_scaling_make(const struct sd_profile *p, const struct sd_traced_wish *wis
 
     *out =
         (struct sd_scaling){ .is_cpu = wish->is_cpu, .is_mine = wish->choice.is_mine };
-    if (p->calls.n == 0)
+    if (p->calls.n == 0 && !wish->has_sizes)
         return sd_fail(SD_EABSENT, "no calls were traced; growth is seen in what is "
                                    "recorded with: sonde calls --scaling");
     rc = sd_scaling_times_make(&g, wish);

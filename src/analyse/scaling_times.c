@@ -65,7 +65,7 @@ static int read_times(struct sd_scaling_times *g, const struct sd_traced_wish *w
     uint32_t time = sd_totals_metric(g->p, t, wish->is_cpu ? "cpu_time" : "time");
     uint32_t cost = wish->is_raw ? sd_totals_metric(g->p, t, "tracing") : NONE;
 
-    if (time == NONE)
+    if (time == NONE && t->n > 0)
         return sd_fail(SD_EABSENT,
                        "CPU time was not measured; record with: sonde calls --scaling "
                        "--cpu");

@@ -419,7 +419,8 @@ static int print(const struct sd_command *c, const struct sd_profile *p,
 
     if (p->calls.n == 0) {
         sd_say("calls recorded nothing");
-        return 0;
+        if (!c->values[OPT_JSON].number) /* who reads it wants an object */
+            return 0;
     }
     sd_out_to_fd(&out, STDOUT_FILENO);
     rc = is_data(c) ? put_data(c, p, capture, &out) : sd_traced_put(p, &wish, &out);

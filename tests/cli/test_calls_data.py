@@ -109,6 +109,10 @@ def test_growth_of_a_program_without_sizes_is_an_answer(folder):
     assert "sonde calls --scaling" not in err, err
     status, out, err = calls(folder, "--scaling", "--json", "-o", "y.sonde", "one.py")
     equal((status, json.loads(out)["scaling"]), (0, []), err)
+    for options in (["--scaling"], []):
+        status, out, err = calls(folder, "--json", "--force", "-o", "y.sonde", *options + ["--", "/bin/true"])
+        equal((status, type(json.loads(out))), (0, dict), "of a program without Python: " + err)
+        contains(err, "calls recorded nothing")
     status, out, err = calls(folder, "--scaling", "-o", "growth.svg", "one.py")
     equal((status, err.count("how its time grows"), err.count("sizes")), (0, 1, 1), err)
     status, out, err = sonde("report", "x.sonde", "--scaling", cwd=folder)
