@@ -106,6 +106,13 @@ static int bind_symbols(struct sd_onnx *x, const struct told *t,
     for (uint32_t i = 0; i < w->n_dims && t->has_shape && rc == 0; i++) {
         uint32_t id;
 
+        /* What the file fixes stands in its other shapes and constants as well. */
+        if (t->dims[i] >= 0 && t->dims[i] != w->dims[i])
+            return sd_fail(SD_EUSAGE,
+                           "axis %u of the input %.*s is %lld in this file, not %lld: "
+                           "only axes without a length take another",
+                           i, (int)(t->name.n < 200 ? t->name.n : 200), t->name.p,
+                           (long long)t->dims[i], (long long)w->dims[i]);
         x->is_reshaped |= t->dims[i] != w->dims[i];
         if (t->symbols[i].n == 0)
             continue;
@@ -128,6 +135,19 @@ static bool symbol_length(const struct sd_onnx *x, struct sd_onnx_text symbol,
     return true;
 }
 
+/* "batch of x"; "axis 0 of x" when it has no name. */
+static void tell_unsized(struct sd_onnx *x, const struct told *t, uint32_t i)
+{
+    sd_buf_text(&x->unsized, x->unsized.n ? ", " : "");
+    if (t->symbols[i].n)
+        sd_buf_add(&x->unsized, t->symbols[i].p,
+                   t->symbols[i].n < 60 ? t->symbols[i].n : 60);
+    else
+        sd_buf_printf(&x->unsized, "axis %u", i);
+    sd_buf_printf(&x->unsized, " of %.*s", (int)(t->name.n < 60 ? t->name.n : 60),
+                  t->name.n ? t->name.p : "");
+}
+
 /* An axis without a length is 1, and its name is remembered. */
 static int size_axes(struct sd_onnx *x, struct told *t)
 {
@@ -139,11 +159,7 @@ static int size_axes(struct sd_onnx *x, struct told *t)
             continue;
         t->dims[i] = 1;
         if (x->unsized.n < 200)
-            sd_buf_printf(&x->unsized, "%s%.*s of %.*s", x->unsized.n ? ", " : "",
-                          (int)(t->symbols[i].n < 60 ? t->symbols[i].n : 60),
-                          t->symbols[i].n ? t->symbols[i].p : "",
-                          (int)(t->name.n < 60 ? t->name.n : 60),
-                          t->name.n ? t->name.p : "");
+            tell_unsized(x, t, i);
         if (t->symbols[i].n == 0)
             continue;
         rc = sd_onnx_name(x, t->symbols[i], &id);
