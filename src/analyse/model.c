@@ -384,6 +384,21 @@ static int make_room(struct sd_model_costs *costs)
     return costs->rows && costs->own && costs->within ? 0 : sd_no_memory();
 }
 
+/* A number without the backward would be taken for one with it. */
+static int check_mode(const struct sd_model *m, enum sd_count_mode mode)
+{
+    if (!sd_count_mode_is_of_modules(mode))
+        return 0;
+    for (size_t i = 0; i < m->n_ops; i++)
+        if (m->ops[i].is_backward)
+            return sd_fail(
+                SD_EUSAGE,
+                "%s looks at modules alone and has no count of the backward: "
+                "count the forward",
+                sd_count_mode_name(mode));
+    return 0;
+}
+
 int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
                    struct sd_model_costs *costs)
 {
@@ -397,7 +412,9 @@ int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
     int rc;
 
     *costs = (struct sd_model_costs){ .model = m, .mode = mode };
-    rc = make_room(costs);
+    rc = check_mode(m, mode);
+    if (rc == 0)
+        rc = make_room(costs);
     if (rc < 0)
         goto out;
     for (uint32_t i = 0; i < m->n_layers; i++)

@@ -25,8 +25,9 @@ enum sd_count_mode {
 
 const char *sd_count_mode_name(enum sd_count_mode mode);       /* "macs", "fvcore" */
 const char *sd_count_mode_definition(enum sd_count_mode mode); /* a sentence or two */
-/* Tools that look at modules as they are called see no backward: its MACs are 0. */
-bool sd_count_mode_has_backward(enum sd_count_mode mode);
+/* Tools that look at torch's modules as they are called: they see no backward, and
+ * nothing of a file, which has operators. */
+bool sd_count_mode_is_of_modules(enum sd_count_mode mode);
 /* 0, or SD_EUSAGE with a sentence that names those there are. */
 int sd_count_mode_named(const char *name, enum sd_count_mode *mode);
 

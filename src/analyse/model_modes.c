@@ -52,9 +52,9 @@ const struct sd_mode *sd_mode_of(enum sd_count_mode mode)
     return &all[mode];
 }
 
-bool sd_count_mode_has_backward(enum sd_count_mode mode)
+bool sd_count_mode_is_of_modules(enum sd_count_mode mode)
 {
-    return !sd_mode_of(mode)->layer;
+    return sd_mode_of(mode)->layer != NULL;
 }
 
 /* --- Questions */

@@ -68,7 +68,9 @@ static bool names(const char *list, const char *name)
 
 static int check_names(const char *list)
 {
-    for (const char *at = list; *at;) {
+    const char *at = list;
+
+    do {
         size_t n = strcspn(at, ","), i = 0;
 
         while (table_names[i] &&
@@ -80,7 +82,7 @@ static int check_names(const char *list)
                            "types, operators, unsupported, tensors, dtypes",
                            (int)n, at);
         at += n + (at[n] == ',');
-    }
+    } while (*at);
     return 0;
 }
 

@@ -53,6 +53,12 @@ TEST(a_product_of_matrices_counts_each_multiply_add)
           2 * 7 * 64);
 }
 
+TEST(convolutions_of_other_channels_than_their_weight_have_no_count)
+{
+    CHECK(MACS("onnx::Conv", "4,8,4,4", "", "4,4,6,6", "8,3,3,3") == -1);
+    CHECK(MACS("onnx::Conv", "4,8,4,4", "", "4,6,6,6", "8,3,3,3") == 64 * 8 * 27);
+}
+
 TEST(inner_products_sum_over_the_last_axes_of_both)
 {
     CHECK(MACS("aten::inner", "2,5,2,4", "", "2,5,4", "2,4,4") == 320);

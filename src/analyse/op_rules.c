@@ -311,10 +311,22 @@ static int64_t conv(const struct sd_operand *at, const struct sd_operand *weight
     return PRODUCT(positions(at, weight->dims.n - 2), elements(weight));
 }
 
+/* The channels of its input are those of the weight, as often as there are groups. */
+static bool fits_channels(const struct sd_operand *x, const struct sd_operand *weight)
+{
+    int64_t each = axis(weight, 1);
+
+    if (!x || !weight || weight->dims.n < 3 || x->dims.n + 1 < weight->dims.n)
+        return true; /* not known: the shape of its output is enough */
+    return each <= 0 || x->dims.d[x->dims.n + 1 - weight->dims.n] % each == 0;
+}
+
 int64_t sd_rule_conv(const struct sd_model *m, const struct sd_model_op *op)
 {
     if (sd_op_number(m, op, "transposed", 0, 0))
         return sd_rule_conv_transposed(m, op);
+    if (!fits_channels(tensor_in(op, 0), tensor_in(op, 1)))
+        return UNFIT;
     return conv(tensor_out(op), tensor_in(op, 1));
 }
 
