@@ -179,6 +179,11 @@ static void put_timeline(struct sd_buf *to, const struct sd_profile *p)
                       sd_text_count(lost, (int64_t)p->n_timeline_lost));
 }
 
+static void put_models(struct sd_buf *to, const struct sd_profile *p)
+{
+    sd_buf_printf(to, "%zu: sonde model shows the first", sd_profile_n_models(p));
+}
+
 static void put_captures(struct sd_buf *to, const struct sd_profile *p)
 {
     sd_buf_printf(to, "%u captures; what follows is of the first or of all",
@@ -209,6 +214,8 @@ static void put_text(struct sd_out *out, const struct sd_profile *p, const char 
         PUT_MADE(out, "calls", put_calls, p);
     if (p->n_timeline_calls > 0)
         PUT_MADE(out, "timeline", put_timeline, p);
+    if (sd_profile_n_models(p) > 0)
+        PUT_MADE(out, "models", put_models, p);
     PUT_MADE(out, "size", put_size, &p->health);
     put_processes(out, p);
     for (size_t i = 0; i < p->n_notes; i++)
@@ -300,6 +307,8 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
         sd_json_key_uint(&j, "timeline_calls", p->n_timeline_calls);
         sd_json_key_uint(&j, "timeline_lost", p->n_timeline_lost);
     }
+    if (sd_profile_n_models(p) > 0)
+        sd_json_key_uint(&j, "models", sd_profile_n_models(p));
     sd_json_key(&j, "meta");
     sd_json_object(&j);
     for (size_t i = 0; i < p->n_metas; i++) {

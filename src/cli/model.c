@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "capture/whole.h"
 #include "cli/export.h"
 #include "cli/machine.h"
@@ -145,6 +146,8 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
     const char *word = v[OPT_FORMAT].text, *name = w->to;
     char suffix[8];
 
+    if (v[OPT_JSON].number && v[OPT_CSV].number)
+        return sd_fail(SD_EUSAGE, "--json and --csv are two forms: say one");
     if (v[OPT_JSON].number || v[OPT_CSV].number) {
         w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
         if (word || sd_picture_of(name, &w->picture) ||
@@ -164,13 +167,13 @@ static int read_form(const struct sd_option_value *v, struct wish *w)
     }
     if (sd_picture_of(name, &w->picture))
         w->form = FORM_PICTURE;
-    else if (sd_path_has_suffix(name, ".json"))
+    else if (sd_text_ends(name, ".json"))
         w->form = FORM_JSON;
-    else if (sd_path_has_suffix(name, ".csv"))
+    else if (sd_text_ends(name, ".csv"))
         w->form = FORM_CSV;
-    else if (sd_path_has_suffix(name, ".sonde"))
+    else if (sd_text_ends(name, ".sonde"))
         w->form = FORM_CAPTURE;
-    else if (strcmp(name, "-") == 0 || sd_path_has_suffix(name, ".txt"))
+    else if (strcmp(name, "-") == 0 || sd_text_ends(name, ".txt"))
         w->form = FORM_TEXT;
     else
         return sd_fail(SD_EUSAGE,
@@ -253,7 +256,7 @@ static int read_wish(const struct sd_command *c, struct wish *w)
                        "model wants one model: a file (.onnx, .safetensors, .gguf, a "
                        "folder of them) or pkg.mod:factory");
     rc = sd_count_mode_named(v[OPT_COUNT].text, &w->mode);
-    if (rc == 0 && v[OPT_BACKWARD].number && !sd_count_mode_has_backward(w->mode))
+    if (rc == 0 && v[OPT_BACKWARD].number && sd_count_mode_is_of_modules(w->mode))
         rc = sd_fail(SD_EUSAGE,
                      "--count %s looks at modules alone: it has no count of "
                      "the backward",
@@ -438,6 +441,26 @@ static int compare_with_machine(const struct sd_command *command, struct sd_mode
                             "--machine there is a column peak%% beside the times");
 }
 
+/* Other tools count what torch runs; a file has neither its modules nor, of weights
+ * alone, any operator. */
+static int check_count(const struct sd_model *m, enum sd_count_mode mode)
+{
+    const char *source = sd_model_fact_of(m, "source");
+
+    if (mode == SD_COUNT_MACS || (source && strncmp(source, "torch", 5) == 0))
+        return 0;
+    if (m->n_ops == 0)
+        return sd_fail(SD_EUSAGE,
+                       "--count %s: weights alone tell no operators to count",
+                       sd_count_mode_name(mode));
+    if (sd_count_mode_is_of_modules(mode))
+        return sd_fail(SD_EUSAGE,
+                       "--count %s looks at modules of torch, and a file has operators "
+                       "alone: say macs, fvcore or ptflops",
+                       sd_count_mode_name(mode));
+    return 0;
+}
+
 /* Of weights alone parameters are what there is a share of. */
 static void settle_metric(const struct sd_command *c, const struct sd_model *m,
                           struct wish *w)
@@ -464,7 +487,9 @@ static int run(const struct sd_command *c)
     if (rc < 0)
         return sd_say_failure(rc);
     settle_metric(c, &model, &w);
-    rc = sd_model_costs(&model, w.mode, &costs);
+    rc = check_count(&model, w.mode);
+    if (rc == 0)
+        rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
         rc = compare_with_machine(c, &model, &costs, &w);
         if (rc == 0)

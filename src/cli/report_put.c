@@ -18,7 +18,11 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
     sd_out_printf(out, "%s", a->words[0]);
     if (a->n_words > 1)
         sd_out_printf(out, " and %d more", a->n_words - 1);
-    sd_out_printf(out, ": %s\n\n", sd_made(out, &words));
+    sd_out_printf(out, ": %s\n", sd_made(out, &words));
+    if (sd_profile_n_models(p) > 0)
+        sd_out_printf(out, "It holds a model: look at it with sonde model %s\n",
+                      a->words[0]);
+    sd_out_text(out, "\n");
     sd_buf_release(&words);
 }
 

@@ -137,3 +137,12 @@ const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n)
     *n = 0;
     return NULL;
 }
+
+size_t sd_profile_n_models(const struct sd_profile *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->models.n; i++)
+        n += p->models.items[i].whole != NULL;
+    return n;
+}

@@ -253,6 +253,7 @@ const char *sd_profile_meta(const struct sd_profile *p, const char *key); /* or 
 /* The bytes of the ith model that it holds (sd_model_read reads them), borrowed; NULL
  * behind the last. */
 const void *sd_profile_model(const struct sd_profile *p, size_t i, size_t *n);
+size_t sd_profile_n_models(const struct sd_profile *p);
 /* The id, or at = UINT32_MAX.  One name may be two metrics: `cpu` of a process is a
  * counter, that of a section an amount. */
 sd_metric_id sd_profile_metric(const struct sd_profile *p, const char *name,
