@@ -347,16 +347,18 @@ class Decorating:
 
         @functools.wraps(func)
         async def wrapper(*args, **kwds):
-            g, given = func(*args, **kwds), None
+            body, items = func(*args, **kwds), []
+            step = body.asend(None)
             while True:
-                self.enable_by_count()
                 try:
-                    item = await g.asend(given)
+                    items.append(await _sonde.Resumed(self, step))
                 except StopAsyncIteration:
                     return
-                finally:
-                    self.disable_by_count()
-                given = yield item
+                step = None  # it holds what was sent or thrown
+                try:
+                    step = body.asend((yield items.pop()))
+                except BaseException as raised:  # by athrow() or aclose(): the body answers
+                    step = body.athrow(raised)
 
         return self._mark_wrapper(wrapper)
 
@@ -366,11 +368,7 @@ class Decorating:
 
         @functools.wraps(func)
         async def wrapper(*args, **kwds):
-            self.enable_by_count()
-            try:
-                return await func(*args, **kwds)
-            finally:
-                self.disable_by_count()
+            return await _sonde.Resumed(self, func(*args, **kwds))
 
         return self._mark_wrapper(wrapper)
 
@@ -380,17 +378,10 @@ class Decorating:
 
         @functools.wraps(func)
         def wrapper(*args, **kwds):
-            g, given = func(*args, **kwds), None
-            while True:
-                self.enable_by_count()
-                try:
-                    item = g.send(given)
-                except StopIteration as end:
-                    return end.value
-                finally:
-                    self.disable_by_count()
-                given = yield item
+            return (yield from _sonde.Resumed(self, func(*args, **kwds)))
 
+        if func.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:  # @types.coroutine
+            wrapper = types.coroutine(wrapper)
         return self._mark_wrapper(wrapper)
 
     def wrap_function(self, func):
@@ -614,6 +605,18 @@ class LineProfiler(Decorating, _sonde.Lines):
 _own = None  # the LineProfiler of SONDE_LINES=1, once something was decorated
 
 
+def is_worker():
+    """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
+def _print_own(pid):
+    """A child that was forked has the parent's counts among its own: the parent tells of them."""
+    if os.getpid() == pid and not is_worker():
+        _own.print_stats(output_unit=1e-6, config=False)
+
+
 def profile(func):
     """Chooses a function, or all of a class, whose lines are counted under `sonde lines`; gives it back as it is.
 
@@ -630,6 +633,6 @@ def profile(func):
 
         _own = LineProfiler()
         _own.enable()
-        atexit.register(_own.print_stats, output_unit=1e-6, config=False)
+        atexit.register(_print_own, os.getpid())
     _own.add_callable(func)
     return func

@@ -110,6 +110,14 @@ static inline void sd_raised_give_back(struct sd_raised r)
 #endif
 }
 
+/* Another was raised meanwhile. */
+static inline void sd_raised_drop(struct sd_raised r)
+{
+    Py_XDECREF(r.type);
+    Py_XDECREF(r.value);
+    Py_XDECREF(r.traceback);
+}
+
 /* The context that runs, borrowed; NULL before anything has set a variable.  The public
  * calls only give copies of it; this field has been the same since 3.7. */
 static inline PyObject *sd_context_now(void) { return PyThreadState_Get()->context; }

@@ -44,7 +44,7 @@ struct sd_ext {
     PyTypeObject *profile, *lsprof, *entry, *subentry,
         *signature; /* of calls (profile.h) */
     PyTypeObject *call_tables;
-    PyTypeObject *lines;
+    PyTypeObject *lines, *resumed;
     PyTypeObject *model, *model_run;
     PyObject *quiet_one; /* what a disabled Profiler hands out */
     PyObject *members;   /* tuple: the words as enum members; NULL until used */

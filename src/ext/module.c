@@ -27,6 +27,7 @@
 #include "ext/offer.h"
 #include "ext/plain_stats.h"
 #include "ext/profile.h"
+#include "ext/resumed.h"
 #include "ext/section.h"
 #include "process/usage.h"
 #include "sonde.h"
@@ -425,6 +426,7 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->each = make_type(capsule, &sd_each_spec);
     ext->call_tables = make_type(capsule, &sd_call_tables_spec);
     ext->lines = make_type(capsule, &sd_lines_spec);
+    ext->resumed = make_type(capsule, &sd_resumed_spec);
     ext->model = make_type(capsule, &sd_model_object_spec);
     ext->model_run = make_type(capsule, &sd_model_run_spec);
     for (int i = 0; i < SD_N_VIEWS; i++) {
@@ -436,7 +438,8 @@ static int make_types(struct sd_ext *ext, PyObject *capsule)
     ext->lsprof = make_type(capsule, &sd_lsprof_spec);
     if (!ext->profiler || !ext->section || !ext->nest || !ext->quiet || !ext->each ||
         !ext->profile || !ext->lsprof || !ext->call_tables || !ext->lines ||
-        !ext->model || !ext->model_run || sd_profile_make_entries(ext) < 0)
+        !ext->resumed || !ext->model || !ext->model_run ||
+        sd_profile_make_entries(ext) < 0)
         return -1;
     sd_type_offsets(ext->profiler, offsetof(struct sd_profiler, call),
                     offsetof(struct sd_profiler, weakrefs));
@@ -475,6 +478,8 @@ static int add_names(PyObject *module, struct sd_ext *ext)
                    PyModule_AddObjectRef(module, "CallStats",
                                          (PyObject *)ext->call_tables) < 0 ||
                    PyModule_AddObjectRef(module, "Lines", (PyObject *)ext->lines) < 0 ||
+                   PyModule_AddObjectRef(module, "Resumed", (PyObject *)ext->resumed) <
+                       0 ||
                    PyModule_AddObjectRef(module, "Model", (PyObject *)ext->model) < 0 ||
                    PyModule_AddObjectRef(module, "ModelRun",
                                          (PyObject *)ext->model_run) < 0 ||
@@ -532,6 +537,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(ext->signature);
     Py_VISIT(ext->call_tables);
     Py_VISIT(ext->lines);
+    Py_VISIT(ext->resumed);
     Py_VISIT(ext->model);
     Py_VISIT(ext->model_run);
     for (int i = 0; i < SD_N_VIEWS; i++)
@@ -569,6 +575,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(ext->signature);
     Py_CLEAR(ext->call_tables);
     Py_CLEAR(ext->lines);
+    Py_CLEAR(ext->resumed);
     Py_CLEAR(ext->model);
     Py_CLEAR(ext->model_run);
     return 0;

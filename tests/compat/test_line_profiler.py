@@ -2,6 +2,7 @@
 # interpreters: all
 """sonde.LineProfiler, sonde.compat.line_profiler and kernprof: the names of line_profiler, and its answers."""
 import asyncio
+import contextlib
 import functools
 import importlib.util
 import io
@@ -10,6 +11,7 @@ import re
 import sys
 import threading
 import time
+import types
 import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -168,6 +170,131 @@ def test_generators_and_coroutines(folder):
 
     equal(asyncio.new_event_loop().run_until_complete(collect()), [0, 1, 2], "an async generator")
     equal(hits(lp, many)[2], 3, "hits of an async generator")
+
+
+def guarded(log):
+    try:
+        log.append((yield 1))
+        yield 2
+    except ValueError as raised:
+        log.append(repr(raised))
+        yield 3
+    finally:
+        log.append("finally")
+
+
+def swallowed(log):
+    try:
+        yield
+    except ValueError:
+        log.append("rolled back")
+
+
+async def guarded_later(log):
+    try:
+        log.append((yield 1))
+        await asyncio.sleep(0)
+        yield 2
+    except ValueError as raised:
+        await asyncio.sleep(0)
+        log.append(repr(raised))
+        yield 3
+    finally:
+        await asyncio.sleep(0)
+        log.append("finally")
+
+
+def drive(made, managed):
+    log = []
+    g = made(log)
+    log += [next(g), g.send("sent"), g.throw(ValueError("x"))]
+    g.close()
+    log.append("closed")
+    g = made(log)
+    log.append(next(g))
+    try:
+        g.throw(KeyError("k"))
+    except KeyError as raised:
+        log.append(repr(raised))
+    with contextlib.contextmanager(managed)(log):
+        raise ValueError("with")
+    return log
+
+
+async def drive_later(made):
+    log = []
+    g = made(log)
+    log += [await g.asend(None), await g.asend("sent"), await g.athrow(ValueError("x"))]
+    await g.aclose()
+    log.append("closed")
+    g = made(log)
+    log.append(await g.asend(None))
+    try:
+        await g.athrow(KeyError("k"))
+    except KeyError as raised:
+        log.append(repr(raised))
+    return log
+
+
+def deep(n):
+    yield n
+    if n:
+        yield from deep(n - 1)
+
+
+def wait_for(awaited):
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(awaited)
+    finally:
+        loop.close()
+
+
+def test_what_is_thrown_into_a_wrapped_generator_reaches_it(folder):
+    global deep
+    lp = LineProfiler()
+    equal(drive(lp(guarded), lp(swallowed)), drive(guarded, swallowed), "what a generator did")
+    contains(drive(guarded, swallowed), "rolled back")
+    equal(hits(lp, swallowed)[4], 1, "hits of what an exception led to")
+    equal(wait_for(drive_later(lp(guarded_later))), wait_for(drive_later(guarded_later)), "what an async generator did")
+    equal(lp.enable_count, 0, "enabled")
+    deep = lp(deep)
+    equal(len(list(deep(300))), 301, "steps of generators in generators")
+
+
+@types.coroutine
+def handed_on():
+    yield
+    return 5
+
+
+def test_a_coroutine_that_waits_has_nothing_enabled(folder):
+    lp, log = LineProfiler(), []
+
+    async def waits():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            log.append("cancelled")
+            raise
+
+    async def cancel():
+        task = asyncio.ensure_future(lp(waits)())
+        await asyncio.sleep(0)
+        log.append((lp.enable_count, lp.is_active))
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            log.append("end")
+
+    wait_for(cancel())
+    equal(log, [(0, False), "cancelled", "end"], "what a coroutine did")
+
+    async def awaits():
+        return await lp(handed_on)()
+
+    equal(wait_for(awaits()), 5, "a generator that can be awaited")
 
 
 def test_a_class_with_every_kind_of_method(folder):
@@ -483,6 +610,10 @@ def test_sonde_profile(folder):
     equal((done.status, done.err), (0, ""), "end")
     contains(done.out, "3 f\nTimer unit: 1e-06 s\n\nTotal time: ")
     contains(done.out, "\n     4         1 ")
+    write(folder, "forks.py", "import os, sys\nfrom sonde import profile\n@profile\ndef f():\n    return 3\nf()\n"
+                              "pid = os.fork()\nif pid == 0:\n    sys.exit(0)\nos.waitpid(pid, 0)\n")
+    done = run([PYTHON, "forks.py"], cwd=folder, env=helpers.clean_env(SONDE_LINES="1"))
+    equal((done.status, done.out.count("Timer unit")), (0, 1), "status and tables of a program that forks (%s)" % done.err)
 
 
 helpers.run_tests(globals())

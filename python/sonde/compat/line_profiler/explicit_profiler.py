@@ -9,16 +9,10 @@ import os
 import sys
 
 from ... import _sonde
-from ..._line_profiler import LineProfiler
+from ..._line_profiler import LineProfiler, is_worker
 from .cli_utils import command_of
 
 FALSE = ("", "0", "off", "false", "no")
-
-
-def is_worker():
-    """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
 
 
 class GlobalProfiler:

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_EXT_RESUMED_H
+#define SD_EXT_RESUMED_H
+/* resumed: `_sonde.Resumed(profiler, body)`, what `yield from` and `await` resume in
+ * place of a generator or of something that is awaited: the profiler is enabled for
+ * each step of the body, and for nothing that runs in between.
+ *
+ * The interpreter hands on to it whatever is sent, thrown or closed, so a program finds
+ * the same as without it.  It is no Python, since a recursion of generators would reach
+ * the interpreter's limit earlier with another frame at each level. */
+#include "ext/ext.h"
+
+extern PyType_Spec sd_resumed_spec;
+#endif
