@@ -37,6 +37,14 @@ static bool says_nothing(const int64_t *values)
            values[SD_LINE_MEMORY] == SD_LINE_NONE;
 }
 
+/* Without that of the lines for which it waited: they have it themselves. */
+static int64_t own_tracing(const int64_t *v)
+{
+    int64_t below = v[SD_LINE_TOLD_CHILD_TIME] - v[SD_LINE_CHILD_TIME];
+
+    return v[SD_LINE_TRACING] > below ? v[SD_LINE_TRACING] - below : 0;
+}
+
 static void add_row(struct sd_lined *l, struct sd_lined_function *f,
                     const struct sd_line_total *t)
 {
@@ -48,7 +56,7 @@ static void add_row(struct sd_lined *l, struct sd_lined_function *f,
     row->line = t->line;
     memcpy(row->values, t->values, sizeof row->values);
     f->time_ns = sd_sum_i64(f->time_ns, t->values[SD_LINE_TIME]);
-    f->tracing_ns = sd_sum_i64(f->tracing_ns, t->values[SD_LINE_TRACING]);
+    f->tracing_ns = sd_sum_i64(f->tracing_ns, own_tracing(t->values));
     l->has_memory |= t->values[SD_LINE_MEMORY] != SD_LINE_NONE;
     l->has_cpu |= t->values[SD_LINE_CPU_TIME] != SD_LINE_NONE;
 }
@@ -98,19 +106,26 @@ int sd_lined_of(const struct sd_profile *p, struct sd_lined *out)
     return rc;
 }
 
+static void make_row_raw(int64_t *v)
+{
+    v[SD_LINE_TIME] = v[SD_LINE_TOLD_TIME];
+    v[SD_LINE_CHILD_TIME] = v[SD_LINE_TOLD_CHILD_TIME];
+    v[SD_LINE_MIN] = v[SD_LINE_TOLD_MIN];
+    v[SD_LINE_MAX] = v[SD_LINE_TOLD_MAX];
+    v[SD_LINE_CPU_TIME] = v[SD_LINE_TOLD_CPU_TIME];
+    v[SD_LINE_TRACING] = 0;
+}
+
 void sd_lined_make_raw(struct sd_lined *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct sd_lined_function *f = &l->functions[i];
 
+        f->time_ns = f->tracing_ns = 0;
         for (size_t k = 0; k < f->n_rows; k++) {
-            int64_t *v = f->rows[k].values;
-
-            v[SD_LINE_TIME] = sd_sum_i64(v[SD_LINE_TIME], v[SD_LINE_TRACING]);
-            v[SD_LINE_TRACING] = 0;
+            make_row_raw(f->rows[k].values);
+            f->time_ns = sd_sum_i64(f->time_ns, f->rows[k].values[SD_LINE_TIME]);
         }
-        f->time_ns = sd_sum_i64(f->time_ns, f->tracing_ns);
-        f->tracing_ns = 0;
     }
 }
 
@@ -132,11 +147,15 @@ void sd_lined_skip_zero(struct sd_lined *l)
     l->n = n;
 }
 
-static int add_function(const struct sd_lined_function *f, struct sd_line_stats *out)
+static int add_function(const struct sd_lined_function *f, enum sd_lined_twins twins,
+                        struct sd_line_stats *out)
 {
-    size_t at;
-    int rc = sd_line_stats_function(out, f->file, strlen(f->file), f->first, f->name,
-                                    strlen(f->name), &at);
+    size_t n_file = strlen(f->file), n_name = strlen(f->name), at;
+    int rc = twins == SD_TWINS_APART
+                 ? sd_line_stats_add_function(out, f->file, n_file, f->first, f->name,
+                                              n_name, &at)
+                 : sd_line_stats_function(out, f->file, n_file, f->first, f->name,
+                                          n_name, &at);
 
     for (size_t i = 0; i < f->n_rows && rc == 0; i++)
         if (f->rows[i].values[SD_LINE_HITS] > 0)
@@ -149,13 +168,16 @@ static int add_function(const struct sd_lined_function *f, struct sd_line_stats 
     return rc;
 }
 
-int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out)
+int sd_lined_stats(const struct sd_lined *l, enum sd_lined_twins twins,
+                   struct sd_line_stats *out)
 {
     int rc = 0;
 
     out->unit = 1e-9;
     for (size_t i = 0; i < l->n && rc == 0; i++)
-        rc = add_function(&l->functions[i], out);
+        rc = add_function(&l->functions[i], twins, out);
+    if (rc == 0 && twins == SD_TWINS_TOGETHER)
+        sd_line_stats_fold(out);
     return rc;
 }
 

@@ -27,7 +27,8 @@ struct sd_lined_function {
     struct sd_lined_row *rows; /* by line; those that ran */
     size_t n_rows;
     int64_t time_ns;    /* of all its lines */
-    int64_t tracing_ns; /* that were taken off for telling of them */
+    int64_t tracing_ns; /* that were taken off for telling of them, not of those of
+                           functions that they waited for */
 };
 
 struct sd_lined { /* all zero is a fresh one */
@@ -43,8 +44,12 @@ int sd_lined_of(const struct sd_profile *p, struct sd_lined *out);
 void sd_lined_make_raw(struct sd_lined *l);
 /* Leaves out functions that never ran. */
 void sd_lined_skip_zero(struct sd_lined *l);
+/* Functions of one file, line and name, as exec() makes them again and again: each by
+ * itself, or added up, as a file of line_profiler's has to have them. */
+enum sd_lined_twins { SD_TWINS_APART, SD_TWINS_TOGETHER };
 /* The same as line_profiler has it: hits and times.  `out` is initialized; 0 or
  * SD_ENOMEM. */
-int sd_lined_stats(const struct sd_lined *l, struct sd_line_stats *out);
+int sd_lined_stats(const struct sd_lined *l, enum sd_lined_twins twins,
+                   struct sd_line_stats *out);
 void sd_lined_release(struct sd_lined *l);
 #endif

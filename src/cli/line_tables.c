@@ -244,7 +244,7 @@ int sd_line_tables_put_lprof(const struct sd_profile *p, struct sd_out *out)
     sd_line_stats_init(&s);
     rc = sd_lined_of(p, &lined);
     if (rc == 0)
-        rc = sd_lined_stats(&lined, &s);
+        rc = sd_lined_stats(&lined, SD_TWINS_TOGETHER, &s);
     if (rc == 0)
         rc = sd_line_stats_write_lprof(&s, out);
     sd_line_stats_release(&s);

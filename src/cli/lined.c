@@ -31,6 +31,7 @@ int sd_lined_unit(const char *typed, double *unit_s)
 
 /* --- JSON */
 
+/* What was measured with the telling takes the place of the others with --raw. */
 static const char *const names[SD_LINE_VALUES] = {
     [SD_LINE_HITS] = "hits",
     [SD_LINE_TIME] = "time_ns",
@@ -50,6 +51,8 @@ static void put_row(struct sd_json *j, const struct sd_lined_row *row)
     sd_json_object(j);
     sd_json_key_uint(j, "line", row->line);
     for (int i = 0; i < SD_LINE_VALUES; i++) {
+        if (!names[i])
+            continue;
         sd_json_key(j, names[i]);
         if (row->values[i] == SD_LINE_NONE)
             sd_json_null(j);
@@ -107,7 +110,7 @@ static int put_time(const struct sd_lined *l, const struct sd_lined_wish *wish,
     int rc;
 
     sd_line_stats_init(&stats);
-    rc = sd_lined_stats(l, &stats);
+    rc = sd_lined_stats(l, SD_TWINS_APART, &stats);
     if (rc == 0)
         rc = sd_report_lines(&stats, &text, out);
     sd_line_stats_release(&stats);

@@ -11,12 +11,29 @@
 
 struct sd_line_times { /* ticks */
     double ticks, child, min, max;
-    double cost; /* what was taken off `ticks` */
+    double cost;       /* what was taken off `ticks` ... */
+    double child_cost; /* ... and of that off `child`, which callees have, too */
 };
 
 static inline double sd_line_less(double ticks, double cost)
 {
     return ticks > cost ? ticks - cost : 0;
+}
+
+/* How many lines the shortest and the longest hit waited for is not known.  The longest
+ * did for as many as the mean at least, the shortest for none, perhaps; and the mean of
+ * all is between the two. */
+static inline void sd_line_extremes_of(const struct sd_line_cell *c, double one,
+                                       double below, struct sd_line_times *t)
+{
+    double hits = (double)c->hits, mean = c->hits > 0 ? t->ticks / hits : 0;
+
+    t->min = sd_line_less((double)c->min_ticks, one);
+    if (below > 0 && t->min > mean)
+        t->min = mean;
+    t->max = sd_line_less((double)c->max_ticks, one + (mean > 0 ? below / hits : 0));
+    t->max = t->max > mean ? t->max : mean;
+    t->max = t->max < t->ticks ? t->max : t->ticks;
 }
 
 static inline struct sd_line_times sd_line_times_of(const struct sd_line_cell *c,
@@ -33,10 +50,9 @@ static inline struct sd_line_times sd_line_times_of(const struct sd_line_cell *c
         child = ticks;
     t.child = sd_line_less(child, below);
     t.ticks = t.child + sd_line_less(ticks - child, (double)c->hits * one);
-    t.min = sd_line_less((double)c->min_ticks, one);
-    t.max = sd_line_less((double)c->max_ticks, one);
-    t.max = t.max < t.ticks ? t.max : t.ticks;
     t.cost = ticks - t.ticks;
+    t.child_cost = child - t.child;
+    sd_line_extremes_of(c, one, below, &t);
     return t;
 }
 #endif

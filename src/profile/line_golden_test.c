@@ -109,6 +109,11 @@ TEST(golden_capture_of_lines_is_read_with_the_cost_of_telling_taken_off)
     CHECK(waits->values[SD_LINE_CHILD_TIME] == 19000);
     CHECK(waits->values[SD_LINE_TRACING] == 1100);
     CHECK(waits->values[SD_LINE_PEAK] == SD_LINE_NONE);
+    CHECK(waits->values[SD_LINE_HITS] * waits->values[SD_LINE_MIN] <= 24000);
+    CHECK(waits->values[SD_LINE_HITS] * waits->values[SD_LINE_MAX] >= 24000);
+    CHECK(waits->values[SD_LINE_TOLD_TIME] == 25100);
+    CHECK(waits->values[SD_LINE_TOLD_CHILD_TIME] == 20000);
+    CHECK(waits->values[SD_LINE_TOLD_MIN] == 2500);
     sd_profile_free(p);
     sd_reader_free(r);
 }

@@ -55,8 +55,8 @@ static bool find(const struct sd_line_stats *s, uint32_t file, int64_t line,
     return false;
 }
 
-static int add_function(struct sd_line_stats *s, uint32_t file, int64_t line,
-                        uint32_t name, size_t *at)
+static int append(struct sd_line_stats *s, uint32_t file, int64_t line, uint32_t name,
+                  size_t *at)
 {
     struct sd_line_function *grown =
         sd_grow_array(s->functions, &s->cap, s->n + 1, sizeof *s->functions);
@@ -87,10 +87,22 @@ int sd_line_stats_function(struct sd_line_stats *s, const char *file, size_t n_f
     rc = sd_table_put(&s->by_key, key, s->n);
     if (rc < 0)
         return rc;
-    rc = add_function(s, file_id, line, name_id, at);
+    rc = append(s, file_id, line, name_id, at);
     if (rc < 0)
         sd_table_remove(&s->by_key, key);
     return rc;
+}
+
+int sd_line_stats_add_function(struct sd_line_stats *s, const char *file, size_t n_file,
+                               int64_t line, const char *name, size_t n_name,
+                               size_t *at)
+{
+    uint32_t file_id, name_id;
+    int rc = sd_intern(&s->strings, file, n_file, &file_id);
+
+    if (rc == 0)
+        rc = sd_intern(&s->strings, name, n_name, &name_id);
+    return rc == 0 ? append(s, file_id, line, name_id, at) : rc;
 }
 
 int sd_line_stats_add_line(struct sd_line_stats *s, size_t function,
@@ -178,6 +190,12 @@ static void fold_lines(struct sd_line_function *f)
         f->entries[i].time = rint(f->entries[i].time);
 }
 
+void sd_line_stats_fold(struct sd_line_stats *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        fold_lines(&s->functions[i]);
+}
+
 static int add_scaled(struct sd_line_stats *into, const struct sd_line_stats *from)
 {
     double factor = from->unit / into->unit;
@@ -224,7 +242,7 @@ int sd_line_stats_sum(struct sd_line_stats *into, struct sd_line_stats *const *p
             break;
         below = least;
     }
-    for (size_t i = 0; i < into->n && rc == 0; i++)
-        fold_lines(&into->functions[i]);
+    if (rc == 0)
+        sd_line_stats_fold(into);
     return rc;
 }

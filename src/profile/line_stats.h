@@ -44,8 +44,16 @@ void sd_line_stats_release(struct sd_line_stats *s);
 /* The function of these three, new or known; *at is its place in `functions`. */
 int sd_line_stats_function(struct sd_line_stats *s, const char *file, size_t n_file,
                            int64_t line, const char *name, size_t n_name, size_t *at);
+/* Another one, though it may be called as one that is there: what exec() makes again
+ * and again stands where it stood before. */
+int sd_line_stats_add_function(struct sd_line_stats *s, const char *file, size_t n_file,
+                               int64_t line, const char *name, size_t n_name,
+                               size_t *at);
 int sd_line_stats_add_line(struct sd_line_stats *s, size_t function,
                            struct sd_line_entry entry);
+
+/* Sorts the lines of each function and adds up those of one number. */
+void sd_line_stats_fold(struct sd_line_stats *s);
 
 /* All of these in one, in the largest of their units: what line_profiler's
  * LineStats.from_stats_objects makes of more than one.  `into` is fresh. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/decode.h"
 #include "profile/line_cost.h"
 
@@ -107,6 +108,13 @@ static void fill(struct sd_line_tables *t, const struct sd_line_cell *c)
     v[SD_LINE_INCREMENT] = has_memory ? c->grew_bytes : SD_VALUE_NONE;
     v[SD_LINE_MEMORY] = has_memory ? c->after_bytes : SD_VALUE_NONE;
     v[SD_LINE_PEAK] = has_memory && c->peak_bytes > 0 ? c->peak_bytes : SD_VALUE_NONE;
+    v[SD_LINE_TOLD_TIME] = sd_sum_i64(v[SD_LINE_TIME], v[SD_LINE_TRACING]);
+    v[SD_LINE_TOLD_CHILD_TIME] =
+        sd_sum_i64(v[SD_LINE_CHILD_TIME], ns_of(t, times.child_cost));
+    v[SD_LINE_TOLD_MIN] = c->min_ticks ? ns_of(t, (double)c->min_ticks) : SD_VALUE_NONE;
+    v[SD_LINE_TOLD_MAX] = ns_of(t, (double)c->max_ticks);
+    v[SD_LINE_TOLD_CPU_TIME] =
+        t->root.flags & SD_LINES_HAVE_CPU ? bounded(c->cpu_ns) : SD_VALUE_NONE;
 }
 
 bool sd_line_tables_next(struct sd_line_tables *t, struct sd_event *e)

@@ -33,9 +33,11 @@ static void add_values(int64_t *to, const int64_t *from)
     for (int i = 0; i < SD_LINE_VALUES; i++)
         switch ((enum sd_line_value)i) {
         case SD_LINE_MIN:
+        case SD_LINE_TOLD_MIN:
             to[i] = smallest(to[i], from[i]);
             break;
         case SD_LINE_MAX:
+        case SD_LINE_TOLD_MAX:
         case SD_LINE_MEMORY:
         case SD_LINE_PEAK: /* what was not measured is below all */
             to[i] = largest(to[i], from[i]);
@@ -47,6 +49,9 @@ static void add_values(int64_t *to, const int64_t *from)
         case SD_LINE_CPU_TIME:
         case SD_LINE_READ:
         case SD_LINE_INCREMENT:
+        case SD_LINE_TOLD_TIME:
+        case SD_LINE_TOLD_CHILD_TIME:
+        case SD_LINE_TOLD_CPU_TIME:
         case SD_LINE_VALUES:
             to[i] = sum(to[i], from[i]);
         }

@@ -22,6 +22,12 @@ enum sd_line_value {
     SD_LINE_INCREMENT,  /* bytes: change of resident memory, summed */
     SD_LINE_MEMORY,     /* bytes: largest after it */
     SD_LINE_PEAK,       /* bytes: largest inside it */
+    /* Times as they were measured, with what telling of lines took: */
+    SD_LINE_TOLD_TIME,
+    SD_LINE_TOLD_CHILD_TIME,
+    SD_LINE_TOLD_MIN,
+    SD_LINE_TOLD_MAX,
+    SD_LINE_TOLD_CPU_TIME,
     SD_LINE_VALUES
 };
 
