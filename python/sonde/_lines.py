@@ -5,17 +5,27 @@ import sys
 _profiler = None  # that of_capture() has made
 
 
-def debug(frame):
-    """The debugger, at once: set_trace alone would stop at the line after this one."""
+def debug(frame, ends):
+    """The debugger, at once: set_trace alone would stop at the line after this one.  Of a function that ends here no
+    other event comes: whoever wants its next line gets the caller's."""
     import pdb
 
     debugger = pdb.Pdb()
     debugger.set_trace(frame)
     debugger.interaction(frame, None)
+    if ends and debugger.stopframe is frame:
+        debugger.set_step()
     if debugger.quitting:
         import _thread
 
         _thread.interrupt_main()        # whoever quits the debugger ends the program
+
+
+def put(stream, text):
+    """A daemon may have no streams."""
+    if stream is not None:
+        stream.write(text)
+        stream.flush()
 
 
 def above(what):
@@ -26,19 +36,17 @@ def above(what):
     # The line that took the memory has ended; without one, code that was not chosen did.
     where = ("after {0}:{1} ({2})".format(code.co_filename, line, code.co_name) if code else
              "at {0}:{1} ({2})".format(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-    sys.stderr.flush()
+    put(sys.stderr, "")
     if not then:
-        sys.stdout.write("Current memory {0:.2f} MiB exceeded the maximum of {1:.2f} MiB\n"
-                         "Stepping into the debugger {2}\n".format(rss / mib, limit / mib, where))
-        sys.stdout.flush()
-        debug(frame)
+        put(sys.stdout, "Current memory {0:.2f} MiB exceeded the maximum of {1:.2f} MiB\n"
+                        "Stepping into the debugger {2}\n".format(rss / mib, limit / mib, where))
+        debug(frame, code is frame.f_code and line == frame.f_lineno)
         return
-    sys.stderr.write("sonde: {0:.2f} MiB are above {1:.2f} MiB, {2}\n".format(rss / mib, limit / mib, where))
-    sys.stderr.flush()
+    put(sys.stderr, "sonde: {0:.2f} MiB are above {1:.2f} MiB, {2}\n".format(rss / mib, limit / mib, where))
     if then == "dump":
         import faulthandler
 
-        faulthandler.dump_traceback()
+        faulthandler.dump_traceback(sys.stderr or 2)
     else:
         import os
         import subprocess

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/decorate.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "capture/log.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
+#include "collect/session.h"
 
 /* Decorators stand on decorators: deeper ones are left out. */
 enum { WRAPPED_MOST = 64 };
@@ -185,7 +189,34 @@ PyObject *sd_lines_profile(PyObject *module, PyObject *o)
     return Py_NewRef(o);
 }
 
-/* From a line of the program: whatever goes wrong here is not its fault. */
+/* A Ctrl-C is the program's.  Whatever else goes wrong is not its fault, and is noted.
+ */
+static void settle_failure(void)
+{
+    struct sd_log *log = sd_session_log();
+    struct sd_raised raised;
+    const char *told;
+    PyObject *why;
+    char text[256];
+
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear(); /* first: it may run finalizers, in which it would be lost */
+        PyErr_SetInterrupt();
+    } else if (log) {
+        raised = sd_raised_take();
+        why = PyObject_Str(raised.value ? raised.value : raised.type);
+        told = why ? PyUnicode_AsUTF8(why) : NULL;
+        snprintf(text, sizeof text,
+                 "what --debug-above asks for could not be done in process %d: %s",
+                 (int)getpid(), told ? told : "");
+        sd_log_note(log, SD_NOTE_REFUSAL, text);
+        Py_XDECREF(why);
+        sd_raised_drop(raised);
+    }
+    PyErr_Clear();
+}
+
+/* From a line of the program. */
 static void do_above(const struct sd_lines_passed *p)
 {
     struct sd_raised raised = sd_raised_take();
@@ -197,8 +228,9 @@ static void do_above(const struct sd_lines_passed *p)
     PyObject *done = what ? sd_ext_adapter("_lines", "above", what) : NULL;
 
     Py_XDECREF(what);
+    if (!done)
+        settle_failure();
     Py_XDECREF(done);
-    PyErr_Clear();
     sd_raised_give_back(raised);
 }
 

@@ -297,6 +297,7 @@ static PyObject *lines_rows(PyObject *self, PyObject *code)
         return NULL;
     }
     sd_line_session_settle(s);
+    sd_line_calibrated(s);
     return rows_of(p);
 }
 

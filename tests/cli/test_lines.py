@@ -345,6 +345,59 @@ def test_another_deed_than_the_debugger(folder):
     assert re.search(r"^pid \d+$", out, re.M), out
 
 
+LAST = """@profile
+def last():
+    return bytearray(b"x") * (150 << 20)
+
+kept = last()
+print("the end")
+"""
+
+
+def test_the_last_line_of_a_function_passes_the_limit_too(folder):
+    status, out, err = lines(folder, LAST, "--debug-above", "100MiB", "--then", "dump")
+    equal(status, 0, err)
+    assert re.search(r"sonde: [\d.]+ MiB are above 100\.00 MiB, after \S*program\.py:3 \(last\)", err), err
+    contains(err, "in last", "the dump")
+    typed = write(folder, "typed", "p 'in', len(kept) if 'kept' in globals() else 'last'\nn\np 'behind'\nc\n")
+    with open(typed) as stdin:
+        status, out, err = lines(folder, LAST, "--debug-above", "100MiB", stdin=stdin)
+    equal(status, 0, err)
+    contains(out, "('in', 'last')", "what the debugger finds")
+    assert re.search(r"> \S*program\.py\(3\)last\(\)", out), out
+    assert re.search(r"> \S*program\.py\([56]\)<module>\(\)", out), out       # the program's next, and nothing of the debugger
+    contains(out, "the end")
+    grown = json.loads(lines(folder, LAST, "--memory", "--json", "--debug-above", "100MiB", "--then", "dump").out.partition("the end\n")[2])
+    grown = {row["line"]: row["increment_bytes"] for f in grown["functions"] for row in f["lines"]}
+    assert 145 << 20 < grown[3] < 160 << 20, grown
+
+
+INTERRUPTED = """@profile
+def last():
+    kept = bytearray(b"x") * (150 << 20)
+    for i in range(10 ** 9):        # a Ctrl-C comes at the next moment at which Python looks
+        pass
+
+try:
+    last()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_while_a_deed_is_done_is_the_programs(folder):
+    status, out, err = lines(folder, INTERRUPTED, "--debug-above", "100MiB", "--then", "exec kill -INT $SONDE_PID && sleep 2")
+    equal(status, 0, err)
+    contains(out, "interrupted\n")
+
+
+def test_a_program_without_streams(folder):
+    program = "import sys, os\nsys.stderr = None\n" + SCRIPT
+    status, out, err = lines(folder, program, "--debug-above", "100MiB", "--then", "dump")
+    equal(status, 0, err)
+    contains(err, "in my_func", "the dump")
+
+
 HOT = """
 def hot():
     x = 0
@@ -369,6 +422,14 @@ def test_hot_chooses_what_took_most_time_in_a_capture(folder):
     equal(status, 0, err)
     contains(out, "Function: hot at line 2")
     assert "Function: cold" not in out, out
+    os.remove(before)
+    typed = ["-q", "--python", PYTHON]
+    status, _, err = sonde("calls", "-o", before, *(typed + ["program.py"]), cwd=folder)    # 3.8 keeps the name as it is typed
+    equal(status, 0, err)
+    for words in (["--hot", before, "--most", "1"], ["--only", path], ["--only", "./program.py:hot"]):
+        status, out, err = sonde("lines", *(typed + ["--force"] + words + ["program.py"]), cwd=folder)
+        equal(status, 0, err)
+        contains(out, "Function: hot at line 2", "lines of %r" % words)
     status, out, err = lines(folder, HOT, "--hot", os.path.join(folder, "none.sonde"))
     equal((status, out), (1, ""), "status and stdout without such a capture")
     contains(err, "none.sonde")

@@ -373,6 +373,177 @@ def test_what_telling_of_lines_costs_is_taken_off(folder):
         between(left, -0.75, 0.8, "part of the cost that is left in the time of " + name)
 
 
+WAITED_FOR = """
+@profile
+def down(n):
+    if n:
+        down(n - 1)
+
+@profile
+def above():
+    for i in range(20):
+        down(100)               # waits
+
+above()
+"""
+
+
+def test_the_cost_of_a_line_is_told_once_and_given_back_with_raw(folder):
+    """A recursion: each line waits for all those below it, and their cost is in its time, but not its own."""
+    found, _, _ = lines_of(folder, WAITED_FOR)
+    waits = found[line_with(WAITED_FOR, "# waits")]
+    functions = []
+    for raw in ((), ("--raw",)):
+        status, out, err = sonde("report", os.path.join(folder, "x.sonde"), "--json", "--lines", *raw)
+        equal(status, 0, err)
+        functions.append({f["function"]: f for f in json.loads(out)["functions"]})
+    plain, told = functions
+    assert plain["down"]["tracing_ns"] <= waits["tracing_ns"] + 10, (plain["down"]["tracing_ns"], waits)
+    for name in ("down", "above"):
+        own, own_told = [sum(row["time_ns"] - row["child_time_ns"] for row in which[name]["lines"]) for which in functions]
+        between(own_told - own - plain[name]["tracing_ns"], -20, 20, "ns that --raw gives too much to " + name)
+        for row in plain[name]["lines"] + told[name]["lines"]:
+            assert row["min_ns"] is None or row["hits"] * (row["min_ns"] - 1) <= row["time_ns"], row
+
+
+OPEN = """
+import threading, time
+from sonde import _sonde
+
+def spin():
+    while not is_done: pass     # one hit
+
+def inner():
+    time.sleep(0.05)
+    return lines.rows(outer.__code__), lines.rows(inner.__code__)
+
+def outer():
+    return inner()              # outer
+
+is_done = False
+lines = _sonde.Lines(cpu=True)
+for f in (spin, inner, outer):
+    lines.add(f.__code__)
+lines.start()
+thread = threading.Thread(target=spin, daemon=True)
+thread.start()
+while not lines.rows(spin.__code__):
+    time.sleep(0.001)
+before = time.process_time(), time.thread_time()
+while time.process_time() - before[0] < 0.4:
+    time.sleep(0.01)
+spun = time.process_time() - before[0] - (time.thread_time() - before[1])
+lines.stop()
+row = lines.rows(spin.__code__)[0]
+assert row[1] == 1 and row[6] > spun * 1e9 * 0.8, (row, spun)
+lines.clear()
+is_done = True
+thread.join()
+lines.start()
+rows, below = outer()
+assert rows[0][3] >= 40e6 and rows[0][2] - rows[0][3] < rows[0][2] / 4, rows    # what it waits for is not its own
+rows = lines.rows(outer.__code__)
+assert rows[0][2] - rows[0][3] < rows[0][2] / 4 and rows[0][3] <= rows[0][2], rows
+lines.stop()
+"""
+
+
+def test_lines_that_are_open_have_cpu_time_and_know_for_whom_they_wait(folder):
+    done = run([PYTHON, write(folder, "program.py", OPEN)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+    equal((done.status, done.err), (0, ""), "status and stderr")
+
+
+TWO = """
+import time
+from sonde import _sonde
+
+def spin(ns):
+    until = time.thread_time_ns() + ns
+    while time.thread_time_ns() < until: pass
+
+def leaf():
+    spin(2000000)
+
+def many(k):
+    if k == 0:
+        return rests.rest()         # the hit has begun for both
+    for i in range(20):
+        rests.start()
+        leaf()
+        spin(2000000)
+        rests.rest()
+
+def outer():
+    for k in range(2):
+        many(k)                     # half of it is leaf's
+
+always, rests = _sonde.Lines(cpu=True), _sonde.Lines(cpu=True)
+for lines in (always, rests):
+    lines.add(outer.__code__), lines.add(leaf.__code__)
+spin(300000000)                     # that is in no line
+always.start()
+rests.start()
+outer()
+always.stop()
+number = outer.__code__.co_firstlineno + 2
+for lines in (always, rests):
+    row = [r for r in lines.rows(outer.__code__) if r[0] == number][0]
+    assert 0.15 < row[3] / row[2] < 0.85, row       # leaf's time is in it once
+    assert 70e6 < row[6] < 250e6, row
+first = rests.costs
+for i in range(1000):               # when what has counted is read, costs are told by how fast it went
+    rests.start()
+    leaf()
+    rests.rest()
+    rows = rests.rows(leaf.__code__)
+    if rests.costs != first:
+        break
+else:
+    raise AssertionError("costs are never told again")
+assert rests.rows(leaf.__code__) == rows, "another time"
+"""
+
+
+def test_a_session_that_comes_and_goes_beside_another(folder):
+    done = run([PYTHON, write(folder, "program.py", TWO)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+    equal((done.status, done.err), (0, ""), "status and stderr")
+
+
+LAST_LINE = """
+import time
+from sonde import _sonde
+
+lines = _sonde.Lines()
+
+def chosen():
+    return lines.start()        # nothing of it is left to be counted
+
+lines.add(chosen.__code__)
+chosen()
+begin = time.perf_counter()     # the module runs on: were it told of, each line of it took many times as long
+for i in range(200000):
+    pass
+told = time.perf_counter() - begin
+lines.stop()
+begin = time.perf_counter()
+for i in range(200000):
+    pass
+print(told / (time.perf_counter() - begin))
+"""
+
+
+def test_callers_of_a_chosen_function_are_not_told_of(folder):
+    """The loop is three to eight times as slow where it is told of."""
+    ratios = []
+    for _ in range(5):
+        done = run([PYTHON, write(folder, "program.py", LAST_LINE)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+        equal((done.status, done.err), (0, ""), "status and stderr")
+        ratios.append(float(done.out))
+        if ratios[-1] < 1.7:
+            return
+    raise AssertionError("the module is as much slower as %r" % ratios)
+
+
 RUNNING = """
 import sys
 from sonde import _sonde
@@ -462,6 +633,12 @@ def test_code_that_is_made_again_is_told_apart(folder):
     equal(status, 0, err)
     found = [[row["hits"] for row in f["lines"] if row["line"] == 4] for f in json.loads(out)["functions"]]
     equal(sorted(found), [[3], [5]], "hits of each")
+    status, out, err = sonde("report", os.path.join(folder, "x.sonde"), "--lines")
+    equal(sorted(re.findall(r"^ +4 +(\d+) ", out, re.M)), ["3", "5"], "hits in the tables (%s)" % err)
+    status, _, err = sonde("convert", os.path.join(folder, "x.sonde"), os.path.join(folder, "x.lprof"))
+    equal(status, 0, err)
+    status, out, err = sonde("report", os.path.join(folder, "x.lprof"))
+    equal(re.findall(r"^ +4 +(\d+) ", out, re.M), ["8"], "hits in a file that knows no twins (%s)" % err)
 
 
 NAMED = """

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collect/session.h"
+#include "collect/source_name.h"
 #include "cpython/compat.h"
 
 /* --- C functions ----------------------------------------------------------------- */
@@ -157,11 +158,27 @@ static uint32_t define_kept(struct sd_call_tree *t, PyObject *text)
     return id;
 }
 
+static uint32_t define_file(struct sd_call_tree *t, PyObject *name)
+{
+    const char *typed = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    char path[PATH_MAX];
+    uint64_t id;
+
+    PyErr_Clear();
+    if (!typed || sd_table_get(&t->strings, (uint64_t)(uintptr_t)name, &id) ||
+        !sd_source_name_whole(typed, path))
+        return define_kept(t, name);
+    id = sd_cells_define_string(t->table, path, strlen(path));
+    if (id)
+        sd_table_put(&t->strings, (uint64_t)(uintptr_t)name, id);
+    return (uint32_t)id;
+}
+
 static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code, uint64_t twin)
 {
     uint32_t name = define_kept(t, code->co_name);
     uint32_t label = define_kept(t, sd_code_qualname(code));
-    uint32_t file = define_kept(t, code->co_filename);
+    uint32_t file = define_file(t, code->co_filename);
 
     return name ? sd_cells_define_function(
                       t->table, (enum sd_site_flags)(twin * SD_SITE_TWIN), name, label,
@@ -239,7 +256,7 @@ static uint32_t define_signature(struct sd_call_tree *t, const struct sd_signatu
 {
     uint32_t function = sd_call_tree_site(t, (uintptr_t)s->code, s->code);
     uint32_t name = define_kept(t, s->code->co_name);
-    uint32_t file = define_kept(t, s->code->co_filename);
+    uint32_t file = define_file(t, s->code->co_filename);
     uint32_t label = sd_cells_define_string(t->table, s->text, s->n_text);
     uint32_t site = 0;
 

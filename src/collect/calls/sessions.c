@@ -10,6 +10,7 @@
 #include "capture/log.h"
 #include "collect/calls/thread_cpu.h"
 #include "collect/session.h"
+#include "collect/source_name.h"
 
 struct thread {
     uint64_t number;  /* never used twice, unlike the system's */
@@ -145,6 +146,7 @@ static int make_ready(void)
     if (calls.is_ready)
         return 0;
     sd_session_watch_forks();
+    sd_source_name_begins();
     if (pthread_key_create(&calls.at_end, at_thread_end) != 0)
         return sd_fail(SD_ELACKS,
                        "the program has no place left for thread-local data");

@@ -16,6 +16,7 @@ enum {
     N_SLOW_ROUNDS = 2, /* where memory is read at the end of each line */
     N_CALL_LINES = 3,  /* that are told of for one call below */
     N_KINDS = 8,
+    AGAIN_BITS = 31, /* ticks from one bout to the next (0.7 s): 2 to this */
 };
 
 enum { OF_HIT, OF_LINE, OF_CALL, N_COSTS }; /* in a bout's costs */
@@ -209,10 +210,11 @@ static int one_bout(const struct job *j, struct sd_bouts *k)
 
 static int bouts(const struct sd_line_wish *wish, struct sd_bouts *k)
 {
+    bool are_first = k->n == 0;
     struct job j;
     int rc = prepare(&j, wish);
 
-    for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, true); i++)
+    for (unsigned i = 0; rc == 0 && !sd_bouts_have_enough(k, i, are_first); i++)
         rc = one_bout(&j, k);
     release(&j);
     return rc;
@@ -236,17 +238,19 @@ static void set_costs(struct sd_line_session *s, double loop)
     sd_line_session_set_costs(s, &costs);
 }
 
-/* Other sessions would hear of our lines and calls. */
+/* Other sessions would hear of our lines and calls.  The first may have been a bad
+ * moment: who starts again later measures once more. */
 static bool is_due(const struct sd_bouts *k)
 {
-    return k->n == 0 && !sd_line_is_any_active() && sd_calls_wanted() == 0;
+    return (k->n == 0 || (sd_tsc() - k->last) >> AGAIN_BITS) &&
+           !sd_line_is_any_active() && sd_calls_wanted() == 0;
 }
 
 int sd_line_calibrate(struct sd_line_session *s)
 {
     struct sd_tracing_paused paused;
 
-    if (sd_ticks_kind() != SD_CLOCK_TSC)
+    if (sd_line_clock() != SD_CLOCK_TSC)
         return 0;
     if (is_due(known_of(&s->wish))) {
         paused = sd_tracing_pause();
@@ -259,6 +263,7 @@ int sd_line_calibrate(struct sd_line_session *s)
 
 void sd_line_calibrated(struct sd_line_session *s)
 {
-    if (s->pace.since != 0)
+    if (s->pace.since != 0 && s->is_pace_due)
         set_costs(s, sd_pace_stop(&s->pace));
+    s->is_pace_due = s->turn.is_on;
 }

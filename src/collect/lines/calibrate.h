@@ -23,7 +23,7 @@
  * ours runs here, and so a signal handler of the program may: when it raises, the
  * exception is left standing and -1 returned. */
 int sd_line_calibrate(struct sd_line_session *s);
-/* It has stopped: sets them once more, by how fast the machine was meanwhile.  Needs no
- * Python. */
+/* It has stopped, or somebody reads: sets them once more, by how fast the machine was
+ * meanwhile.  What has not counted since says the same again.  Needs no Python. */
 void sd_line_calibrated(struct sd_line_session *s);
 #endif

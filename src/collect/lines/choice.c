@@ -74,7 +74,7 @@ static const char *last_part(const char *path)
 
 static bool has_file(const struct sd_line_choice *c, const char *glob, const char *file)
 {
-    char path[PATH_MAX];
+    size_t n = strlen(c->folder);
 
     if (!file)
         return false;
@@ -86,8 +86,10 @@ static bool has_file(const struct sd_line_choice *c, const char *glob, const cha
         return false;
     while (strncmp(glob, "./", 2) == 0)
         glob += 2;
-    snprintf(path, sizeof path, "%s/%s", c->folder, glob);
-    return fnmatch(path, file, FNM_PATHNAME) == 0;
+    /* The folder is no pattern, whatever its name is. */
+    n -= n > 0 && c->folder[n - 1] == '/';
+    return strncmp(file, c->folder, n) == 0 && file[n] == '/' &&
+           fnmatch(glob, file + n + 1, FNM_PATHNAME) == 0;
 }
 
 /* By its name, the end of it, or the name of a class that it is in. */

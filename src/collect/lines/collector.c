@@ -16,6 +16,7 @@
 #include "collect/lines/memory.h"
 #include "collect/lines/options.h"
 #include "collect/session.h"
+#include "collect/source_name.h"
 #include "cpython/compat.h"
 
 /* The one session that fills the capture, for as long as the process lives. */
@@ -41,8 +42,10 @@ static const char *text_of(PyObject *o)
 
 static void judge_one(PyCodeObject *code, const char *module, const char *name)
 {
+    const char *file = text_of(code->co_filename);
+    char whole[PATH_MAX];
     const struct sd_line_named f = {
-        .file = text_of(code->co_filename),
+        .file = sd_source_name_whole(file, whole) ? whole : file,
         .module = module,
         .name = name,
         .first = (uint32_t)code->co_firstlineno,
@@ -159,11 +162,14 @@ static void set_limit(struct sd_lines_asked *asked)
 /* A Ctrl-C that comes just now is the program's, once it has begun. */
 static void calibrate(struct sd_line_session *s)
 {
+    bool is_interrupt;
+
     if (sd_line_calibrate(s) == 0)
         return;
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-        PyErr_SetInterrupt();
+    is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
     PyErr_Clear();
+    if (is_interrupt)
+        PyErr_SetInterrupt();
 }
 
 static int start(struct sd_lines_asked *asked)
@@ -191,6 +197,7 @@ static int start(struct sd_lines_asked *asked)
     sd_line_seek(NULL);
     sd_line_session_free(captured.session);
     captured.session = NULL;
+    sd_line_choice_release(&captured.choice);
     return rc;
 }
 
@@ -231,6 +238,8 @@ void sd_lines_stop_captured(void)
     sd_line_calibrated(s);
     sd_line_session_free(s);
     sd_line_choice_release(&captured.choice);
+    sd_free(captured.then);
+    captured.then = NULL;
 }
 
 struct sd_line_session *sd_lines_captured(void) { return captured.session; }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "collect/calls/tool.h"
 #include "collect/lines/lines.h"
+#include "collect/lines/memory.h"
 
 #if SD_HAS_MONITORING
 
@@ -91,10 +92,11 @@ static void find_start_line(struct sd_line_chosen *c, int offset)
 
 /* Shown to the one who seeks, or not wanted: it is not heard of again.  Who chose it
  * and rests will want to. */
-RARE start_of_other(const PyCodeObject *code)
+RARE start_of_other(PyCodeObject *code)
 {
     if (sd_line_told_for_nobody(code))
         return Py_None;
+    sd_line_seen(code);
     front.has_disabled = true;
     return sd_tool_disable();
 }
@@ -147,8 +149,12 @@ static PyObject *leave(PyObject *code, bool is_suspended)
         sd_line_told_for_nobody((PyCodeObject *)code);
         return Py_None;
     }
-    sd_line_stack_leave(s, frame, is_suspended,
-                        s->clock == SD_CLOCK_TSC ? now : sd_line_now(s));
+    now = s->clock == SD_CLOCK_TSC ? now : sd_line_now(s);
+    if (__builtin_expect(sd_line_memory_has_limit(), 0)) {
+        sd_line_stack_ends(s, frame, now);
+        now = sd_line_now(s);
+    }
+    sd_line_stack_leave(s, frame, is_suspended, now);
     return Py_None;
 }
 
@@ -258,13 +264,15 @@ static int set_local(PyCodeObject *code, long events)
     return rc;
 }
 
-/* A place that was left out stays so until all are heard again. */
+/* A place that was left out stays so until all are heard again, which costs all code of
+ * the program, and other tools; so it is asked for only where it was. */
 int sd_lines_arm(struct sd_line_chosen *c)
 {
     int rc = set_local(c->code, front.local);
 
-    if (rc == 0 && front.has_disabled && sd_tool_restart() < 0)
+    if (rc == 0 && front.has_disabled && c->was_unwanted && sd_tool_restart() < 0)
         PyErr_Clear();
+    c->was_unwanted = false;
     return rc;
 }
 

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "collect/c_stack.h"
 #include "collect/lines/lines.h"
+#include "collect/lines/memory.h"
 
 /* The interpreter's one place for a hook, and ours in it. */
 static struct {
@@ -73,7 +74,7 @@ static void on_line(PyFrameObject *f)
         adopt(f, now);
 }
 
-/* One that was adopted has no hook around it that would see its end. */
+/* A frame that ran when ours was set has no hook around it that would see its end. */
 static void on_return(PyFrameObject *f);
 
 static int trace(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
@@ -115,10 +116,13 @@ static void on_return(PyFrameObject *f)
     struct sd_line_stack *s = sd_line_stack_here;
     sd_live_frame *live = sd_profiled_live(f);
 
-    if (!s || s->top->frame != (uintptr_t)live || !s->top->is_adopted)
+    if (s && sd_line_memory_has_limit())
+        sd_line_stack_ends(s, (uintptr_t)live, sd_line_now(s));
+    if (s && sd_line_stack_follows(s, (uintptr_t)live))
         return;
-    sd_line_stack_leave(s, (uintptr_t)live, false, sd_line_now(s));
-    if (!has_chosen(sd_live_caller(live)))
+    if (s && s->top->frame == (uintptr_t)live)
+        sd_line_stack_leave(s, (uintptr_t)live, false, sd_line_now(s));
+    if (PyThreadState_Get()->c_tracefunc == trace && !has_chosen(sd_live_caller(live)))
         disarm(PyThreadState_Get());
 }
 
@@ -201,13 +205,16 @@ static PyObject *follow_part(PyThreadState *ts, sd_live_frame *f, int raises,
 {
     uintptr_t whole = s->top->frame;
     uint32_t line = s->top->line;
+    bool is_adopted = s->top->is_adopted;
     PyObject *result;
 
     sd_line_stack_move(s, (uintptr_t)f);
+    s->top->is_adopted = false; /* it ends here, and the function does not with it */
     result = hand_on(ts, f, raises);
     if (s->top->frame != (uintptr_t)f)
         return result;
     sd_line_stack_move(s, whole);
+    s->top->is_adopted = is_adopted;
     if (line && result)
         sd_line_stack_line(s, line, sd_line_now(s));
     return result;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/lines/lines.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/error.h"
@@ -16,8 +14,10 @@
 #include "base/mem.h"
 #include "capture/cells.h"
 #include "capture/log.h"
+#include "collect/lines/calibrate.h"
 #include "collect/lines/memory.h"
 #include "collect/session.h"
+#include "collect/source_name.h"
 #include "cpython/compat.h"
 
 struct thread {
@@ -35,7 +35,6 @@ static struct {
     bool is_stopping;                 /* those that rest will be stopped */
     struct sd_line_session *captured; /* that has tables in the capture, or NULL */
     PyInterpreterState *interpreter;  /* whose code objects they are */
-    char *folder; /* in which the process was when it first counted; NULL: not known */
     struct sd_table marked; /* hashes of paths: source files whose mark is written */
     struct timespec began;  /* CLOCK_REALTIME */
     struct sd_ticks_pair first;
@@ -146,7 +145,7 @@ static void after_fork_in_child(void)
     sd_line_memory_forget();
     if (lines.captured) {
         if (here)
-            sd_line_stack_abandon(&here->stack);
+            sd_line_stack_abandon(&here->stack, &lines.captured->turn);
         forget_cells(lines.captured);
     }
     pthread_mutex_unlock(&lines.lock);
@@ -169,14 +168,6 @@ static int take_interpreter(void)
     return 0;
 }
 
-static void remember_folder(void)
-{
-    char path[PATH_MAX];
-
-    if (getcwd(path, sizeof path))
-        lines.folder = sd_strdup(path);
-}
-
 static int make_ready(void)
 {
     if (lines.is_ready)
@@ -189,10 +180,12 @@ static int make_ready(void)
     lines.clock = sd_ticks_kind();
     lines.first = sd_ticks_pair(lines.clock);
     clock_gettime(CLOCK_REALTIME, &lines.began);
-    remember_folder();
+    sd_source_name_begins();
     lines.is_ready = true;
     return take_interpreter();
 }
+
+enum sd_clock_kind sd_line_clock(void) { return lines.clock; }
 
 double sd_line_ns_per_tick(void)
 {
@@ -252,27 +245,17 @@ static void mark_source(const char *path)
         sd_log_meta(log, name, mark);
 }
 
-/* Before 3.9 the interpreter keeps the name of a script as it was typed.  Who reads the
- * capture is elsewhere: a name that was meant from the folder in which the process
- * began is made whole, that of a file in an archive (which is no folder), too. */
 static uint32_t define_file(struct sd_line_session *s, PyObject *name)
 {
     const char *typed = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     char path[PATH_MAX];
-    int n = PATH_MAX;
-    bool is_as_told;
+    bool is_whole = typed && sd_source_name_whole(typed, path);
 
     PyErr_Clear();
-    while (typed && strncmp(typed, "./", 2) == 0)
-        typed += 2;
-    if (typed && *typed && *typed != '/' && lines.folder)
-        n = snprintf(path, sizeof path, "%s/%s", lines.folder, typed);
-    is_as_told =
-        n <= 0 || n >= PATH_MAX || (access(path, F_OK) != 0 && errno != ENOTDIR);
     if (s->wish.in_capture && typed)
-        mark_source(is_as_told ? typed : path);
-    return is_as_told ? define_text(s->table, name)
-                      : sd_cells_define_string(s->table, path, (size_t)n);
+        mark_source(is_whole ? path : typed);
+    return is_whole ? sd_cells_define_string(s->table, path, strlen(path))
+                    : define_text(s->table, name);
 }
 
 static void put_clock(struct sd_line_session *s)
@@ -434,6 +417,7 @@ static struct sd_line_chosen *chosen_by_any(const PyCodeObject *code)
 
 static struct sd_line_chosen *make_chosen(PyCodeObject *code)
 {
+    bool was_unwanted = sd_code_extra(code, sd_line_extra) != NULL;
     struct sd_line_chosen *c = sd_zalloc(sizeof *c);
 
     if (!c || sd_code_set_extra(code, sd_line_extra, c) < 0) {
@@ -442,6 +426,7 @@ static struct sd_line_chosen *make_chosen(PyCodeObject *code)
         return NULL;
     }
     c->code = (PyCodeObject *)Py_NewRef((PyObject *)code);
+    c->was_unwanted = was_unwanted;
     return c;
 }
 
@@ -769,6 +754,15 @@ static void switch_off(struct sd_line_session *s)
     lines.n_on--;
 }
 
+static void settle_all(uint64_t now)
+{
+    pthread_mutex_lock(&lines.lock);
+    for (struct thread *th = lines.threads; th; th = th->next)
+        sd_line_stack_settle(&th->stack, now);
+    pthread_mutex_unlock(&lines.lock);
+}
+
+/* What is open for others began before: that part is theirs alone. */
 int sd_line_session_start(struct sd_line_session *s)
 {
     int rc = 0;
@@ -783,8 +777,10 @@ int sd_line_session_start(struct sd_line_session *s)
         sd_line_session_stop(s);
         return rc;
     }
-    s->turn.is_on = true;
     s->turn.since = sd_ticks_now(lines.clock);
+    if (lines.n_on > 0)
+        settle_all(s->turn.since);
+    s->turn.is_on = s->is_pace_due = true;
     lines.n_on++;
     sd_lines_adopt();
     return 0;
@@ -821,14 +817,8 @@ void sd_line_session_stop(struct sd_line_session *s)
 
 void sd_line_session_settle(struct sd_line_session *s)
 {
-    uint64_t now = sd_ticks_now(lines.clock);
-
-    if (!s->turn.is_on)
-        return;
-    pthread_mutex_lock(&lines.lock);
-    for (struct thread *th = lines.threads; th; th = th->next)
-        sd_line_stack_settle(&th->stack, now);
-    pthread_mutex_unlock(&lines.lock);
+    if (s->turn.is_on)
+        settle_all(sd_ticks_now(lines.clock));
 }
 
 void sd_line_session_end(struct sd_line_session *s)
@@ -867,8 +857,10 @@ static int stop_those_at_rest(void *unused)
         return 0;
     for (struct sd_line_session *s = lines.sessions; s; s = next) {
         next = s->next;
-        if (!s->turn.is_on)
-            sd_line_session_stop(s);
+        if (s->turn.is_on)
+            continue;
+        sd_line_session_stop(s);
+        sd_line_calibrated(s);
     }
     return 0;
 }

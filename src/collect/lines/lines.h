@@ -46,6 +46,7 @@ struct sd_line_chosen {       /* a code object, and the sessions that chose it *
     bool is_start_known;
     bool is_seen;            /* by who seeks; another may have chosen it before */
     bool is_armed;           /* the interpreter tells of its lines */
+    bool was_unwanted;       /* it may have been told that nobody wants its start */
     struct sd_table line_at; /* instruction to line, of suspensions */
 };
 
@@ -63,7 +64,8 @@ struct sd_line_costs { /* as in the root of a table */
 struct sd_line_session {
     struct sd_line_wish wish;
     struct sd_line_costs costs; /* 0: unknown */
-    struct sd_pace pace;        /* of who calibrates */
+    struct sd_pace pace;        /* of who calibrates ... */
+    bool is_pace_due;           /* ... to be asked again: it counted since */
     struct sd_line_turn turn;
     bool is_linked;         /* its books hang on the code objects: it is on, or rests */
     struct sd_cells *table; /* owned; NULL: not made yet */
@@ -99,6 +101,8 @@ void sd_line_session_settle(struct sd_line_session *s);
 /* The page of a code object; NULL: it was not chosen. */
 const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
                                                 PyCodeObject *code);
+/* By what time is told in this process, once there is a session. */
+enum sd_clock_kind sd_line_clock(void);
 /* How long a tick is, by what has passed since the process knows the time. */
 double sd_line_ns_per_tick(void);
 

@@ -29,6 +29,8 @@ void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm)
     limit.ring = alarm;
 }
 
+bool sd_line_memory_has_limit(void) { return limit.bytes > 0; }
+
 bool sd_line_memory_is_above(const struct sd_line_reading *r)
 {
     return limit.bytes > 0 && r->rss_bytes > limit.bytes;

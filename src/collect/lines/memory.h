@@ -46,6 +46,8 @@ void sd_line_peak_free(struct sd_line_peak *peak);
 typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_code *by,
                            uint32_t line);
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
+/* hot: is there one that was not passed yet? */
+bool sd_line_memory_has_limit(void);
 /* hot: the reading passed the limit just now: the caller rings, when it is done. */
 bool sd_line_memory_is_above(const struct sd_line_reading *r);
 void sd_line_memory_ring(const struct sd_line_reading *r);

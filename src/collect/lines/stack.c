@@ -102,14 +102,19 @@ static unsigned wants_of(const struct sd_line_code *code)
     return wants;
 }
 
-static uint64_t cpu_now(struct sd_line_stack *s, unsigned wants, uint64_t ticks)
+/* Of a line that began while nobody wanted its CPU time: no end is behind it. */
+#define CPU_UNKNOWN UINT64_MAX
+
+/* `unknown` where it is not wanted, or cannot be. */
+static uint64_t cpu_now(struct sd_line_stack *s, unsigned wants, uint64_t ticks,
+                        uint64_t unknown)
 {
     if (!(wants & SD_LINES_HAVE_CPU))
-        return 0;
+        return unknown;
     if (!s->cpu)
         s->cpu = sd_thread_cpu_new();
     if (!s->cpu)
-        return 0;
+        return unknown;
     return s->clock == SD_CLOCK_TSC ? sd_thread_cpu_at(s->cpu, ticks)
                                     : sd_thread_cpu_ns(s->cpu);
 }
@@ -120,6 +125,7 @@ static uint64_t cpu_now(struct sd_line_stack *s, unsigned wants, uint64_t ticks)
 struct line_end { /* what was read when a line ended */
     uint64_t now, cpu;
     struct sd_line_reading memory;
+    const struct sd_line_children *child;
     bool is_suspended;
 };
 
@@ -131,10 +137,10 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
 
     if (e->goes_on || end->is_suspended) { /* a part of a hit is no shortest one */
         cell->ticks += ticks;
-        sd_line_cell_children(cell, &e->child);
+        sd_line_cell_children(cell, end->child);
         cell->max_ticks = ticks > cell->max_ticks ? ticks : cell->max_ticks;
     } else {
-        sd_line_cell_end(cell, ticks, &e->child);
+        sd_line_cell_end(cell, ticks, end->child);
     }
     if (b->wants & SD_LINES_HAVE_CPU && end->cpu > e->cpu_start)
         cell->cpu_ns += end->cpu - e->cpu_start;
@@ -152,9 +158,10 @@ static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_o
     unsigned wants = wants_of(e->code);
     struct line_end end = { .now = now,
                             .memory.rss_bytes = -1,
+                            .child = &e->child,
                             .is_suspended = how == IS_SUSPENDED };
 
-    end.cpu = cpu_now(s, wants, now);
+    end.cpu = cpu_now(s, wants, now, 0);
     if (wants & SD_LINES_HAVE_MEMORY && e->line) {
         end.memory = sd_line_memory_at_end(e->peak, how == GOES_ON);
         sd_line_memory_blame(&end.memory, e->code, e->line);
@@ -195,7 +202,7 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     e->goes_on = !is_hit;
     e->child.calls = 0;
     e->start = sd_line_now(s);
-    e->cpu_start = cpu_now(s, wants, e->start);
+    e->cpu_start = cpu_now(s, wants, e->start, CPU_UNKNOWN);
 }
 
 /* What memory grew until here is the line's that is open, if one is. */
@@ -326,9 +333,30 @@ static void ring(struct sd_line_stack *s, const struct sd_line_reading *read)
             continue;
         e->began += away;
         e->start += away;
-        e->cpu_start += cpu;
+        if (e->cpu_start != CPU_UNKNOWN)
+            e->cpu_start += cpu;
     }
     sd_line_memory_at_end(NULL, false);
+}
+
+/* The line that ends with the function has taken it there: who looks finds the function
+ * still, and its line goes on behind that. */
+void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now)
+{
+    struct sd_line_open *e = s->top;
+    struct sd_line_reading read;
+    uint32_t line = e->line;
+
+    if (e->frame != frame || e == s->entries || !line ||
+        !(wants_of(e->code) & SD_LINES_HAVE_MEMORY))
+        return;
+    read = sd_line_memory_look();
+    if (!sd_line_memory_is_above(&read))
+        return;
+    read = end_line(s, e, now, IS_SUSPENDED);
+    begin_line(s, e, line, false);
+    if (sd_line_memory_is_above(&read))
+        ring(s, &read); /* last: it may end all of this */
 }
 
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
@@ -359,31 +387,69 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
 /* --- Sessions that end or rest ------------------------------------------------------
  */
 
+/* Somebody else, maybe in another thread, ends what is open here for now.  It counts as
+ * the part of a hit before a suspension does. */
+static struct line_end end_from_outside(const struct sd_line_children *child,
+                                        uint64_t now, uint64_t cpu)
+{
+    return (struct line_end){ .now = now,
+                              .cpu = cpu,
+                              .memory.rss_bytes = -1,
+                              .memory.peak_bytes = -1,
+                              .child = child,
+                              .is_suspended = true };
+}
+
+static uint64_t cpu_from_outside(const struct sd_line_stack *s)
+{
+    return s->cpu ? sd_thread_cpu_from_outside(s->cpu) : 0;
+}
+
+/* The entries go on, with what other sessions count in them; so what a function that is
+ * open did so far is added to a copy. */
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now)
 {
-    struct line_end end = { .now = now,
-                            .memory.rss_bytes = -1, /* it is another thread's */
-                            .memory.peak_bytes = -1,
-                            .is_suspended = true };
+    uint64_t cpu = 0; /* read when somebody wants it: it takes long */
 
-    for (struct sd_line_open *e = s->top; e > s->entries; e--)
+    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
+        struct sd_line_children child = e->child;
+
+        if (e < s->top)
+            add_child(s, e + 1, &child, now);
         for (const struct sd_line_book *b = e->code->books; b; b = b->next) {
             struct sd_line_cell *cell = known_cell(b, e->line);
+            struct line_end end;
 
-            if (b->turn == turn && e->line && cell)
-                end_in_book(cell, b, e, &end);
+            if (b->turn != turn || !e->line || !cell)
+                continue;
+            if (b->wants & SD_LINES_HAVE_CPU && !cpu)
+                cpu = cpu_from_outside(s);
+            end = end_from_outside(&child, now, cpu);
+            end_in_book(cell, b, e, &end);
         }
+    }
 }
 
-/* The same part of a hit as that before a suspension: it is counted already. */
+/* The entry begins anew where the one before it has ended.  The call is counted again
+ * with the rest: without one there would be none that the time is of. */
+static void begin_anew(const struct sd_line_stack *s, struct sd_line_open *e,
+                       uint64_t now, uint64_t cpu)
+{
+    e->goes_on = e->goes_on || e->line != 0;
+    e->start = e->began = now;
+    e->cpu_start = s->cpu ? cpu : CPU_UNKNOWN;
+    e->child.calls = 0;
+    e->hits_before = s->n_hits;
+    e->calls_before = s->n_calls - 1;
+}
+
 void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now)
 {
+    uint64_t cpu = cpu_from_outside(s);
+
     for (struct sd_line_open *e = s->top; e > s->entries; e--) {
-        struct line_end end = { .now = now,
-                                .memory.rss_bytes = -1,
-                                .memory.peak_bytes = -1,
-                                .is_suspended = true };
+        struct line_end end = end_from_outside(&e->child, now, cpu);
 
         for (struct sd_line_book *b = sd_line_book_on(e->code->books); e->line && b;
              b = sd_line_book_on(b->next)) {
@@ -392,10 +458,10 @@ void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now)
             if (cell)
                 end_in_book(cell, b, e, &end);
         }
-        e->goes_on = e->goes_on || e->line != 0;
-        e->start = now;
-        e->child = (struct sd_line_children){ 0 };
+        add_child(s, e, &e[-1].child, now);
+        begin_anew(s, e, now, cpu);
     }
+    s->entries->child.calls = 0;
 }
 
 void sd_line_stack_drop(struct sd_line_stack *s)
@@ -420,8 +486,12 @@ void sd_line_stack_drop(struct sd_line_stack *s)
     s->top = to;
 }
 
-void sd_line_stack_abandon(struct sd_line_stack *s)
+void sd_line_stack_abandon(struct sd_line_stack *s, const struct sd_line_turn *turn)
 {
-    for (struct sd_line_open *e = s->top; e > s->entries; e--)
-        e->cell = &s->nowhere;
+    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
+        const struct sd_line_book *first = sd_line_book_on(e->code->books);
+
+        if (first && first->turn == turn)
+            e->cell = &s->nowhere;
+    }
 }

@@ -82,7 +82,7 @@ struct sd_line_open { /* some book of its code object is on */
     uint64_t began;                /* ticks: of the frame, or of its resume */
     struct sd_line_children child; /* since `start` */
     uint64_t hits_before, calls_before; /* the stack's, when the frame was entered */
-    uint64_t cpu_start;                 /* ns */
+    uint64_t cpu_start;                 /* ns; UINT64_MAX: nobody wanted it then */
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
@@ -116,6 +116,9 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
                          struct sd_line_code *code, uint32_t line);
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
                          uint64_t now);
+/* The function of this frame is about to end or to be suspended, and there is a limit
+ * of memory (memory.h): if its line has passed it, that is told of here. */
+void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now);
 /* The function on top goes on in another frame, which is a part of it, until this is
  * said again. */
 static inline void sd_line_stack_move(struct sd_line_stack *s, uintptr_t frame)
@@ -191,9 +194,10 @@ void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *tur
 void sd_line_stack_drop(struct sd_line_stack *s);
 /* Memory grew by this while a line was open here, which has it.  False: none is. */
 bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_reading *r);
-/* Somebody reads while it goes on: what is open has its time until now. */
+/* Somebody reads while it goes on, or begins to count: what is open has its time until
+ * now, and goes on as if it had begun now. */
 void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now);
-/* After fork: cells of a capture are the parent's, and whatever is open counts
- * nowhere. */
-void sd_line_stack_abandon(struct sd_line_stack *s);
+/* After fork: cells of the session of a capture are the parent's, and what is open
+ * there counts nowhere. */
+void sd_line_stack_abandon(struct sd_line_stack *s, const struct sd_line_turn *turn);
 #endif
