@@ -347,18 +347,17 @@ class Decorating:
 
         @functools.wraps(func)
         async def wrapper(*args, **kwds):
-            body, items = func(*args, **kwds), []
-            step = body.asend(None)
+            body = func(*args, **kwds)
+            held = [body.asend(None)]  # the next step or item: a variable would keep it alive, and what was thrown
             while True:
                 try:
-                    items.append(await _sonde.Resumed(self, step))
+                    held.append(await _sonde.Resumed(self, held.pop()))
                 except StopAsyncIteration:
                     return
-                step = None  # it holds what was sent or thrown
                 try:
-                    step = body.asend((yield items.pop()))
+                    held.append(body.asend((yield held.pop())))
                 except BaseException as raised:  # by athrow() or aclose(): the body answers
-                    step = body.athrow(raised)
+                    held.append(body.athrow(raised))
 
         return self._mark_wrapper(wrapper)
 
