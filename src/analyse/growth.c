@@ -25,16 +25,17 @@ enum {
 #define CHOSEN_BY 6.63     /* of squares: 99 % of chi square with one degree */
 #define HALF_MIN 0.02      /* of the interval: no machine is as steady as that */
 #define FLAT 1.3           /* growth of time that is none */
-#define POWER_MAX 4.5      /* the exponent of what may yet be loops */
-#define STEEPEST 100.0     /* growth of time that is no accident of a few calls */
-#define STEEP_FROM 1.2     /* an exponent that may be flagged */
-#define SCATTER_MIN 0.1    /* of points, beyond their errors, that is worth a look */
-#define GROWN 1.5          /* of the offset: a time that shows growth */
-#define KNOWN 1.0          /* the certainty of a point that can be missed by itself */
-#define SURELY_FAST 1.6    /* the lowest exponent, where the highest may be any */
-#define DECADE 10.0        /* of sizes, that it takes then */
-#define FAST_BEYOND 0.15   /* n log n: of the exponent, to be called fast */
-#define RATE_MIN 3.0       /* of an exponential, over the sizes that were seen */
+#define LITTLE 4.0       /* ... and that may be, beside points that are further away */
+#define POWER_MAX 4.5    /* the exponent of what may yet be loops */
+#define STEEPEST 100.0   /* growth of time that is no accident of a few calls */
+#define STEEP_FROM 1.2   /* an exponent that may be flagged */
+#define SCATTER_MIN 0.1  /* of points, beyond their errors, that is worth a look */
+#define GROWN 1.5        /* of the offset: a time that shows growth */
+#define KNOWN 1.0        /* the certainty of a point that can be missed by itself */
+#define SURELY_FAST 1.6  /* the lowest exponent, where the highest may be any */
+#define DECADE 10.0      /* of sizes, that it takes then */
+#define FAST_BEYOND 0.15 /* n log n: of the exponent, to be called fast */
+#define RATE_MIN 3.0     /* of an exponential, over the sizes that were seen */
 #define RATE_MAX 64.0
 #define RATE_STEP 1.0
 #define GROWTH_MIN 2.0 /* of the logarithm of time: with less, none is looked for */
@@ -328,13 +329,27 @@ static bool is_flat(const struct sd_growth *g)
     return fabs(log_at(&g->curve, g->to) - log_at(&g->curve, g->from)) < log(FLAT);
 }
 
+/* A little growth, of which two points that are well known miss the curve by more, is
+ * as well none: what makes some calls slow comes with any size, but few of them are
+ * small. */
+static bool is_lost(const struct sd_growth_fitter *t, const struct sd_growth *g)
+{
+    double growth = fabs(log_at(&g->curve, g->to) - log_at(&g->curve, g->from));
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        n += t->samples[i].measured > KNOWN &&
+             fabs(away_from(&t->samples[i], &g->curve)) > growth;
+    return growth < log(LITTLE) && n > 1;
+}
+
 /* Does this curve explain the points, when the best of all has those squares? */
 static bool is_possible(const struct sd_growth_fitter *t, const struct sd_growth *g,
                         enum sd_growth_class f, struct sd_growth_tried one, double best)
 {
     double fine = MISFIT_FINE * MISFIT_FINE * sum_weights(t);
 
-    if (f == SD_GROWTH_CONSTANT && is_flat(g))
+    if (f == SD_GROWTH_CONSTANT && (is_flat(g) || is_lost(t, g)))
         return true;
     return is_near(g, f) && is_seen(t, f, one) &&
            one.squares <= best + fmax(CHOSEN_BY * t->scale, fine);

@@ -700,3 +700,25 @@ TEST(growth_without_memory_leaves_nothing)
         CHECK(rc == 0 || rc == SD_ENOMEM);
     }
 }
+
+/* One call in a hundred is slow, of any size: few of the small sizes have one, and all
+ * of the large ones a part of it. */
+TEST(growth_that_is_less_than_what_points_miss_it_by_may_be_none)
+{
+    struct sd_growth_point points[40];
+    struct sd_growth g;
+
+    for (int i = 0; i < 40; i++) {
+        double n = round(pow(2, i / 3.5));
+
+        points[i] =
+            (struct sd_growth_point){ n, n > 250 ? 5000 : 2500, n / 4 + 1, false };
+    }
+    CHECK(sd_growth_fit(points, 40, &g) == 0);
+    CHECK(!(g.classes & 1u << SD_GROWTH_CONSTANT));
+    points[22].ns = 40000;
+    points[26].ns = 25000;
+    CHECK(sd_growth_fit(points, 40, &g) == 0);
+    CHECK(g.classes & 1u << SD_GROWTH_CONSTANT);
+    CHECK(!sd_growth_is_fast(&g, 1));
+}
