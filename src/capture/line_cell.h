@@ -35,7 +35,10 @@ struct sd_line_cell {
     int64_t peak_bytes;   /* largest of the process inside of a hit; 0: not known */
     uint64_t child_hits;  /* of lines in the functions of `child_ticks` ... */
     uint64_t child_calls; /* ... and calls and resumes of these functions */
-    uint64_t zero[3];
+    uint64_t stays;       /* times that it was told of again while a hit went on: a loop
+                             on one line; no hits */
+    uint64_t child_stays; /* of lines in the functions of `child_ticks` */
+    uint64_t zero[1];
 };
 _Static_assert(sizeof(struct sd_line_cell) == 128, "on disk");
 
@@ -48,12 +51,13 @@ enum sd_line_root_flags {
 /* What is told costs time, which was measured in this process: ticks x 1024; 0: not
  * known.  A hit has `hit_cost` of it in its own time; who waits for a line that is
  * counted, too, has `line_cost` (that and what falls between two lines) in its time for
- * each, and `call_cost` for each call. */
+ * each, and `call_cost` for each call.  A stay has all of its `stay_cost` in the time
+ * of its line and of whoever waits for it. */
 struct sd_line_root { /* cell 0 */
     uint32_t track;   /* the thread that made the table, among its definitions */
     uint32_t flags;   /* enum sd_line_root_flags */
-    uint64_t hit_cost, line_cost, call_cost;
-    uint64_t zero[12];
+    uint64_t hit_cost, line_cost, call_cost, stay_cost;
+    uint64_t zero[11];
 };
 _Static_assert(sizeof(struct sd_line_root) == 128, "on disk");
 #endif

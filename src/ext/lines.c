@@ -269,7 +269,8 @@ static PyObject *rows_of(const struct sd_line_page *p)
     const struct sd_line_costs *costs = &p->session->costs;
     const struct sd_line_root root = { .hit_cost = costs->hit,
                                        .line_cost = costs->line,
-                                       .call_cost = costs->call };
+                                       .call_cost = costs->call,
+                                       .stay_cost = costs->stay };
     PyObject *rows = PyList_New(0);
     double each = sd_line_ns_per_tick();
 

@@ -20,9 +20,9 @@ static inline double sd_line_less(double ticks, double cost)
     return ticks > cost ? ticks - cost : 0;
 }
 
-/* How many lines the shortest and the longest hit waited for is not known.  The longest
- * did for as many as the mean at least, the shortest for none, perhaps; and the mean of
- * all is between the two. */
+/* How many lines the shortest and the longest hit waited for, or how often they stayed,
+ * is not known.  The longest did as often as the mean at least, the shortest never,
+ * perhaps; and the mean of all is between the two. */
 static inline void sd_line_extremes_of(const struct sd_line_cell *c, double one,
                                        double below, struct sd_line_times *t)
 {
@@ -40,19 +40,22 @@ static inline struct sd_line_times sd_line_times_of(const struct sd_line_cell *c
                                                     const struct sd_line_root *root)
 {
     double one = (double)root->hit_cost / 1024;
+    double stay = (double)root->stay_cost / 1024;
     double below = ((double)c->child_hits * (double)root->line_cost +
                     (double)c->child_calls * (double)root->call_cost) /
-                   1024;
+                       1024 +
+                   (double)c->child_stays * stay;
+    double own = (double)c->hits * one + (double)c->stays * stay;
     double ticks = (double)c->ticks, child = (double)c->child_ticks;
     struct sd_line_times t;
 
     if (child > ticks)
         child = ticks;
     t.child = sd_line_less(child, below);
-    t.ticks = t.child + sd_line_less(ticks - child, (double)c->hits * one);
+    t.ticks = t.child + sd_line_less(ticks - child, own);
     t.cost = ticks - t.ticks;
     t.child_cost = child - t.child;
-    sd_line_extremes_of(c, one, below, &t);
+    sd_line_extremes_of(c, one, below + (double)c->stays * stay, &t);
     return t;
 }
 #endif

@@ -19,7 +19,7 @@ enum {
     AGAIN_BITS = 31, /* ticks from one bout to the next (0.7 s): 2 to this */
 };
 
-enum { OF_HIT, OF_LINE, OF_CALL, N_COSTS }; /* in a bout's costs */
+enum { OF_HIT, OF_LINE, OF_CALL, OF_STAY, N_COSTS }; /* in a bout's costs */
 _Static_assert((int)N_COSTS <= (int)SD_BOUT_COSTS, "they have room");
 
 /* By what is read at the end of a line. */
@@ -39,20 +39,25 @@ static const char SOURCE[] = "def lines(steps):\n"
                              "    for x in steps:\n"
                              "        empty(x)\n"
                              "def empty(x):\n"
-                             "    return x\n";
+                             "    return x\n"
+                             "def stays(steps):\n"
+                             "    for x in steps: a = x + 1\n";
 
 struct job {
-    PyObject *names, *steps;         /* owned */
-    PyObject *lines, *calls;         /* borrowed from names */
-    struct sd_line_session *session; /* owned */
-    const struct sd_line_page *page; /* of `lines` */
+    PyObject *names, *steps;            /* owned */
+    PyObject *lines, *calls, *stays;    /* borrowed from names */
+    struct sd_line_session *session;    /* owned */
+    const struct sd_line_page *page;    /* of `lines` ... */
+    const struct sd_line_page *staying; /* ... and of `stays` */
     unsigned n_rounds;
 };
 
 struct shortest { /* ticks of a loop */
     uint64_t lines, calls;
-    uint64_t booked; /* of `lines`: what its cells have */
-    uint64_t n_hits; /* that these counted */
+    uint64_t booked;  /* of `lines`: what its cells have */
+    uint64_t n_hits;  /* that these counted */
+    uint64_t stays;   /* what the cells of `stays` have; without being told all of it */
+    uint64_t n_stays; /* that these counted: none where an interpreter does not tell */
 };
 
 /* --- What is run ------------------------------------------------------------------ */
@@ -88,6 +93,11 @@ static PyObject *choose(struct job *j, const char *name)
     return f;
 }
 
+static const struct sd_line_page *page_of(const struct job *j, PyObject *f)
+{
+    return sd_line_session_page(j->session, (PyCodeObject *)PyFunction_GetCode(f));
+}
+
 static int prepare(struct job *j, const struct sd_line_wish *wish)
 {
     struct sd_line_wish mine = *wish;
@@ -99,10 +109,11 @@ static int prepare(struct job *j, const struct sd_line_wish *wish)
         return -1;
     j->lines = choose(j, "lines");
     j->calls = choose(j, "calls");
-    if (!j->lines || !j->calls || !choose(j, "empty"))
+    j->stays = choose(j, "stays");
+    if (!j->lines || !j->calls || !j->stays || !choose(j, "empty"))
         return -1;
-    j->page =
-        sd_line_session_page(j->session, (PyCodeObject *)PyFunction_GetCode(j->lines));
+    j->page = page_of(j, j->lines);
+    j->staying = page_of(j, j->stays);
     return 0;
 }
 
@@ -125,19 +136,32 @@ static int run(const struct job *j, PyObject *loop, uint64_t *shortest)
 }
 
 struct sums {
-    uint64_t ticks, hits;
+    uint64_t ticks, hits, stays;
 };
 
-static struct sums booked(const struct job *j)
+static struct sums booked(const struct sd_line_page *page)
 {
-    struct sums s = { 0, 0 };
+    struct sums s = { 0, 0, 0 };
 
-    for (uint32_t i = 0; i < j->page->book.n; i++)
-        if (j->page->book.cells[i]) {
-            s.ticks += j->page->book.cells[i]->ticks;
-            s.hits += j->page->book.cells[i]->hits;
+    for (uint32_t i = 0; i < page->book.n; i++)
+        if (page->book.cells[i]) {
+            s.ticks += page->book.cells[i]->ticks;
+            s.hits += page->book.cells[i]->hits;
+            s.stays += page->book.cells[i]->stays;
         }
     return s;
+}
+
+static int stay_rounds(const struct job *j, struct shortest *best)
+{
+    struct sums before = booked(j->staying), after;
+    uint64_t whole = UINT64_MAX;
+    int rc = run(j, j->stays, &whole);
+
+    after = booked(j->staying);
+    best->n_stays = after.stays - before.stays;
+    keep_shortest(&best->stays, best->n_stays ? after.ticks - before.ticks : whole);
+    return rc;
 }
 
 static int rounds(const struct job *j, struct shortest *best)
@@ -145,14 +169,16 @@ static int rounds(const struct job *j, struct shortest *best)
     int rc = 0;
 
     for (unsigned i = 0; i < j->n_rounds && rc == 0; i++) {
-        struct sums before = booked(j), after;
+        struct sums before = booked(j->page), after;
 
         rc = run(j, j->lines, &best->lines);
-        after = booked(j);
+        after = booked(j->page);
         keep_shortest(&best->booked, after.ticks - before.ticks);
         best->n_hits = after.hits - before.hits;
         if (rc == 0)
             rc = run(j, j->calls, &best->calls);
+        if (rc == 0)
+            rc = stay_rounds(j, best);
     }
     return rc;
 }
@@ -188,6 +214,7 @@ static void tell(const struct shortest *plain, const struct shortest *told,
     out->costs[OF_HIT] = hit;
     out->costs[OF_LINE] = line;
     out->costs[OF_CALL] = call > 0 ? call : 0;
+    out->costs[OF_STAY] = each(told->stays, plain->stays, told->n_stays, loop);
 }
 
 static int one_bout(const struct job *j, struct sd_bouts *k)
@@ -233,6 +260,7 @@ static void set_costs(struct sd_line_session *s, double loop)
         .hit = (uint64_t)(sd_bouts_cost(k, OF_HIT) * loop * 1024),
         .line = (uint64_t)(sd_bouts_cost(k, OF_LINE) * loop * 1024),
         .call = (uint64_t)(sd_bouts_cost(k, OF_CALL) * loop * 1024),
+        .stay = (uint64_t)(sd_bouts_cost(k, OF_STAY) * loop * 1024),
     };
 
     sd_line_session_set_costs(s, &costs);

@@ -289,7 +289,8 @@ static bool make_root(struct sd_line_session *s)
     struct sd_line_root root = { .flags = wants_of(&s->wish),
                                  .hit_cost = s->costs.hit,
                                  .line_cost = s->costs.line,
-                                 .call_cost = s->costs.call };
+                                 .call_cost = s->costs.call,
+                                 .stay_cost = s->costs.stay };
 
     if (sd_cells_n(s->table) > 0)
         return true;
@@ -706,6 +707,7 @@ void sd_line_session_set_costs(struct sd_line_session *s,
     root->hit_cost = costs->hit;
     root->line_cost = costs->line;
     root->call_cost = costs->call;
+    root->stay_cost = costs->stay;
 }
 
 bool sd_line_is_any_active(void) { return lines.n_on > 0; }

@@ -58,7 +58,7 @@ struct sd_line_page { /* a code object in a session */
 };
 
 struct sd_line_costs { /* as in the root of a table */
-    uint64_t hit, line, call;
+    uint64_t hit, line, call, stay;
 };
 
 struct sd_line_session {

@@ -277,6 +277,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     e->is_adopted = false;
     e->child.calls = 0;
     e->hits_before = s->n_hits;
+    e->stays_before = s->n_stays;
     e->calls_before = s->n_calls++;
     if (!code->is_plain)
         read_memory_before(s, code, line == 0);
@@ -295,6 +296,7 @@ static void add_child(struct sd_line_stack *s, const struct sd_line_open *e,
         *to = (struct sd_line_children){ 0 };
     to->ticks += sd_line_ticks(e->began, now);
     to->hits += s->n_hits - e->hits_before;
+    to->stays += s->n_stays - e->stays_before;
     to->calls += s->n_calls - e->calls_before;
 }
 
@@ -357,6 +359,19 @@ void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now)
     begin_line(s, e, line, false);
     if (sd_line_memory_is_above(&read))
         ring(s, &read); /* last: it may end all of this */
+}
+
+void sd_line_stack_stay_slowly(struct sd_line_stack *s)
+{
+    const struct sd_line_open *e = s->top;
+
+    for (struct sd_line_book *b = e->line ? sd_line_book_on(e->code->books) : NULL; b;
+         b = sd_line_book_on(b->next)) {
+        struct sd_line_cell *cell = known_cell(b, e->line);
+
+        if (cell)
+            cell->stays++;
+    }
 }
 
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,

@@ -16,7 +16,8 @@
  *
  * A hit is counted when its line begins and its time when it ends.  Lines of one number
  * that follow each other in a frame are one hit: whether an interpreter tells of a jump
- * back to the line that it is on differs by version.
+ * back to the line that it is on differs by version.  How often it did is counted apart
+ * (stays), since that took time.
  *
  * One thread writes a stack, with the interpreter's lock held, under which others may
  * look at it.  No Python here. */
@@ -67,7 +68,7 @@ static inline struct sd_line_book *sd_line_book_on(struct sd_line_book *b)
 }
 
 struct sd_line_children { /* what chosen functions did while a line waited for them */
-    uint64_t ticks, hits;
+    uint64_t ticks, hits, stays;
     uint64_t calls; /* 0: there were none */
 };
 
@@ -81,8 +82,9 @@ struct sd_line_open { /* some book of its code object is on */
     uint64_t start;                /* ticks: of this line, or of its resume */
     uint64_t began;                /* ticks: of the frame, or of its resume */
     struct sd_line_children child; /* since `start` */
-    uint64_t hits_before, calls_before; /* the stack's, when the frame was entered */
-    uint64_t cpu_start;                 /* ns; UINT64_MAX: nobody wanted it then */
+    uint64_t hits_before, stays_before,
+        calls_before;          /* the stack's, when the frame was entered */
+    uint64_t cpu_start;        /* ns; UINT64_MAX: nobody wanted it then */
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
@@ -91,9 +93,9 @@ struct sd_line_stack {        /* see sd_line_stack_init */
     struct sd_line_open *last;
     struct sd_line_open *entries; /* owned */
     enum sd_clock_kind clock;
-    uint64_t n_hits, n_calls;    /* that this thread had */
-    struct sd_thread_cpu *cpu;   /* owned; made when it is first wanted */
-    struct sd_line_cell nowhere; /* for what finds no room */
+    uint64_t n_hits, n_stays, n_calls; /* that this thread had */
+    struct sd_thread_cpu *cpu;         /* owned; made when it is first wanted */
+    struct sd_line_cell nowhere;       /* for what finds no room */
     /* What memory grew while no line of this stack was open, as its first function
      * starts: a line that is open in another thread has it.  NULL: there are none. */
     void (*grew_elsewhere)(const struct sd_line_stack *s,
@@ -128,6 +130,7 @@ static inline void sd_line_stack_move(struct sd_line_stack *s, uintptr_t frame)
 /* Is this frame here, other than by adoption? */
 bool sd_line_stack_follows(const struct sd_line_stack *s, uintptr_t frame);
 /* What is not the usual case. */
+void sd_line_stack_stay_slowly(struct sd_line_stack *s);
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now);
 
@@ -144,6 +147,7 @@ static inline void sd_line_cell_children(struct sd_line_cell *cell,
         return;
     cell->child_ticks += child->ticks;
     cell->child_hits += child->hits;
+    cell->child_stays += child->stays;
     cell->child_calls += child->calls;
 }
 
@@ -158,6 +162,18 @@ static inline void sd_line_cell_end(struct sd_line_cell *cell, uint64_t ticks,
         cell->max_ticks = ticks;
 }
 
+/* hot: the function on top comes to the line that it is at. */
+static inline void sd_line_stack_stay(struct sd_line_stack *s)
+{
+    struct sd_line_open *e = s->top;
+
+    s->n_stays++;
+    if (__builtin_expect(e->code->is_plain && e->line, 1))
+        e->cell->stays++;
+    else
+        sd_line_stack_stay_slowly(s);
+}
+
 /* hot: every line of the chosen function on top.  `now` was read before anything else,
  * and the clock is read again at the end: what is done between belongs to no line. */
 static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
@@ -168,8 +184,10 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
     struct sd_line_cell *next;
     uint32_t at;
 
-    if (__builtin_expect(line == e->line, 0))
+    if (__builtin_expect(line == e->line, 0)) {
+        sd_line_stack_stay(s);
         return;
+    }
     b = e->code->books;
     at = line - b->first;
     next = at < b->n ? b->cells[at] : NULL;

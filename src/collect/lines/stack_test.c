@@ -64,6 +64,7 @@ TEST(lines_that_follow_each_other_are_hits_and_the_same_again_is_none)
     line(&s, 64, &m, 11);
     sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
     CHECK(m.cells[1].hits == 2 && m.cells[2].hits == 1);
+    CHECK(m.cells[1].stays == 1 && m.cells[2].stays == 0);
     CHECK(m.cells[1].max_ticks >= m.cells[1].min_ticks && m.cells[1].min_ticks > 0);
     CHECK(m.cells[1].ticks >= m.cells[1].min_ticks);
     CHECK(s.top == s.entries);
@@ -274,6 +275,29 @@ TEST(two_sessions_count_the_same_line_each_for_itself)
     CHECK(m.cells[1].hits == 1 && second.cells[1].hits == 1);
     CHECK(m.cells[2].hits == 1 && second.cells[2].hits == 1);
     CHECK(m.cells[1].ticks == second.cells[1].ticks);
+    sd_line_stack_release(&s);
+}
+
+TEST(a_line_that_stays_is_known_to_who_waits_for_it_and_in_every_book)
+{
+    struct made m, other;
+    struct sd_line_stack s;
+
+    make(&m);
+    make(&other);
+    m.book.next = &other.book;
+    m.code.is_plain = false;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_stack_enter(&s, 128, &m.code, 0);
+    for (int i = 0; i < 4; i++)
+        line(&s, 128, &m, 12);
+    sd_line_stack_leave(&s, 128, false, sd_line_now(&s));
+    sd_line_stack_leave(&s, 64, false, sd_line_now(&s));
+    CHECK(m.cells[2].hits == 1 && m.cells[2].stays == 3 && other.cells[2].stays == 3);
+    CHECK(m.cells[1].child_stays == 3 && m.cells[1].stays == 0);
+    CHECK(other.cells[1].child_stays == 3);
     sd_line_stack_release(&s);
 }
 
