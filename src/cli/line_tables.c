@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/export.h"
+#include "cli/line_json.h"
 #include "cli/path.h"
 #include "formats/lprof.h"
 
@@ -106,33 +107,32 @@ static void put_csv(struct sd_out *out, const struct sd_line_stats *s,
             put_function_csv(out, s, &s->functions[order[i]]);
 }
 
-static void put_key_int(struct sd_json *j, const char *key, int64_t v)
+static void put_row_json(struct sd_json *j, const struct sd_line_stats *s,
+                         const struct sd_line_entry *e)
 {
-    sd_json_key(j, key);
-    sd_json_int(j, v);
+    int64_t values[SD_LINE_VALUES];
+
+    for (int i = 0; i < SD_LINE_VALUES; i++)
+        values[i] = SD_LINE_NONE;
+    values[SD_LINE_HITS] = e->hits;
+    values[SD_LINE_TIME] = as_ns(s, e->time);
+    sd_line_json_row(j, e->line, values, SD_LINE_JSON_KNOWN);
 }
 
 static void put_function_json(struct sd_json *j, const struct sd_line_stats *s,
                               const struct sd_line_function *f)
 {
-    sd_json_object(j);
-    sd_json_key(j, "file");
-    sd_json_text(j, f->file.p, f->file.n);
-    put_key_int(j, "first_line", f->line);
-    sd_json_key(j, "function");
-    sd_json_text(j, f->name.p, f->name.n);
-    put_key_int(j, "time_ns", as_ns(s, sd_line_function_time(f)));
-    sd_json_key(j, "lines");
-    sd_json_array(j);
-    for (size_t i = 0; i < f->n; i++) {
-        sd_json_object(j);
-        put_key_int(j, "line", f->entries[i].line);
-        put_key_int(j, "hits", f->entries[i].hits);
-        put_key_int(j, "time_ns", as_ns(s, f->entries[i].time));
-        sd_json_end(j);
-    }
-    sd_json_end(j);
-    sd_json_end(j);
+    sd_line_json_begin(
+        j, &(struct sd_line_json){ .file = f->file.p,
+                                   .name = f->name.p,
+                                   .n_file = f->file.n,
+                                   .n_name = f->name.n,
+                                   .first = f->line,
+                                   .time_ns = as_ns(s, sd_line_function_time(f)),
+                                   .tracing_ns = SD_LINE_NONE });
+    for (size_t i = 0; i < f->n; i++)
+        put_row_json(j, s, &f->entries[i]);
+    sd_line_json_end(j);
 }
 
 static void put_json(struct sd_out *out, const struct sd_line_stats *s,

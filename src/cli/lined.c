@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mark.h"
 #include "capture/line_cell.h"
+#include "cli/line_json.h"
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "profile/line_stats.h"
@@ -31,53 +32,18 @@ int sd_lined_unit(const char *typed, double *unit_s)
 
 /* --- JSON */
 
-/* What was measured with the telling takes the place of the others with --raw. */
-static const char *const names[SD_LINE_VALUES] = {
-    [SD_LINE_HITS] = "hits",
-    [SD_LINE_TIME] = "time_ns",
-    [SD_LINE_CHILD_TIME] = "child_time_ns",
-    [SD_LINE_TRACING] = "tracing_ns",
-    [SD_LINE_MIN] = "min_ns",
-    [SD_LINE_MAX] = "max_ns",
-    [SD_LINE_CPU_TIME] = "cpu_time_ns",
-    [SD_LINE_READ] = "readings",
-    [SD_LINE_INCREMENT] = "increment_bytes",
-    [SD_LINE_MEMORY] = "memory_bytes",
-    [SD_LINE_PEAK] = "peak_bytes",
-};
-
-static void put_row(struct sd_json *j, const struct sd_lined_row *row)
-{
-    sd_json_object(j);
-    sd_json_key_uint(j, "line", row->line);
-    for (int i = 0; i < SD_LINE_VALUES; i++) {
-        if (!names[i])
-            continue;
-        sd_json_key(j, names[i]);
-        if (row->values[i] == SD_LINE_NONE)
-            sd_json_null(j);
-        else
-            sd_json_int(j, row->values[i]);
-    }
-    sd_json_end(j);
-}
-
 static void put_function(struct sd_json *j, const struct sd_lined_function *f)
 {
-    sd_json_object(j);
-    sd_json_key_string(j, "function", f->name);
-    sd_json_key_string(j, "file", f->file);
-    sd_json_key_uint(j, "first_line", f->first);
-    sd_json_key(j, "time_ns");
-    sd_json_int(j, f->time_ns);
-    sd_json_key(j, "tracing_ns");
-    sd_json_int(j, f->tracing_ns);
-    sd_json_key(j, "lines");
-    sd_json_array(j);
+    sd_line_json_begin(j, &(struct sd_line_json){ .file = f->file,
+                                                  .name = f->name,
+                                                  .n_file = strlen(f->file),
+                                                  .n_name = strlen(f->name),
+                                                  .first = f->first,
+                                                  .time_ns = f->time_ns,
+                                                  .tracing_ns = f->tracing_ns });
     for (size_t i = 0; i < f->n_rows; i++)
-        put_row(j, &f->rows[i]);
-    sd_json_end(j);
-    sd_json_end(j);
+        sd_line_json_row(j, f->rows[i].line, f->rows[i].values, SD_LINE_JSON_NULLS);
+    sd_line_json_end(j);
 }
 
 static void put_json(struct sd_out *out, const struct sd_lined *l)
