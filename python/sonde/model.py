@@ -164,15 +164,17 @@ def _collect(model, input_shape, inputs, backward, **how):
     return _model.collect(model, args, kwargs, backward=backward, rules=dict(_rules), **how)
 
 
-def _check_count(count):
-    from ._sonde import count_modes
+def _check_count(count, backward):
+    from ._sonde import count_is_of_modules, count_modes
 
     if count not in count_modes():
         raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
+    if backward and count_is_of_modules(count):
+        raise ValueError("count={0!r} looks at modules alone: it has no count of the backward".format(count))
 
 
 def _total(what, model, input_shape, readable, inputs, count, backward):
-    _check_count(count)
+    _check_count(count, backward)
     value = _collect(model, input_shape, inputs, backward).totals(count)[what]
     return _readable(value) if readable else value
 
@@ -194,7 +196,7 @@ def profile_madds(model, input_shape=SHAPE, readable=False, *, inputs=None, coun
 
 def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
     """Elements read (inputs and parameters of layers) and written (their outputs)."""
-    _check_count(count)
+    _check_count(count, backward)
     totals = _collect(model, input_shape, inputs, backward).totals(count)
     both = totals["mem_read"], totals["mem_write"]
     return tuple(_readable(v) for v in both) if readable else both
@@ -336,7 +338,7 @@ class Profiler:
 
     def profile(self):
         """The nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
-        _check_count(self.count)
+        _check_count(self.count, self.backward)
         counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
         if self.runtime:
             self._measure(counted)

@@ -17,4 +17,5 @@ struct sd_model *sd_model_of(PyTypeObject *type, PyObject *o);
 
 /* {name: definition} of the ways of counting. */
 PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused);
+PyObject *sd_ext_count_is_of_modules(PyObject *module, PyObject *name);
 #endif

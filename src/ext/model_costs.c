@@ -308,3 +308,18 @@ PyObject *sd_ext_count_modes(PyObject *module, PyObject *unused)
     }
     return dict;
 }
+
+/* count_is_of_modules(name): such a tool sees no backward. */
+PyObject *sd_ext_count_is_of_modules(PyObject *module, PyObject *name)
+{
+    const char *word = PyUnicode_AsUTF8(name);
+    enum sd_count_mode mode;
+    int rc;
+
+    (void)module;
+    if (!word)
+        return NULL;
+    rc = sd_count_mode_named(word, &mode);
+    return rc < 0 ? sd_ext_raise(rc)
+                  : PyBool_FromLong(sd_count_mode_is_of_modules(mode));
+}

@@ -361,6 +361,7 @@ static PyMethodDef module_methods[] = {
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
+    { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },
     { "profile", sd_lines_profile, METH_O,
       "profile(function)\n--\n\nChooses a function, or all of a class, whose lines are "

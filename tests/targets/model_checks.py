@@ -178,6 +178,7 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs("resnet", (5,)), "str")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), "abc"), "no shape")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="thop", backward=True), "thop", "backward")
     refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
 
 
