@@ -428,6 +428,11 @@ static int get_file(const struct sd_command *c, const struct sd_model_asked *ask
                        "there is no file %s; a model of a program is named pkg.mod:"
                        "factory",
                        asked->target);
+    if (sd_path_has_suffix(asked->target, ".py"))
+        return sd_fail(SD_EUSAGE,
+                       "say which model of %s it is: %s:NAME, a class, a function that "
+                       "gives one, or the model itself",
+                       asked->target, asked->target);
     rc = get_counted(c, asked, inputs, m, &is_one);
     if (rc < 0 || is_one)
         return rc;
