@@ -28,9 +28,10 @@ struct sd_line_cell {
     uint64_t child_ticks; /* of these, in functions whose lines are counted, too */
     uint64_t min_ticks, max_ticks; /* of one hit; min 0: none has ended */
     uint64_t cpu_ns;               /* of the thread, as ticks; 0 where not measured */
-    uint64_t n_read;               /* ends of hits at which memory was read; 0: never */
-    int64_t grew_bytes;   /* changes of resident memory since the reading before, by
-                             whatever thread, summed */
+    uint64_t n_read;    /* times that memory was read: at ends of hits, and of the def's
+                           line when its function was entered; 0: never */
+    int64_t grew_bytes; /* changes of resident memory since the reading before, by
+                           whatever thread, summed */
     int64_t after_bytes;  /* the largest reading */
     int64_t peak_bytes;   /* largest of the process inside of a hit; 0: not known */
     uint64_t child_hits;  /* of lines in the functions of `child_ticks` ... */

@@ -59,6 +59,17 @@ int sd_enabled_set_count(struct sd_enabled *e, uint64_t thread, long count)
     return 0;
 }
 
+void sd_enabled_keep_only(struct sd_enabled *e, uint64_t thread)
+{
+    const struct sd_enabled_thread *t = sd_enabled_find(e, thread);
+
+    e->n = e->n_on = 0;
+    if (!t)
+        return;
+    e->n_on = t->is_on;
+    e->threads[e->n++] = *t;
+}
+
 void sd_enabled_release(struct sd_enabled *e)
 {
     sd_free(e->threads);

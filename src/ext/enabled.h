@@ -33,5 +33,7 @@ struct sd_enabled_thread *sd_enabled_make(struct sd_enabled *e, uint64_t thread)
 /* This thread has it on, or not any more. */
 int sd_enabled_set(struct sd_enabled *e, uint64_t thread, bool is_on);
 int sd_enabled_set_count(struct sd_enabled *e, uint64_t thread, long count);
+/* A child of fork: other threads than this one are not here. */
+void sd_enabled_keep_only(struct sd_enabled *e, uint64_t thread);
 void sd_enabled_release(struct sd_enabled *e);
 #endif

@@ -14,7 +14,16 @@ struct lines {
     bool
         is_captured; /* it stands for the capture's: not ours to stop, clear and free */
     struct sd_enabled enabled;
+    unsigned n_forks; /* that there were when it was asked last */
 };
+
+/* Threads that the parent had cannot switch it off here. */
+static void forget_other_threads(struct lines *l)
+{
+    if (l->n_forks != sd_line_forks())
+        sd_enabled_keep_only(&l->enabled, sd_thread_state_number());
+    l->n_forks = sd_line_forks();
+}
 
 /* The capture's session ends with sonde.stop(), so it is asked for each time. */
 static struct sd_line_session *session_or_null(const struct lines *l)
@@ -24,9 +33,10 @@ static struct sd_line_session *session_or_null(const struct lines *l)
 
 static struct sd_line_session *session_of(PyObject *self)
 {
-    const struct lines *l = (struct lines *)self;
+    struct lines *l = (struct lines *)self;
     struct sd_line_session *s = session_or_null(l);
 
+    forget_other_threads(l);
     if (!s)
         PyErr_SetString(PyExc_RuntimeError, l->is_captured
                                                 ? "the capture has ended"
@@ -219,10 +229,11 @@ static PyObject *lines_clear(PyObject *self, PyObject *unused)
 static PyObject *lines_codes(PyObject *self, PyObject *unused)
 {
     struct sd_line_session *s = session_of(self);
-    PyObject *all = s ? PyList_New((Py_ssize_t)s->n_pages) : NULL;
+    size_t n = s ? s->n_pages : 0; /* to make a list may run code that adds to them */
+    PyObject *all = s ? PyList_New((Py_ssize_t)n) : NULL;
 
     (void)unused;
-    for (size_t i = 0; all && i < s->n_pages; i++)
+    for (size_t i = 0; all && i < n; i++)
         PyList_SET_ITEM(all, (Py_ssize_t)i,
                         Py_NewRef((PyObject *)s->pages[i]->chosen->code));
     return all;

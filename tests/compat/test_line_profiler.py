@@ -172,6 +172,30 @@ def test_generators_and_coroutines(folder):
     equal(hits(lp, many)[2], 3, "hits of an async generator")
 
 
+def test_a_child_of_fork_rests_though_a_thread_of_its_parent_had_it_on(folder):
+    lp, inside, goes_on = LineProfiler(work), threading.Event(), threading.Event()
+
+    def hold():
+        with lp:
+            inside.set(), goes_on.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait(60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # of forks beside threads
+        pid = os.fork()
+    if pid == 0:
+        with lp:
+            work(5)
+        before = hits(lp, work)[3]
+        work(5)
+        os._exit(before != 5 or lp.is_active or hits(lp, work)[3] != 5)
+    goes_on.set()
+    thread.join()
+    equal(os.waitpid(pid, 0)[1], 0, "status of the child")
+
+
 def guarded(log):
     try:
         log.append((yield 1))

@@ -350,7 +350,7 @@ def write_code(options, kind):
 
     name = "kernprof-{0}".format("stdin" if getattr(options, "script", None) == "-" else "command")
     options.script = os.path.join(options.folder, name + ".py")
-    with open(options.script, "w") as f:
+    with open(options.script, "w", encoding="utf-8") as f:
         f.write(dedent(options.code) + "\n")
     options.prof_mod = (options.prof_mod or []) + [options.script]
     if not options.outfile:

@@ -34,7 +34,10 @@ static struct {
     uint32_t n_for_nobody;            /* events told while all that want them rest */
     bool is_stopping;                 /* those that rest will be stopped */
     struct sd_line_session *captured; /* that has tables in the capture, or NULL */
-    PyInterpreterState *interpreter;  /* whose code objects they are */
+    PyInterpreterState *interpreter;  /* whose code objects they are ... */
+    int64_t interpreter_id; /* ... of which one after another may lie in one place */
+    bool cannot_stop;       /* those that rest: pending calls are another one's */
+    unsigned n_forks;       /* between the first process and this one */
     struct sd_table marked; /* hashes of paths: source files whose mark is written */
     struct timespec began;  /* CLOCK_REALTIME */
     struct sd_ticks_pair first;
@@ -142,6 +145,7 @@ static void after_fork_in_child(void)
     if (here)
         here->next = NULL;
     lines.is_stopping = false;
+    lines.n_forks++;
     sd_line_memory_forget();
     if (lines.captured) {
         if (here)
@@ -154,10 +158,12 @@ static void after_fork_in_child(void)
 static int take_interpreter(void)
 {
     PyInterpreterState *now = sd_interpreter();
+    int64_t id = PyInterpreterState_GetID(now);
 
-    if (lines.interpreter == now)
+    if (lines.interpreter == now && lines.interpreter_id == id)
         return 0;
-    if (lines.interpreter && sd_interpreter_lives(lines.interpreter))
+    if (lines.interpreter && lines.interpreter != now &&
+        sd_interpreter_lives(lines.interpreter))
         return sd_fail(SD_ELACKS, "lines are counted in another interpreter of this "
                                   "process already");
     sd_line_extra = sd_code_extra_index();
@@ -165,6 +171,8 @@ static int take_interpreter(void)
         return sd_fail(SD_ELACKS,
                        "other tools hold all places on code objects (co_extra)");
     lines.interpreter = now;
+    lines.interpreter_id = id;
+    lines.cannot_stop = false;
     return 0;
 }
 
@@ -186,6 +194,8 @@ static int make_ready(void)
 }
 
 enum sd_clock_kind sd_line_clock(void) { return lines.clock; }
+
+unsigned sd_line_forks(void) { return lines.n_forks; }
 
 double sd_line_ns_per_tick(void)
 {
@@ -796,7 +806,7 @@ void sd_line_session_rest(struct sd_line_session *s)
     switch_off(s);
     drop_entries();
     pthread_mutex_unlock(&lines.lock);
-    lines.n_for_nobody = 0;
+    lines.n_for_nobody = s->n_for_nobody = 0;
     if (lines.n_on == 0)
         sd_lines_pause(true);
 }
@@ -855,26 +865,46 @@ static int stop_those_at_rest(void *unused)
 
     (void)unused;
     lines.is_stopping = false;
-    if (lines.interpreter != sd_interpreter())
+    if (lines.interpreter != sd_interpreter()) {
+        lines.cannot_stop = true;
         return 0;
+    }
     for (struct sd_line_session *s = lines.sessions; s; s = next) {
         next = s->next;
-        if (s->turn.is_on)
+        if (s->turn.is_on ||
+            (lines.n_for_nobody < FOR_NOBODY_MOST && s->n_for_nobody < FOR_NOBODY_MOST))
             continue;
         sd_line_session_stop(s);
         sd_line_calibrated(s);
+        s->n_for_nobody = 0;
     }
+    lines.n_for_nobody = 0;
     return 0;
+}
+
+/* Those who chose this and rest are told of it in vain.  Has one of them been often
+ * enough? */
+static bool count_for_nobody(const struct sd_line_chosen *c)
+{
+    bool is_enough = false;
+
+    for (struct sd_line_book *b = c ? c->core.books : NULL; b; b = b->next) {
+        struct sd_line_session *s = ((struct sd_line_page *)b)->session;
+
+        is_enough |= ++s->n_for_nobody >= FOR_NOBODY_MOST;
+    }
+    return is_enough;
 }
 
 /* The interpreter is in the middle of telling: it is stopped when that is over. */
 bool sd_line_told_for_nobody(const PyCodeObject *code)
 {
     const struct sd_line_chosen *c = chosen_by_any(code);
-    bool rests = c && c->core.books;
+    bool rests = c && c->core.books, is_enough = count_for_nobody(c);
 
-    if ((rests || lines.n_on == 0) && ++lines.n_for_nobody >= FOR_NOBODY_MOST &&
-        !lines.is_stopping)
+    if (lines.n_on == 0)
+        is_enough |= ++lines.n_for_nobody >= FOR_NOBODY_MOST;
+    if (is_enough && !lines.is_stopping && !lines.cannot_stop)
         lines.is_stopping = Py_AddPendingCall(stop_those_at_rest, NULL) == 0;
     return rests;
 }

@@ -67,6 +67,7 @@ struct sd_line_session {
     struct sd_pace pace;        /* of who calibrates ... */
     bool is_pace_due;           /* ... to be asked again: it counted since */
     struct sd_line_turn turn;
+    uint32_t n_for_nobody;  /* events of its code while it rests */
     bool is_linked;         /* its books hang on the code objects: it is on, or rests */
     struct sd_cells *table; /* owned; NULL: not made yet */
     uint32_t track;         /* of the table's root; 0: not defined yet */
@@ -101,6 +102,8 @@ void sd_line_session_settle(struct sd_line_session *s);
 /* The page of a code object; NULL: it was not chosen. */
 const struct sd_line_page *sd_line_session_page(const struct sd_line_session *s,
                                                 PyCodeObject *code);
+/* How many there were before this process: threads that others knew are not here. */
+unsigned sd_line_forks(void);
 /* By what time is told in this process, once there is a session. */
 enum sd_clock_kind sd_line_clock(void);
 /* How long a tick is, by what has passed since the process knows the time. */
