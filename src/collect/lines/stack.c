@@ -456,6 +456,7 @@ static void begin_anew(const struct sd_line_stack *s, struct sd_line_open *e,
     e->cpu_start = s->cpu ? cpu : CPU_UNKNOWN;
     e->child.calls = 0;
     e->hits_before = s->n_hits;
+    e->stays_before = s->n_stays;
     e->calls_before = s->n_calls - 1;
 }
 
