@@ -518,12 +518,13 @@ for i in range(1000):               # when what has counted is read, costs are t
     rests.start()
     leaf()
     rests.rest()
-    rows = rests.rows(leaf.__code__)
-    if rests.costs != first:
-        break
+    row = rests.rows(leaf.__code__)[0]
+    if any(abs(now - was) > was / 10000 for was, now in zip(first, rests.costs)):
+        break                       # by more than what is known of the clock grows in a moment
 else:
     raise AssertionError("costs are never told again")
-assert rests.rows(leaf.__code__) == rows, "another time"
+again = rests.rows(leaf.__code__)[0]
+assert again[:2] == row[:2] and abs(again[2] - row[2]) <= row[2] / 10000 + 2, (row, again)
 """
 
 
