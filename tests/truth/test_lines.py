@@ -511,7 +511,7 @@ always.stop()
 number = outer.__code__.co_firstlineno + 2
 for lines in (always, rests):
     row = [r for r in lines.rows(outer.__code__) if r[0] == number][0]
-    assert 0.15 < row[3] / row[2] < 0.85, row       # leaf's time is in it once
+    assert 0.03 < row[3] / row[2] < 0.97, row       # leaf's time is in it once: 1 were all of it, and 0 nothing
     assert 70e6 < row[6] < 250e6, row
 first = rests.costs
 for i in range(1000):               # when what has counted is read, costs are told by how fast it went
