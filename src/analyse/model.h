@@ -79,7 +79,8 @@ struct sd_model_costs {
                         none */
 };
 
-/* 0 or SD_ENOMEM; released equals fresh memory. */
+/* 0, SD_ENOMEM, or SD_EUSAGE: the mode is of a tool of modules, which counts no
+ * backward, and the model has one.  Released equals fresh memory. */
 int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
                    struct sd_model_costs *costs);
 /* The same, but `operators` has only those that ran in this layer or in one that it

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/model.h"
+#include "base/error.h"
 #include "profile/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,8 +35,11 @@ static void check_counting(const struct sd_model *m)
     for (enum sd_count_mode mode = 0; mode < SD_COUNT_MODES; mode++) {
         struct sd_model_costs costs;
         struct sd_model_fit fit;
+        int rc = sd_model_costs(m, mode, &costs);
 
-        if (sd_model_costs(m, mode, &costs) < 0)
+        if (rc == SD_EUSAGE)
+            continue; /* a tool of modules counts no backward */
+        if (rc < 0)
             abort();
         if (costs.coverage < 0 || costs.coverage > 1 || costs.n_rows > m->n_layers)
             abort();
