@@ -4,7 +4,8 @@
 """CPU time of calls is what the kernel says of the thread, and rest is none.
 
 What is compared is CPU time only, so that a busy machine changes nothing; tolerance 5 % and 2 ms, the
-time that the thread works outside of the functions.
+time that the thread works outside of the functions.  What the host of a virtual machine takes meanwhile is told as the
+call's for a while (docs/accuracy.md): of three counts the middle one is judged.
 
 Tiny calls: the cost of tracing is taken off as it is of wall time.  The truth is the CPU time of the same
 calls untraced, measured in turn with the traced ones, and of both the shortest of many counts; a process
@@ -43,10 +44,21 @@ def cpu_seconds(p):
     return {e.code.co_name: e.totaltime for e in p.getstats(cpu=True)}
 
 
-def check(found):
-    truth = sum(burned)
-    assert abs(found["burn"] - truth) < 0.05 * truth + 0.002, "burn has %.4f s, the thread's clock %.4f s" % (found["burn"], truth)
-    assert found["rest"] < 0.01, "rest has %.4f s of CPU time" % found["rest"]
+def check(do, **settings):
+    """Of three counts of what `do` does, the one whose error is the middle one."""
+    counts = []
+    for _ in range(3):
+        del burned[:]
+        p = _sonde.Profile(builtins=False, cpu=True, **settings)
+        p.enable()
+        do()
+        p.disable()
+        found, truth = cpu_seconds(p), sum(burned)
+        counts.append((found["burn"] - truth, truth, found["rest"]))
+    error, truth, _ = sorted(counts)[1]
+    assert abs(error) < 0.05 * truth + 0.002, "burn has %.4f s, the thread's clock %.4f s (all: %s)" % (truth + error, truth, counts)
+    rest_s = sorted(rest for _, _, rest in counts)[1]
+    assert rest_s < 0.01, "rest has %.4f s of CPU time" % rest_s
 
 
 def work():
@@ -56,42 +68,35 @@ def work():
 
 
 def test_cpu_time_is_the_threads_own(folder):
-    del burned[:]
-    p = _sonde.Profile(builtins=False, cpu=True)
-    p.enable()
-    work()
-    p.disable()
-    check(cpu_seconds(p))
+    check(work)
 
 
-def test_cpu_time_of_threads_that_share_a_processor(folder):
-    del burned[:]
-    p = _sonde.Profile(builtins=False, cpu=True, threads=True)
-    p.enable()
+def work_in_threads():
     threads = [threading.Thread(target=work) for _ in range(3)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
-    p.disable()
-    check(cpu_seconds(p))
+
+
+def test_cpu_time_of_threads_that_share_a_processor(folder):
+    check(work_in_threads, threads=True)
 
 
 def nothing():
     pass
 
 
-def test_each_of_many_calls_counts_from_its_own_start(folder):
-    """The usual case of a call that was made before from here: every front has a short way for it."""
-    del burned[:]
-    p = _sonde.Profile(builtins=False, cpu=True)
-    p.enable()
+def many_calls():
     for _ in range(20):
         nothing()
         burn(0.005)
         rest(0.0001)
-    p.disable()
-    check(cpu_seconds(p))
+
+
+def test_each_of_many_calls_counts_from_its_own_start(folder):
+    """The usual case of a call that was made before from here: every front has a short way for it."""
+    check(many_calls)
 
 
 def test_a_thread_that_another_one_stops_has_its_own_time(folder):
