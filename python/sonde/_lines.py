@@ -57,18 +57,18 @@ def above(what):
 def of_capture(unused):
     """A LineProfiler whose counts are the capture's; what it chooses is counted wherever it runs, and nothing is wrapped."""
     global _profiler
-    import threading
-
-    from . import _sonde
-    from ._line_profiler import LineProfiler
-
-    class CaptureProfiler(LineProfiler):
-        def __call__(self, func):
-            return _sonde.profile(func)
-
-        wrap_callable = __call__
-
     if _profiler is None:
+        import threading
+
+        from . import _sonde
+        from ._line_profiler import LineProfiler
+
+        class CaptureProfiler(LineProfiler):
+            def __call__(self, func):
+                return _sonde.profile(func)
+
+            wrap_callable = __call__
+
         made = _sonde.lines_capture(CaptureProfiler)
         if made is None:
             raise AttributeError("the capture has ended")
@@ -79,19 +79,23 @@ def of_capture(unused):
 
 def lead_line_profiler(asked):
     """line_profiler's own `profile` chooses for the capture: as kernprof does, we tell it when it is imported."""
-    profile, name, path, target = asked
-    sys.meta_path.remove(profile)
+    ours, profile, name, path, target = asked
+    sys.meta_path.remove(ours)
     specs = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))
     spec = next((spec for spec in specs if spec is not None), None)
-    execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+    loader = getattr(spec, "loader", None)
+    execute = getattr(loader, "exec_module", None)
 
     def exec_module(module):
+        if module.__name__ != name:     # the loader of an archive is that of all its modules
+            return execute(module)
+        vars(loader).pop("exec_module", None)
         execute(module)
         try:
             module.profile._kernprof_overwrite(profile)
-        except AttributeError:
+        except Exception:
             pass                        # another version, which knows no kernprof
 
     if execute:
-        spec.loader.exec_module = exec_module
+        loader.exec_module = exec_module
     return spec

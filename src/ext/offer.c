@@ -4,14 +4,17 @@
 #include "collect/lines/collector.h"
 #include "ext/decorate.h"
 
+/* --- profile */
+
 static PyObject *offer_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = { "func", NULL }; /* as LineProfiler's __call__ has it */
     PyObject *o;
 
     (void)self;
-    (void)kwargs;
-    return PyArg_UnpackTuple(args, "profile", 1, 1, &o) ? sd_lines_profile(NULL, o)
-                                                        : NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:profile", names, &o))
+        return NULL;
+    return sd_lines_profile(NULL, o);
 }
 
 /* What was chosen is counted wherever it runs: there is nothing to switch on. */
@@ -28,6 +31,24 @@ static PyObject *offer_exit(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* The profiler behind, or NULL with an AttributeError: hasattr() and getattr() with a
+ * default pass no other, and of a program whose own `sonde` is another package, or
+ * whose sys.path is cut, it is not the fault that our adapter cannot be imported. */
+static PyObject *profiler_behind(void)
+{
+    struct sd_raised first = sd_raised_take();
+    PyObject *profiler = sd_ext_adapter("_lines", "of_capture", Py_None);
+
+    if (!profiler && PyErr_ExceptionMatches(PyExc_Exception) &&
+        !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        sd_raised_give_back(first);
+    } else {
+        sd_raised_drop(first);
+    }
+    return profiler;
+}
+
 /* Names that begin with "_" are asked for by whoever looks at an object, and are not
  * worth an import. */
 static PyObject *offer_getattro(PyObject *self, PyObject *name)
@@ -37,30 +58,10 @@ static PyObject *offer_getattro(PyObject *self, PyObject *name)
     if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) ||
         PyUnicode_GET_LENGTH(name) == 0 || PyUnicode_READ_CHAR(name, 0) == '_')
         return found;
-    PyErr_Clear();
-    profiler = sd_ext_adapter("_lines", "of_capture", Py_None);
+    profiler = profiler_behind();
     found = profiler ? PyObject_GetAttr(profiler, name) : NULL;
     Py_XDECREF(profiler);
     return found;
-}
-
-/* As of a finder in sys.meta_path: find_spec(name, path=None, target=None). */
-static PyObject *offer_find_spec(PyObject *self, PyObject *args)
-{
-    PyObject *name, *path = Py_None, *target = Py_None, *asked, *spec;
-
-    if (!PyArg_UnpackTuple(args, "find_spec", 1, 3, &name, &path, &target))
-        return NULL;
-    if (!PyUnicode_Check(name) ||
-        PyUnicode_CompareWithASCIIString(name, "line_profiler.explicit_profiler") != 0)
-        Py_RETURN_NONE;
-    asked = PyTuple_Pack(4, self, name, path, target);
-    spec = asked ? sd_ext_adapter("_lines", "lead_line_profiler", asked) : NULL;
-    Py_XDECREF(asked);
-    if (spec || !PyErr_ExceptionMatches(PyExc_Exception))
-        return spec;
-    PyErr_Clear(); /* the others in sys.meta_path find it as they would without us */
-    Py_RETURN_NONE;
 }
 
 static void offer_dealloc(PyObject *self)
@@ -74,7 +75,6 @@ static void offer_dealloc(PyObject *self)
 static PyMethodDef offer_methods[] = {
     { "__enter__", offer_enter, METH_NOARGS, NULL },
     { "__exit__", offer_exit, METH_VARARGS, NULL },
-    { "find_spec", offer_find_spec, METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },
 };
 
@@ -96,25 +96,91 @@ static PyType_Spec offer_spec = {
     .slots = offer_slots,
 };
 
-static PyObject *make(void)
-{
-    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&offer_spec);
-    PyObject *offer = type ? type->tp_alloc(type, 0) : NULL;
+/* --- The finder */
 
+struct finder {
+    PyObject_HEAD PyObject *profile; /* owned: what line_profiler is told of */
+};
+
+/* As of a finder in sys.meta_path: find_spec(name, path=None, target=None). */
+static PyObject *finder_find_spec(PyObject *self, PyObject *args)
+{
+    PyObject *name, *path = Py_None, *target = Py_None, *asked, *spec;
+
+    if (!PyArg_UnpackTuple(args, "find_spec", 1, 3, &name, &path, &target))
+        return NULL;
+    if (!PyUnicode_Check(name) ||
+        PyUnicode_CompareWithASCIIString(name, "line_profiler.explicit_profiler") != 0)
+        Py_RETURN_NONE;
+    asked = PyTuple_Pack(5, self, ((struct finder *)self)->profile, name, path, target);
+    spec = asked ? sd_ext_adapter("_lines", "lead_line_profiler", asked) : NULL;
+    Py_XDECREF(asked);
+    if (spec || !PyErr_ExceptionMatches(PyExc_Exception))
+        return spec;
+    PyErr_Clear(); /* the others in sys.meta_path find it as they would without us */
+    Py_RETURN_NONE;
+}
+
+static void finder_dealloc(PyObject *self)
+{
+    Py_XDECREF(((struct finder *)self)->profile);
+    offer_dealloc(self);
+}
+
+static PyMethodDef finder_methods[] = {
+    { "find_spec", finder_find_spec, METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyType_Slot finder_slots[] = {
+    { Py_tp_doc, "Tells line_profiler of `profile` when it is imported." },
+    { Py_tp_dealloc, finder_dealloc },
+    { Py_tp_methods, finder_methods },
+    { 0, NULL },
+};
+
+static PyType_Spec finder_spec = {
+    .name = "sonde.ProfileFinder",
+    .basicsize = sizeof(struct finder),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = finder_slots,
+};
+
+/* --- Offering them */
+
+/* The only one of its type: a program that calls the type makes no other. */
+static PyObject *make(PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(spec);
+    PyObject *made = type ? type->tp_alloc(type, 0) : NULL;
+
+    if (type)
+        type->tp_new = NULL;
     Py_XDECREF(type);
-    return offer;
+    return made;
+}
+
+static void lead_importers(PyObject *offer)
+{
+    PyObject *importers = PySys_GetObject("meta_path");
+    PyObject *finder = importers && PyList_Check(importers) ? make(&finder_spec) : NULL;
+
+    if (!finder)
+        return;
+    ((struct finder *)finder)->profile = Py_NewRef(offer);
+    PyList_Insert(importers, 0, finder);
+    Py_DECREF(finder);
 }
 
 void sd_offer_profile(void)
 {
     PyObject *builtins = sd_lines_captured() ? PyEval_GetBuiltins() : NULL;
-    PyObject *importers = builtins ? PySys_GetObject("meta_path") : NULL;
-    PyObject *offer = builtins ? make() : NULL;
+    PyObject *offer = builtins ? make(&offer_spec) : NULL;
 
     if (offer && !PyDict_GetItemString(builtins, "profile"))
         PyDict_SetItemString(builtins, "profile", offer);
-    if (offer && importers && PyList_Check(importers))
-        PyList_Insert(importers, 0, offer);
+    if (offer)
+        lead_importers(offer);
     Py_XDECREF(offer);
     PyErr_Clear();
 }

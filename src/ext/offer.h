@@ -7,8 +7,10 @@
  * whom asks all that kernprof's has besides (`with profile:`, profile.print_stats(),
  * ...), of which the package is imported only then.
  *
- * The same object stands first in sys.meta_path until the program imports line_profiler
- * itself, whose `profile` does nothing unless kernprof says so: here we say it. */
+ * A finder stands first in sys.meta_path until the program imports line_profiler
+ * itself, whose `profile` does nothing unless kernprof says so: here we say it.  It is
+ * an object of its own, since the import system asks every finder for names that it
+ * need not have: `profile` would answer with an import. */
 #include "ext/ext.h"
 
 /* Nothing, where the capture wants no lines; never raises. */

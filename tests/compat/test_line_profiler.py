@@ -627,6 +627,70 @@ def test_the_profile_of_a_line_profiler_that_is_installed(folder):
     equal(run([PYTHON, "program.py"], cwd=folder).status, 0, "status without sonde")
 
 
+def test_the_loader_of_a_line_profiler_is_left_as_it_was(folder):
+    """Also where its profile cannot be told: the import goes on."""
+    os.mkdir(os.path.join(folder, "line_profiler"))
+    write(os.path.join(folder, "line_profiler"), "__init__.py", "from .explicit_profiler import profile\n")
+    write(os.path.join(folder, "line_profiler"), "explicit_profiler.py",
+          OTHERS.replace("self._profile, self.enabled = profile, True", "raise ValueError('not now')"))
+    write(folder, "program.py", "from line_profiler import explicit_profiler\n"
+          "print(explicit_profiler.profile.enabled, 'exec_module' in vars(explicit_profiler.__loader__))\n@profile\ndef f():\n    return 1\nf()\n")
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err, done.out.splitlines()[0]), (0, "", "None False"), "what the program found")
+
+
+ASKED_BY_IMPORTS = """\
+import importlib, importlib.metadata, sys
+@profile
+def f():
+    return 1
+f()
+importlib.invalidate_caches()
+list(importlib.metadata.distributions())
+try:
+    importlib.metadata.version("no-such-one")
+except importlib.metadata.PackageNotFoundError:
+    print("sonde._lines" in sys.modules, profile in sys.meta_path)
+"""
+
+
+def test_the_import_system_finds_no_profile_among_its_finders(folder):
+    """It asks each of them for names that finders may have: that is no reason to import anything."""
+    write(folder, "program.py", ASKED_BY_IMPORTS)
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err, done.out.splitlines()[0]), (0, "", "False False"), "what the program found")
+    assert re.search(r"^     4         1 .*return 1$", done.out, re.M), done.out
+
+
+def test_a_program_with_another_package_of_this_name(folder):
+    os.mkdir(os.path.join(folder, "sonde"))
+    write(os.path.join(folder, "sonde"), "__init__.py", "mine = True\n")
+    write(folder, "program.py", ASKED_BY_IMPORTS + "import sonde\nprint(sonde.mine, hasattr(profile, 'print_stats'))\n")
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err, done.out.splitlines()[:2]), (0, "", ["False False", "True False"]), "what the program found")
+    assert re.search(r"^     4         1 .*return 1$", done.out, re.M), done.out
+
+
+def test_profile_of_sonde_lines_takes_what_that_of_kernprof_takes(folder):
+    write(folder, "program.py", """\
+import gc
+def f():
+    return 1
+profile(func=f)()
+try:
+    profile(f, foo=1)
+except TypeError:
+    print("refused")
+gc.disable()
+print(profile.timer_unit, profile.timer_unit)
+from sonde._line_profiler import LineProfiler
+print(len(LineProfiler.__subclasses__()))
+""")
+    done = run([SONDE, "lines", "-q", "--python", PYTHON, "program.py"], cwd=folder)
+    equal((done.status, done.err, done.out.splitlines()[:3]), (0, "", ["refused", "1e-09 1e-09", "1"]), "what the program found")
+    assert re.search(r"^     3         1 .*return 1$", done.out, re.M), done.out
+
+
 def test_sonde_profile(folder):
     write(folder, "own.py", "from sonde import profile\n@profile\ndef f():\n    return 3\nprint(f(), f.__code__.co_name)\n")
     equal(run([PYTHON, "own.py"], cwd=folder).out, "3 f\n", "switched off")
