@@ -67,12 +67,14 @@ class Profile(Runs, _sonde.Profile):
         import inspect
         from functools import wraps
 
+        from . import _resumed
+
         if inspect.isasyncgenfunction(func):
-            profiled = _profiled_async_generator(self, func)
+            profiled = _resumed.async_generator(func, self._begin, self._end)
         elif inspect.iscoroutinefunction(func):
-            profiled = _profiled_coroutine(self, func)
+            profiled = _resumed.coroutine(func, self._begin, self._end)
         elif inspect.isgeneratorfunction(func):
-            profiled = _profiled_generator(self, func)
+            profiled = _resumed.generator(func, self._begin, self._end)
         else:
             profiled = _profiled_function(self, func)
         return wraps(func)(profiled)
@@ -87,66 +89,21 @@ class Profile(Runs, _sonde.Profile):
         finally:
             self._is_calling = False
 
+    def _begin(self):
+        """The same of a step of a generator, which is no call: False where one is under way."""
+        if self._is_calling:
+            return False
+        self.enable()
+        self._is_calling = True
 
-class _Resumed:
-    """What `yield from` and `await` resume in place of a body, so that each resume is a profiled call."""
-
-    def __init__(self, profile, body):
-        self._profile = profile
-        self._body = body
-
-    def __iter__(self):
-        return self
-
-    __await__ = __iter__
-
-    def __next__(self):
-        return self.send(None)
-
-    def send(self, value):
-        return self._profile._call(self._body.send, value)
-
-    def throw(self, *raised):
-        return self._profile._call(self._body.throw, *raised)
-
-    def close(self):
-        return self._profile._call(self._body.close)
+    def _end(self):
+        self._is_calling = False
+        self.disable()
 
 
 def _profiled_function(profile, func):
     def profiled(*args, **kw):
         return profile._call(func, *args, **kw)
-
-    return profiled
-
-
-def _profiled_generator(profile, func):
-    def profiled(*args, **kw):
-        return (yield from _Resumed(profile, func(*args, **kw)))
-
-    return profiled
-
-
-def _profiled_coroutine(profile, func):
-    async def profiled(*args, **kw):
-        return await _Resumed(profile, func(*args, **kw))
-
-    return profiled
-
-
-def _profiled_async_generator(profile, func):
-    async def profiled(*args, **kw):
-        body = func(*args, **kw)
-        step = body.asend(None)
-        while True:
-            try:
-                item = await _Resumed(profile, step)
-            except StopAsyncIteration:
-                return
-            try:
-                step = body.asend((yield item))
-            except BaseException as raised:  # athrow() and aclose() of who consumes: the body's to answer
-                step = body.athrow(raised)
 
     return profiled
 

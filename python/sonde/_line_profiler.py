@@ -20,7 +20,7 @@ import types
 import warnings
 from enum import Enum
 
-from . import _sonde
+from . import _resumed, _sonde
 from ._line_stats import LineStats as _PlainStats
 
 MARK = "__line_profiler_id__"
@@ -341,47 +341,22 @@ class Decorating:
     def wrap_cached_property(self, func):
         return self._again(func, (func.func,), name="attrname")
 
-    def wrap_async_generator(self, func):
+    def _wrap_steps(self, func, kind):
         if self._already_a_wrapper(func):
             return func
-
-        @functools.wraps(func)
-        async def wrapper(*args, **kwds):
-            body = func(*args, **kwds)
-            held = [body.asend(None)]  # the next step or item: a variable would keep it alive, and what was thrown
-            while True:
-                try:
-                    held.append(await _sonde.Resumed(self, held.pop()))
-                except StopAsyncIteration:
-                    return
-                try:
-                    held.append(body.asend((yield held.pop())))
-                except BaseException as raised:  # by athrow() or aclose(): the body answers
-                    held.append(body.athrow(raised))
-
-        return self._mark_wrapper(wrapper)
-
-    def wrap_coroutine(self, func):
-        if self._already_a_wrapper(func):
-            return func
-
-        @functools.wraps(func)
-        async def wrapper(*args, **kwds):
-            return await _sonde.Resumed(self, func(*args, **kwds))
-
-        return self._mark_wrapper(wrapper)
-
-    def wrap_generator(self, func):
-        if self._already_a_wrapper(func):
-            return func
-
-        @functools.wraps(func)
-        def wrapper(*args, **kwds):
-            return (yield from _sonde.Resumed(self, func(*args, **kwds)))
-
-        if func.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:  # @types.coroutine
+        wrapper = functools.wraps(func)(kind(func, self.enable_by_count, self.disable_by_count))
+        if kind is _resumed.generator and func.__code__.co_flags & inspect.CO_ITERABLE_COROUTINE:  # @types.coroutine
             wrapper = types.coroutine(wrapper)
         return self._mark_wrapper(wrapper)
+
+    def wrap_async_generator(self, func):
+        return self._wrap_steps(func, _resumed.async_generator)
+
+    def wrap_coroutine(self, func):
+        return self._wrap_steps(func, _resumed.coroutine)
+
+    def wrap_generator(self, func):
+        return self._wrap_steps(func, _resumed.generator)
 
     def wrap_function(self, func):
         if self._already_a_wrapper(func):

@@ -560,6 +560,56 @@ True True True generator
 """, "what was given, and counted")
 
 
+def test_a_decorated_async_generator_keeps_nothing_alive(folder):
+    """Neither the item that it gave last nor what was thrown into it."""
+    write(folder, "keeps.py", """\
+import asyncio, gc, sonde, weakref
+gc.disable()
+class Item: pass
+class Thrown(Exception): pass
+@sonde.Profile()
+async def items():
+    while True:
+        try:
+            yield Item()
+        except Thrown:
+            pass
+async def use():
+    g = items()
+    async def take():
+        return weakref.ref(await g.__anext__())
+    async def throw():
+        raised = Thrown()
+        seen = weakref.ref(raised)
+        await g.athrow(raised)
+        raised.__traceback__ = None
+        return seen
+    print((await take())(), (await throw())())
+    await g.aclose()
+asyncio.run(use())
+""")
+    result = run([PYTHON, "keeps.py"], cwd=folder)
+    equal((result.err, result.out), ("", "None None\n"), "what is still there")
+
+
+def test_a_decorated_recursion_of_generators_goes_as_deep_as_one_level_more_each(folder):
+    """A resume adds no frames of Python besides the wrapper's."""
+    write(folder, "deep.py", """\
+import sonde, sys
+p = sonde.Profile(signatures=False)
+@p
+def deep(n):
+    yield n
+    if n:
+        yield from deep(n - 1)
+print(len(list(deep(sys.getrecursionlimit() // 3))) == sys.getrecursionlimit() // 3 + 1)
+p.create_stats()
+print(sorted({k[2] for k in p.stats} & {"deep", "send", "_call"}))
+""")
+    result = run([PYTHON, "deep.py"], cwd=folder)
+    equal((result.err, result.out), ("", "True\n['deep']\n"), "how deep it went")
+
+
 def test_with_and_create_stats_call_what_a_subclass_overrides_and_init_again_keeps_the_counts(folder):
     write(folder, "again.py", """\
 import sys

@@ -321,6 +321,59 @@ def test_a_coroutine_that_waits_has_nothing_enabled(folder):
     equal(wait_for(awaits()), 5, "a generator that can be awaited")
 
 
+class Plainest:
+    """What __await__ gives is an iterator and nothing else."""
+
+    def __init__(self, log):
+        self.log, self.n = log, 0
+
+    def __await__(self):
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.log.append(self.n)
+        self.n += 1
+        if self.n > 2:
+            raise StopIteration("given")
+
+
+def drive_steps(coroutine, *deeds):
+    """What a coroutine does when its steps are asked for one by one."""
+    log = []
+    try:
+        for deed, args in deeds:
+            log.append(getattr(coroutine, deed)(*args))
+    except BaseException as raised:
+        log.append(repr(raised))
+    return log
+
+
+def test_whatever_can_be_awaited(folder):
+    """A function that is marked as one of coroutines (3.12) may give any of them."""
+    lp, none = LineProfiler(), ("send", (None,))
+
+    async def plainly(log):
+        return await Plainest(log)
+
+    for deeds in ((none, none, none), (none, ("throw", (KeyError("k"),))), (none, ("throw", (KeyError,))), (none, ("close", ())),
+                  (none, ("send", (1,)))):
+        ours, theirs = [], []
+        equal(drive_steps(lp.wrap_coroutine(Plainest)(ours), *deeds), drive_steps(plainly(theirs), *deeds), "what came of %r" % (deeds,))
+        equal(ours, theirs, "steps")
+    equal(drive_steps(lp.wrap_coroutine(lambda: 5)(), none), ["TypeError(\"object int can't be used in 'await' expression\")"], "no awaitable")
+
+    async def awaits_a_future():
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_result, 7)
+        return await lp.wrap_coroutine(lambda: future)()
+
+    equal(wait_for(awaits_a_future()), 7, "a future")
+    equal(lp.enable_count, 0, "enabled")
+
+
 def test_a_class_with_every_kind_of_method(folder):
     lp = LineProfiler()
     Kinds = kinds()
