@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "capture/log.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
@@ -12,6 +13,8 @@
 
 /* Decorators stand on decorators: deeper ones are left out. */
 enum { WRAPPED_MOST = 64 };
+
+enum { TOLD_MOST = 160 }; /* bytes of what an exception says that are noted */
 
 struct search {
     PyObject *codes; /* list: what was found */
@@ -198,6 +201,7 @@ static void settle_failure(void)
     const char *told;
     PyObject *why;
     char text[256];
+    size_t n;
 
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         PyErr_Clear(); /* first: it may run finalizers, in which it would be lost */
@@ -206,13 +210,19 @@ static void settle_failure(void)
         raised = sd_raised_take();
         why = PyObject_Str(raised.value ? raised.value : raised.type);
         told = why ? PyUnicode_AsUTF8(why) : NULL;
+        told = told ? told : "";
+        n = strnlen(told, TOLD_MOST + 1);
+        n = n > TOLD_MOST ? sd_text_whole(told, TOLD_MOST) : n;
         snprintf(text, sizeof text,
-                 "what --debug-above asks for could not be done in process %d: %s",
-                 (int)getpid(), told ? told : "");
+                 "what --debug-above asks for could not be done in process %d: %.*s",
+                 (int)getpid(), (int)n, told);
         sd_log_note(log, SD_NOTE_REFUSAL, text);
         Py_XDECREF(why);
         sd_raised_drop(raised);
     }
+    /* str() above is the program's code, in which a Ctrl-C may come, too. */
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        PyErr_SetInterrupt();
     PyErr_Clear();
 }
 

@@ -391,6 +391,32 @@ def test_an_interrupt_while_a_deed_is_done_is_the_programs(folder):
     contains(out, "interrupted\n")
 
 
+SAYS_BADLY = """import subprocess
+
+class Odd(Exception):
+    def __str__(self):
+        %s
+
+def call(*args, **kw):
+    raise Odd
+
+subprocess.call = call
+"""
+
+
+def test_what_cannot_be_done_is_noted_and_an_interrupt_meanwhile_is_the_programs(folder):
+    options = ("--debug-above", "100MiB", "--then", "exec true")
+    status, out, err = lines(folder, SAYS_BADLY % "raise KeyboardInterrupt" + INTERRUPTED, *options)
+    equal(status, 0, err)
+    contains(out, "interrupted\n")
+    for text in ("short", "x" + "\xe9" * 200):
+        status, out, err = lines(folder, SAYS_BADLY % ("return " + ascii(text)) + LAST, *options)
+        equal(status, 0, err)
+        contains(err, "what --debug-above asks for could not be done in process ")
+        contains(err, text[:70])
+        assert "\\xc3" not in err, err
+
+
 def test_a_program_without_streams(folder):
     program = "import sys, os\nsys.stderr = None\n" + SCRIPT
     status, out, err = lines(folder, program, "--debug-above", "100MiB", "--then", "dump")
