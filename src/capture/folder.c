@@ -142,6 +142,13 @@ bool sd_live_in_is_final(const struct sd_live_in *in)
     return in->head.has_left || !sd_who_may_live(&who);
 }
 
+bool sd_live_in_is_alive(const struct sd_live_in *in)
+{
+    struct sd_who who = { in->head.pid, in->head.start, in->head.pid_ns };
+
+    return !in->head.has_left && sd_who_lives(&who);
+}
+
 bool sd_live_in_slot(const struct sd_live_in *in, uint32_t i, struct sd_slot *slot)
 {
     return i < in->head.max_slots &&

@@ -42,6 +42,9 @@ int sd_live_in_refresh(struct sd_live_in *in, uint64_t salt);
 void sd_live_in_close(struct sd_live_in *in);
 /* Is it certain that nothing more will be written? */
 bool sd_live_in_is_final(const struct sd_live_in *in);
+/* Is it certain that its process still runs, and may write more?  Where the folder is
+ * of this boot. */
+bool sd_live_in_is_alive(const struct sd_live_in *in);
 
 /* The words of slot i, checked.  False when they are not sound. */
 bool sd_live_in_slot(const struct sd_live_in *in, uint32_t i, struct sd_slot *slot);

@@ -258,6 +258,7 @@ static int add_file(struct sd_reader *r, const struct sd_live_in *in)
     r->files = files;
     files[r->n_files++] = in->name;
     r->health.is_running |= is_alive;
+    r->health.is_alive |= r->is_boot_ours && sd_live_in_is_alive(in);
     r->health.lost_events += in->head.lost;
     if (in->head.kind == SD_LIVE_CELLS)
         return add_segments(r, in);
@@ -298,7 +299,9 @@ static int read_folder(struct sd_reader *r)
     r->salt = bell.salt;
     owner = (struct sd_who){ bell.owner_pid, bell.owner_start, bell.owner_pid_ns };
     r->health.has_live = true;
+    r->is_boot_ours = bell.boot == sd_boot();
     r->health.is_running = !bell.is_ended && sd_who_may_live(&owner);
+    r->health.is_alive = !bell.is_ended && r->is_boot_ours && sd_who_lives(&owner);
     r->health.is_orphan = !bell.is_ended && !r->health.is_running;
     if (bell.is_ended)
         r->health.status = bell.status;

@@ -33,6 +33,7 @@ struct sd_reader {
     uint64_t next_at; /* where the next part begins, from this one on; or 0 */
     uint32_t n_parts_gone;  /* that should follow and do not */
     bool is_folder_foreign; /* its salt is another capture's */
+    bool is_boot_ours;      /* the folder was made since this machine started */
     struct sd_health health;
     char complaint[512];
 };

@@ -86,22 +86,54 @@ struct sd_who sd_who_am_i(void)
     return (struct sd_who){ (uint32_t)getpid(), line.start, own_pid_ns() };
 }
 
-bool sd_who_may_live(const struct sd_who *who)
+/* Does its number mean a process here at all? */
+static bool is_of_here(const struct sd_who *who)
+{
+    return who->pid_ns != 0 && who->pid_ns == own_pid_ns() && who->pid <= INT_MAX;
+}
+
+static bool read_stat_of(const struct sd_who *who, struct stat_line *out)
 {
     char path[32];
+
+    snprintf(path, sizeof path, "/proc/%u/stat", who->pid);
+    return read_stat(path, out);
+}
+
+/* A first thread that ended is a zombie while others of the process run on. */
+static bool is_it_alive(const struct sd_who *who, const struct stat_line *line)
+{
+    return line->start == who->start && (line->state != 'Z' || line->n_threads > 1);
+}
+
+bool sd_who_may_live(const struct sd_who *who)
+{
     struct stat_line line;
 
-    if (who->pid_ns != own_pid_ns() || who->pid_ns == 0 || who->pid > INT_MAX)
+    if (!is_of_here(who))
         return true;
     if (kill((pid_t)who->pid, 0) < 0 && errno == ESRCH)
         return false;
-    snprintf(path, sizeof path, "/proc/%u/stat", who->pid);
-    if (!read_stat(path, &line) || who->start == 0)
-        return true;
-    /* A first thread that ended is a zombie while others of the process run on. */
-    if (line.state == 'Z' && line.n_threads <= 1)
-        return false;
-    return line.start == who->start;
+    return !read_stat_of(who, &line) || who->start == 0 || is_it_alive(who, &line);
+}
+
+bool sd_who_lives(const struct sd_who *who)
+{
+    struct stat_line line;
+
+    return is_of_here(who) && who->start != 0 && read_stat_of(who, &line) &&
+           is_it_alive(who, &line);
+}
+
+uint32_t sd_boot(void)
+{
+    char text[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? sd_crc32c(0, text, (size_t)n) : 0;
 }
 
 /* /proc/PID/schedstat: nanoseconds on a CPU, nanoseconds waiting for one, turns. */
@@ -197,6 +229,7 @@ void sd_bell_fill(struct sd_bell *b, uint64_t salt, uint64_t real_ns, uint64_t m
     b->salt = salt;
     b->created_real_ns = real_ns;
     b->created_mono_ns = mono_ns;
+    b->boot = sd_boot();
     b->crc = sd_bell_sum(b);
 }
 

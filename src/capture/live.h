@@ -92,8 +92,8 @@ struct sd_bell {   /* the file `capture` of the folder, one page, mapped by all 
     uint64_t salt;
     uint64_t owner_start, owner_pid_ns;
     uint64_t created_real_ns, created_mono_ns;
-    uint32_t zero;
-    uint32_t crc; /* of the 60 bytes above */
+    uint32_t boot; /* sd_boot() of the owner */
+    uint32_t crc;  /* of the 60 bytes above */
     /* 64 */
     _Atomic uint32_t rings;    /* a futex: +1 for each half handed over */
     _Atomic uint32_t n_files;  /* +1 for each file made in the folder */
@@ -119,6 +119,11 @@ struct sd_who {
 struct sd_who sd_who_am_i(void);
 /* False only when it is certain: in another pid namespace nothing is. */
 bool sd_who_may_live(const struct sd_who *who);
+/* True only when it is certain, in this boot of this machine. */
+bool sd_who_lives(const struct sd_who *who);
+/* A number of this boot of this machine: pids, start times and the clock are of no use
+ * in another.  0: not known. */
+uint32_t sd_boot(void);
 /* For how long in its life its first thread could have run and was given no CPU; 0
  * where that is not known. */
 uint64_t sd_who_starved_ns(const struct sd_who *who);

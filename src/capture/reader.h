@@ -19,8 +19,9 @@ struct sd_reader;
 struct sd_health {
     bool is_ended;   /* an END chunk is there */
     bool has_live;   /* a live folder was read too */
-    bool is_running; /* a process of it is still alive ... */
+    bool is_running; /* a process of it is still alive, or may be ... */
     bool is_orphan;  /* ... and whoever recorded it is not */
+    bool is_alive;   /* one surely is: here, and in this boot */
     int32_t status;  /* the program's, from END; SD_STATUS_UNKNOWN without it */
     uint64_t chunks, events;
     uint64_t live_events; /* of them, from live regions */

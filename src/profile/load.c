@@ -264,12 +264,13 @@ static int complain(struct sd_profile *p, const char *of_file, const char *of_li
     return p->complaint ? 0 : sd_no_memory();
 }
 
-/* What still runs has lasted until now, whenever it told something last. */
+/* What still runs has lasted until now, whenever it told something last.  What only may
+ * run, in a container or on another machine, need not even have this clock. */
 static void reach_now(struct sd_profile *p)
 {
     uint64_t now = sd_clock_ns();
 
-    if (p->health.is_running && !p->health.is_ended && now > p->zero_ns &&
+    if (p->health.is_alive && !p->health.is_ended && now > p->zero_ns &&
         now - p->zero_ns > p->run_end_ns)
         p->run_end_ns = now - p->zero_ns;
 }

@@ -348,6 +348,7 @@ static void merge_health(struct sd_health *into, const struct sd_health *from)
     into->is_ended &= from->is_ended;
     into->has_live |= from->has_live;
     into->is_running |= from->is_running;
+    into->is_alive |= from->is_alive;
     into->is_cut |= from->is_cut;
     if (into->status == 0 || into->status == SD_STATUS_UNKNOWN)
         into->status = from->status != 0 ? from->status : into->status;

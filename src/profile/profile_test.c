@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/profile.h"
 
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "base/matcher_testing.h"
 #include "base/mem.h"
 #include "profile/define.h"
 #include "profile/events.h"
+#include "capture/folder.h"
 #include "capture/merged.h"
 #include "profile/profile_testing.h"
 
@@ -796,6 +799,53 @@ static int load_bytes(const char *path, const uint8_t *p, size_t n,
     CHECK(rc == 0 && sd_write_all(fd, p, n) == 0);
     close(fd);
     return sd_profile_load(path, NULL, out);
+}
+
+/* How long the run of a capture without an end was, whose folder has this bell. */
+static uint64_t end_beside(const struct sd_made *m, struct sd_bell *bell)
+{
+    char path[64], live[72], file[88];
+    struct sd_profile *p;
+    uint64_t end_ns;
+    int fd;
+
+    choose_name(path);
+    snprintf(live, sizeof live, "%s.live", path);
+    snprintf(file, sizeof file, "%s/capture", live);
+    bell->crc = sd_bell_sum(bell);
+    CHECK(mkdir(live, 0700) == 0 && sd_file_create(file, SD_CREATE_NEW, &fd) == 0);
+    CHECK(sd_write_all(fd, bell, sizeof *bell) == 0 && close(fd) == 0);
+    CHECK(load_bytes(path, m->file.p, m->file.n, &p) == 0);
+    end_ns = p->run_end_ns;
+    sd_profile_free(p);
+    CHECK(sd_folder_remove(live) && unlink(path) == 0);
+    return end_ns;
+}
+
+/* In another pid namespace, or another boot, nobody knows, and the clock is another. */
+TEST(a_run_reaches_now_only_where_it_surely_goes_on)
+{
+    struct sd_made m;
+    struct sd_bell bell;
+    uint32_t process, thread;
+
+    sd_made_begin(&m);
+    sd_made_chunk(&m, 5, 1);
+    process = sd_made_track(&m, SD_TRACK_PROCESS, 0, 100, "prog");
+    thread = sd_made_track(&m, SD_TRACK_THREAD, process, 101, "main");
+    sd_made_span(&m, sd_made_site(&m, 0, "outer"), thread, 1, 0, 10 * MS);
+    sd_made_end_chunk(&m);
+    sd_bell_fill(&bell, SD_MADE_SALT, SD_MADE_REAL, SD_MADE_MONO); /* it is ours */
+    CHECK(end_beside(&m, &bell) > 10 * MS);
+    bell.boot ^= 1;
+    CHECK(end_beside(&m, &bell) == 10 * MS);
+    bell.boot ^= 1;
+    bell.owner_pid_ns++;
+    CHECK(end_beside(&m, &bell) == 10 * MS);
+    bell.owner_pid_ns--;
+    bell.owner_start++;
+    CHECK(end_beside(&m, &bell) == 10 * MS);
+    sd_made_release(&m);
 }
 
 /* A flipped byte hurts no other capture of the file; a cut end is always said. */
