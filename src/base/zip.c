@@ -27,7 +27,7 @@ struct list {
 
 struct entry {
     unsigned flags, method;
-    uint32_t n_packed, n;
+    uint32_t crc, n_packed, n;
     uint64_t at; /* of its local header */
 };
 
@@ -36,9 +36,10 @@ static bool read_at(const struct sd_zip *z, uint64_t at, void *to, size_t n)
     return at <= z->n && n <= z->n - at && z->read(z, at, to, n);
 }
 
-/* The last bytes of the archive say where its list is. */
+/* The last bytes of the archive say where its list is.  Its comment may have the same
+ * four bytes, but is then not as long as they say. */
 static bool find_list(const struct sd_zip *z, const uint8_t *tail, size_t n_tail,
-                      uint64_t *at, struct list *out)
+                      bool is_exact, uint64_t *at, struct list *out)
 {
     for (size_t i = n_tail - END_BYTES + 1; i-- > 0;) {
         struct sd_cursor c = sd_cursor_over(tail + i, n_tail - i);
@@ -50,12 +51,23 @@ static bool find_list(const struct sd_zip *z, const uint8_t *tail, size_t n_tail
         out->n = sd_cursor_u32(&c);
         from = sd_cursor_u32(&c);
         if (out->n > LIST_MAX || end < out->n || end - out->n < from)
-            return false;
+            continue;
+        if (is_exact && i + END_BYTES + sd_cursor_u16(&c) != n_tail)
+            continue;
         *at = end - out->n;
         out->before = *at - from;
         return true;
     }
     return false;
+}
+
+/* Python takes archives, too, that were cut in their comment or have something behind
+ * it. */
+static bool find_any_list(const struct sd_zip *z, const uint8_t *tail, size_t n_tail,
+                          uint64_t *at, struct list *out)
+{
+    return find_list(z, tail, n_tail, true, at, out) ||
+           find_list(z, tail, n_tail, false, at, out);
 }
 
 /* 1, 0 or SD_ENOMEM, as all below. */
@@ -66,7 +78,7 @@ static int read_list(const struct sd_zip *z, struct list *out)
     uint8_t *tail = z->n < END_BYTES ? NULL : sd_alloc(n_tail);
     uint64_t at;
     bool is_read = tail && read_at(z, z->n - n_tail, tail, n_tail) &&
-                   find_list(z, tail, n_tail, &at, out);
+                   find_any_list(z, tail, n_tail, &at, out);
 
     if (z->n >= END_BYTES && !tail)
         return sd_no_memory();
@@ -89,7 +101,8 @@ static bool next_entry(struct sd_cursor *c, struct entry *e, const uint8_t **nam
     sd_cursor_take(c, 4);
     e->flags = sd_cursor_u16(c);
     e->method = sd_cursor_u16(c);
-    sd_cursor_take(c, 8);
+    sd_cursor_take(c, 4);
+    e->crc = sd_cursor_u32(c);
     e->n_packed = sd_cursor_u32(c);
     e->n = sd_cursor_u32(c);
     *n_name = sd_cursor_u16(c);
@@ -102,18 +115,23 @@ static bool next_entry(struct sd_cursor *c, struct entry *e, const uint8_t **nam
     return !c->bad && magic == ENTRY_MAGIC;
 }
 
+/* The last of that name is it: what is written anew is added behind, and the old one
+ * stays. */
 static bool find_entry(const struct list *list, const char *name, struct entry *out)
 {
     struct sd_cursor c = sd_cursor_over(list->p, list->n);
     size_t n = strlen(name), n_found;
     const uint8_t *found;
+    struct entry e;
+    bool is_there = false;
 
-    while (next_entry(&c, out, &found, &n_found))
+    while (next_entry(&c, &e, &found, &n_found))
         if (n_found == n && memcmp(found, name, n) == 0) {
+            *out = e;
             out->at += list->before;
-            return true;
+            is_there = true;
         }
-    return false;
+    return is_there;
 }
 
 /* Where the bytes of the file begin: its own header may have other texts than the list
@@ -131,13 +149,33 @@ static bool find_bytes(const struct sd_zip *z, struct entry *e)
     return e->at <= z->n && e->n_packed <= z->n - e->at;
 }
 
+/* Deflate adds little to what it cannot make fewer: who says that it added much wants
+ * gigabytes to be read for a few bytes. */
+static bool is_packed(const struct entry *e)
+{
+    return e->n / SD_INFLATE_MOST <= e->n_packed &&
+           e->n_packed <= (uint64_t)e->n + e->n / 8 + 64;
+}
+
 static bool is_readable(const struct entry *e, size_t most)
 {
     if (e->flags & HAS_PASSWORD || e->n > most)
         return false;
-    return e->method == STORED
-               ? e->n == e->n_packed
-               : e->method == DEFLATED && e->n / SD_INFLATE_MOST <= e->n_packed;
+    return e->method == STORED ? e->n == e->n_packed
+                               : e->method == DEFLATED && is_packed(e);
+}
+
+/* CRC-32 as gzip and zip have it, bit by bit: it is some kilobytes. */
+static uint32_t sum_of(const char *p, size_t n)
+{
+    uint32_t crc = UINT32_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        crc ^= (uint8_t)p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
 }
 
 static int unpack(const struct sd_zip *z, const struct entry *e, char *to)
@@ -160,7 +198,7 @@ int sd_zip_read(const struct sd_zip *z, const char *name, size_t most, char **p,
                 size_t *n)
 {
     struct list list = { 0 };
-    struct entry e;
+    struct entry e = { 0 };
     int rc = read_list(z, &list);
 
     *p = NULL;
@@ -171,6 +209,8 @@ int sd_zip_read(const struct sd_zip *z, const char *name, size_t most, char **p,
         return rc;
     *p = sd_alloc((size_t)e.n + 1);
     rc = *p ? unpack(z, &e, *p) : sd_no_memory();
+    if (rc > 0)
+        rc = sum_of(*p, e.n) == e.crc;
     if (rc > 0) {
         (*p)[e.n] = '\0';
         *n = e.n;
@@ -229,11 +269,14 @@ int sd_zip_read_path(const char *path, size_t most, char **p, size_t *n)
     name = split(archive, &st);
     if (!name)
         return 0;
-    z.fd = open(archive, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* It may be another by now, and a pipe must not be waited for. */
+    z.fd = open(archive, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (z.fd < 0)
         return 0;
+    rc = fstat(z.fd, &st) == 0 && S_ISREG(st.st_mode);
     z.n = (uint64_t)st.st_size;
-    rc = sd_zip_read(&z, path + (name - archive), most, p, n);
+    if (rc > 0)
+        rc = sd_zip_read(&z, path + (name - archive), most, p, n);
     close(z.fd);
     return rc;
 }

@@ -86,9 +86,117 @@ TEST(zip_that_is_cut_or_changed_is_none)
     for (size_t i = 0; i < sizeof archive; i++) {
         memcpy(copy, archive, sizeof copy);
         copy[i] ^= 0xff;
-        read_of(copy, sizeof copy, "pkg/a.py", &p, &n);
+        if (read_of(copy, sizeof copy, "pkg/a.py", &p, &n) == 1)
+            CHECK(n == 66 && strncmp(p, "def f():\n    return 1\ndef f", 27) == 0);
         sd_free(p);
     }
+}
+
+/* One byte of what is in it, and the archive is otherwise in order. */
+TEST(zip_gives_no_file_that_was_damaged)
+{
+    uint8_t copy[sizeof archive];
+    char *p;
+    size_t n;
+
+    memcpy(copy, archive, sizeof copy);
+    copy[105] = '2'; /* x = 2 */
+    CHECK(read_of(copy, sizeof copy, "b.py", &p, &n) == 0 && !p);
+    CHECK(read_of(copy, sizeof copy, "pkg/a.py", &p, &n) == 1);
+    sd_free(p);
+}
+
+/* Made by Python: b.py, "x = 1\n", and b.py once more, "x = 2\n". */
+static const uint8_t twice[] = {
+    0x50, 0x4b, 0x03, 0x04, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x21, 0x50,
+    0x3b, 0x89, 0xf6, 0x8b, 0x06, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x04, 0x00,
+    0x00, 0x00, 0x62, 0x2e, 0x70, 0x79, 0x78, 0x20, 0x3d, 0x20, 0x31, 0x0a, 0x50, 0x4b,
+    0x03, 0x04, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x21, 0x50, 0xf8, 0xda,
+    0xdb, 0xa0, 0x06, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00,
+    0x62, 0x2e, 0x70, 0x79, 0x78, 0x20, 0x3d, 0x20, 0x32, 0x0a, 0x50, 0x4b, 0x01, 0x02,
+    0x14, 0x03, 0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x21, 0x50, 0x3b, 0x89,
+    0xf6, 0x8b, 0x06, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00, 0x00, 0x00,
+    0x62, 0x2e, 0x70, 0x79, 0x50, 0x4b, 0x01, 0x02, 0x14, 0x03, 0x14, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x21, 0x50, 0xf8, 0xda, 0xdb, 0xa0, 0x06, 0x00, 0x00, 0x00,
+    0x06, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x80, 0x01, 0x28, 0x00, 0x00, 0x00, 0x62, 0x2e, 0x70, 0x79, 0x50, 0x4b,
+    0x05, 0x06, 0x00, 0x00, 0x00, 0x00, 0x02, 0x00, 0x02, 0x00, 0x64, 0x00, 0x00, 0x00,
+    0x50, 0x00, 0x00, 0x00, 0x00, 0x00
+};
+
+TEST(zip_gives_the_last_file_of_a_name)
+{
+    char *p;
+    size_t n;
+
+    CHECK(read_of(twice, sizeof twice, "b.py", &p, &n) == 1);
+    CHECK(n == 6 && strcmp(p, "x = 2\n") == 0);
+    sd_free(p);
+}
+
+enum { END_AT = sizeof archive - 7 - 22 };
+
+/* A comment that has the four bytes of an end, as the first and as the last of it. */
+TEST(zip_has_its_list_whatever_its_comment_says)
+{
+    static const uint8_t magic[4] = { 0x50, 0x4b, 0x05, 0x06 };
+    uint8_t copy[END_AT + 22 + 30];
+    char *p;
+    size_t n;
+
+    for (int fill = 0; fill < 256; fill += 255)
+        for (size_t at = 0; at <= 26; at++) {
+            memcpy(copy, archive, END_AT + 22);
+            memset(copy + END_AT + 22, fill, 30);
+            memcpy(copy + END_AT + 22 + at, magic, sizeof magic);
+            copy[END_AT + 20] = 30;
+            if (fill == 0 && at == 8)
+                continue; /* an empty archive of its own, to the last byte */
+            CHECK(read_of(copy, sizeof copy, "b.py", &p, &n) == 1);
+            sd_free(p);
+        }
+}
+
+/* The archive with a hole before its list. */
+enum { HOLE = 16 << 20, LIST_AT = 0x6b };
+static size_t most_read;
+
+static bool read_around_hole(const struct sd_zip *z, uint64_t at, void *to, size_t n)
+{
+    const uint8_t *bytes = z->bytes;
+
+    most_read = n > most_read ? n : most_read;
+    for (size_t i = 0; i < n; i++, at++)
+        ((uint8_t *)to)[i] = at < LIST_AT          ? bytes[at]
+                             : at < LIST_AT + HOLE ? 0
+                                                   : bytes[at - HOLE];
+    return true;
+}
+
+static void put32(uint8_t *at, uint32_t x)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(x >> 8 * i);
+}
+
+/* 66 bytes are not made of megabytes. */
+TEST(zip_reads_no_more_than_a_file_can_have_been_packed_to)
+{
+    uint8_t copy[sizeof archive];
+    const struct sd_zip z = { .read = read_around_hole,
+                              .bytes = copy,
+                              .n = sizeof archive + HOLE };
+    char *p;
+    size_t n;
+
+    memcpy(copy, archive, sizeof copy);
+    put32(copy + END_AT + 16, 0x6b + HOLE);
+    CHECK(sd_zip_read(&z, "pkg/a.py", 1000, &p, &n) == 1);
+    sd_free(p);
+    put32(copy + LIST_AT + 20, HOLE); /* n_packed */
+    CHECK(sd_zip_read(&z, "pkg/a.py", 1000, &p, &n) == 0 && !p);
+    CHECK(most_read < 100000);
 }
 
 TEST(zip_is_found_in_a_path_that_goes_through_it)
