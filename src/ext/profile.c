@@ -251,7 +251,8 @@ static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:enable", names, &subcalls,
                                      &builtins, &signatures) ||
-        refuses(p, "enable") || take_signatures(p, signatures) < 0)
+        refuses(p, "enable") ||
+        take_signatures(p, signatures == Py_None ? NULL : signatures) < 0)
         return NULL;
     if (p->has_manners && be_cprofile(p) < 0)
         return NULL;

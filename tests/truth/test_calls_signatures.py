@@ -315,6 +315,12 @@ def test_signatures_are_chosen_wherever_a_profile_starts(folder):
     plain([1, 2])
     p.disable()
     equal(rows(p), ["plain", "plain(a:list, b:int)"], "after clear(), with and without")
+    for chosen, wanted in (False, ["plain"]), ("lengths", ["plain(a:list(len=2), b:int)"]):
+        p = Profile(builtins=False, signatures=chosen)
+        p.enable(signatures=None)
+        plain([1, 2])
+        p.disable()
+        equal(rows(p), wanted, "enable(signatures=None) is as the constructor said")
     path = os.path.join(folder, "x.pstats")
     for signatures, wanted in (True, "plain(a:list, b:int)"), (False, "plain"), ("lengths", "plain(a:list(len=3), b:int)"):
         sonde_runctx("plain([1, 2, 3])", globals(), {}, path, signatures=signatures)
