@@ -285,6 +285,16 @@ static bool is_any_stuck(const struct sd_capture *c)
     return false;
 }
 
+/* Would another slot of a thread have made a file too large?  A process that was
+ * refused it only counts what it lost. */
+static bool is_at_limit(const struct sd_capture *c)
+{
+    const uint64_t step = sd_slot_offset(SD_BIG_SLOTS, 1);
+    uint64_t most = c->size > c->largest_bytes ? c->size : c->largest_bytes;
+
+    return sd_live_size_allowed(most + step) != 0;
+}
+
 int sd_capture_finish(struct sd_capture *c, int32_t status,
                       struct sd_capture_counts *counts)
 {
@@ -314,6 +324,7 @@ int sd_capture_finish(struct sd_capture *c, int32_t status,
     if (counts) {
         *counts = c->counts;
         counts->lost += sd_seal_unsealed_losses(c);
+        counts->is_at_limit = is_at_limit(c);
         counts->n_running = sd_seal_n_running(c, &counts->running_pid);
     }
     free_capture(c);

@@ -39,6 +39,7 @@ int sd_capture_start(struct sd_capture *c);
 struct sd_capture_counts {
     uint64_t events, lost, bytes_raw, bytes_stored;
     int write_error;      /* errno of the first seal that failed, or 0 */
+    bool is_at_limit;     /* a file of it came to what files may be here (ulimit -f) */
     uint32_t n_running;   /* other processes that still record when it is finished */
     uint32_t running_pid; /* one of them, or 0 */
 };

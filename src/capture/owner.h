@@ -37,8 +37,9 @@ struct sd_capture {
 
     pthread_mutex_t file_lock; /* over x.sonde: META comes from any thread */
     struct sd_kept file;
-    uint64_t size; /* of the file up to its last whole chunk */
-    uint32_t seq;  /* of the owner's own stream, 0 */
+    uint64_t size;          /* of the file up to its last whole chunk */
+    uint64_t largest_bytes; /* of the files of the folder, so far */
+    uint32_t seq;           /* of the owner's own stream, 0 */
     uint64_t n_chunks;
     struct sd_capture_counts counts;
     struct sd_squeezer squeezer;

@@ -279,6 +279,20 @@ uint64_t sd_seal_unsealed_losses(const struct sd_capture *c)
     return lost;
 }
 
+static void note_size(struct sd_capture *c, int fd)
+{
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size > c->largest_bytes)
+        c->largest_bytes = (uint64_t)st.st_size;
+}
+
+static void note_sizes(struct sd_capture *c, const struct sd_joined *j)
+{
+    note_size(c, j->in.fd);
+    note_size(c, j->chunks_fd);
+}
+
 static int seal_gone(struct sd_capture *c, struct sd_joined *j)
 {
     struct sd_live_name chunks = j->in.name;
@@ -291,6 +305,7 @@ static int seal_gone(struct sd_capture *c, struct sd_joined *j)
                                                : seal_slots(c, j, true);
     if (why == 0 && lost)
         why = sd_capture_append_own(c, SD_CHUNK_LOST, NULL, 0, lost);
+    note_sizes(c, j);
     if (why)
         return why;
     sd_folder_unlink(c->live_dir, &j->in.name);
@@ -317,7 +332,10 @@ static int seal_joined(struct sd_capture *c, struct sd_joined *j, bool must_chec
     if (j->in.head.kind != SD_LIVE_SLOTS)
         return 0;
     why = seal_slots(c, j, false);
-    return why ? why : drain_chunks(c, j, false);
+    if (why == 0)
+        why = drain_chunks(c, j, false);
+    note_sizes(c, j);
+    return why;
 }
 
 void sd_seal_pass(struct sd_capture *c, bool must_check)

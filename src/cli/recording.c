@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/statvfs.h>
 
 #include "base/error.h"
@@ -113,15 +112,6 @@ bool sd_recording_is_disk_full(const struct sd_recording *r)
            disk.f_bavail < (1 << 20) / disk.f_bsize;
 }
 
-/* The next one, which statvfs does not know: files may not become larger (ulimit -f).
- */
-static bool are_files_limited(void)
-{
-    struct rlimit files;
-
-    return getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
-}
-
 /* One sentence, whatever there is to say.  On a full disk, what a thread or a table
  * that found no room to begin would have recorded later is not in the count. */
 static void say_losses(const struct sd_recording *r, int rc,
@@ -142,7 +132,7 @@ static void say_losses(const struct sd_recording *r, int rc,
     else if (counts->lost)
         sd_say("%s%s", lost + 2,
                is_full               ? " because the disk is full"
-               : are_files_limited() ? "; files may not become larger here (ulimit -f)"
+               : counts->is_at_limit ? "; files may not become larger here (ulimit -f)"
                                      : "");
 }
 
