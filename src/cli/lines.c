@@ -99,19 +99,6 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
     return sd_lined_unit(v[OPT_UNIT].text, &w->unit_s);
 }
 
-static int check(const struct sd_command *c)
-{
-    struct sd_lined_wish wish;
-
-    if (c->values[OPT_PRECISION].number > 12)
-        return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
-    if (c->values[OPT_MOST].is_given && !c->values[OPT_HOT].text)
-        return sd_fail(SD_EUSAGE, "--most needs a capture: --hot FILE");
-    if (c->values[OPT_COMBINED].number && c->values[OPT_HOTTEST].number)
-        return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
-    return wish_of(c, &wish);
-}
-
 /* Is it a file of what would be on stdout? */
 static bool form_of(const char *to, enum sd_line_form *form)
 {
@@ -122,6 +109,23 @@ static bool form_of(const char *to, enum sd_line_form *form)
             : strcmp(suffix, ".json") == 0 ? SD_LINE_JSON
                                            : SD_LINE_TEXT;
     return *form != SD_LINE_TEXT || strcmp(suffix, ".txt") == 0;
+}
+
+static int check(const struct sd_command *c)
+{
+    const char *to = c->values[SD_RUN_OUTPUT].text;
+    struct sd_lined_wish wish;
+    enum sd_line_form form;
+
+    if (c->values[OPT_PRECISION].number > 12)
+        return sd_fail(SD_EUSAGE, "--precision goes from 0 to 12");
+    if (c->values[OPT_MOST].is_given && !c->values[OPT_HOT].text)
+        return sd_fail(SD_EUSAGE, "--most needs a capture: --hot FILE");
+    if (c->values[OPT_COMBINED].number && c->values[OPT_HOTTEST].number)
+        return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
+    if (c->values[OPT_JSON].number && to && form_of(to, &form) && form != SD_LINE_JSON)
+        return sd_fail(SD_EUSAGE, "--json and -o %s: JSON goes into a .json file", to);
+    return wish_of(c, &wish);
 }
 
 static bool makes_file(const struct sd_command *c, const char *to)

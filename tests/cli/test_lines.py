@@ -307,6 +307,14 @@ def test_what_could_not_be_written_is_the_reason(folder):
     contains(err, "no line was counted: what was recorded could not be kept")
 
 
+def test_json_is_not_written_as_something_else(folder):
+    write(folder, "program.py", TWO)
+    status, out, err = sonde("lines", "--json", "--python", PYTHON, "-o", "x.txt", "program.py", cwd=folder)
+    equal((status, out), (2, ""), "status and stdout")
+    contains(err, "--json and -o x.txt: JSON goes into a .json file")
+    assert not os.path.exists(os.path.join(folder, "x.txt"))
+
+
 def test_a_summary_is_at_the_end(folder):
     status, out, err = lines(folder, TWO, "--summarize")
     equal((status, err), (0, ""), "status and stderr")
