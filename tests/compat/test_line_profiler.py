@@ -540,6 +540,8 @@ def test_kernprof(folder):
     done = kernprof(folder, "-b", "-o", "calls.prof", "script.py")
     equal(done.status, 0, "status of calls: " + done.err)
     contains(run([SONDE, "report", os.path.join(folder, "calls.prof")]).out, "(busy)")
+    for kind, how in (("-l", " -m sonde.compat.line_profiler -rmt 'to be $typed'"), ("-b", " -m pstats 'to be $typed'")):
+        contains(kernprof(folder, kind, "-o", "to be $typed", "script.py").out, how)
     done = kernprof(folder, "-l", "-q", "-c", "print(1 + 1)")
     equal((done.status, done.out), (0, "2\n"), "of a command")
     equal(kernprof(folder, "-l", "none.py").err, "Could not find script 'none.py'\n", "what is said of none")
@@ -553,6 +555,22 @@ def test_kernprof_as_it_is_typed(folder):
         done = run(["kernprof", "-l", "-v", "script.py"], cwd=folder, env=env)
         equal((done.status, done.err), (0, ""), "status and stderr")
         contains(done.out, "Function: busy at line 3\n")
+
+
+def test_kernprof_as_it_is_typed_leaves_the_path_alone(folder):
+    """Without a script's own folder on it nothing is taken off; and another package of Sonde's name is not it."""
+    write(folder, "script.py", "import beside\n" + SCRIPT)
+    others = os.path.join(folder, "others")
+    os.makedirs(os.path.join(others, "sonde"))
+    write(others, "beside.py", "")
+    write(os.path.join(others, "sonde"), "__init__.py", "raise ImportError('another')\n")
+    programs = run([SONDE, "compat-path", "--programs"]).out.strip()
+    for safe in ("1", ""):
+        env = helpers.clean_env(PATH=os.pathsep.join([programs, os.path.dirname(PYTHON), os.environ["PATH"]]), PYTHONPATH=others,
+                                PYTHONSAFEPATH=safe)
+        done = run(["kernprof", "-l", "-v", "script.py"], cwd=folder, env=env)
+        equal((done.status, done.err), (0, ""), "status and stderr, PYTHONSAFEPATH=%r" % safe)
+        contains(done.out, "Function: busy at line 4\n")
 
 
 def test_a_configuration_of_kernprof(folder):

@@ -6,6 +6,7 @@
 import builtins
 import functools
 import os
+import shlex
 import sys
 import threading
 from inspect import CO_OPTIMIZED
@@ -434,7 +435,7 @@ def finish(prof, options, stdout):
                              rich=options.rich, config=options.config)
     else:
         how = command_of("-rmt", options.outfile) if not isinstance(prof, ContextualProfile) else \
-            "{0} -m pstats {1}".format(os.path.basename(sys.executable), options.outfile)
+            "{0} -m pstats {1}".format(shlex.quote(os.path.basename(sys.executable)), shlex.quote(options.outfile))
         tell(options, "Inspect results with:\n" + how)
     for _ in range(prof.enable_count):
         prof.disable_by_count()

@@ -8,13 +8,14 @@ WORDS = {"": False, "0": False, "off": False, "false": False, "no": False, "n": 
 
 def command_of(options, path):
     """What shows a file of line_profiler, to be typed: by its own program where that is, else by Sonde's."""
+    import shlex
     import shutil
     import sys
     from importlib.util import find_spec
 
     found = [word for word in ("python", "python3") if shutil.which(word) == sys.executable]
     module = "line_profiler" if find_spec("line_profiler") else "sonde.compat.line_profiler"
-    return "{0} -m {1} {2} {3}".format((found or [sys.executable])[0], module, options, path)
+    return "{0} -m {1} {2} {3}".format(shlex.quote((found or [sys.executable])[0]), module, options, shlex.quote(str(path)))
 
 
 def boolean(value, *, fallback=None, invert=False):
