@@ -60,10 +60,9 @@ static int take_rows(struct sd_lined *l, struct sd_lined_function *f, PyObject *
     return 0;
 }
 
-/* Names are bytes: those of files need not be text. */
-static const char *copy_of(struct sd_lined *l, PyObject *name)
+/* Takes the bytes, which may be NULL with an exception. */
+static const char *copy_of(struct sd_lined *l, PyObject *bytes)
 {
-    PyObject *bytes = PyUnicode_EncodeFSDefault(name);
     const char *copy = bytes ? sd_arena_string(&l->arena, PyBytes_AS_STRING(bytes),
                                                (size_t)PyBytes_GET_SIZE(bytes))
                              : NULL;
@@ -82,8 +81,13 @@ static int take_function(struct sd_lined *l, PyObject *of)
     *f = (struct sd_lined_function){ 0 };
     if (!PyArg_ParseTuple(of, "UIUO!", &file, &f->first, &name, &PyDict_Type, &lines))
         return -1;
-    f->file = copy_of(l, file);
-    f->name = f->file ? copy_of(l, name) : NULL;
+    /* A file is opened by the bytes that the file system knows it by, which need not be
+     * text; a function is looked for in source, which is UTF-8 in any locale. */
+    f->file = copy_of(l, PyUnicode_EncodeFSDefault(file));
+    f->name =
+        f->file
+            ? copy_of(l, PyUnicode_AsEncodedString(name, "utf-8", "surrogateescape"))
+            : NULL;
     if (!f->name || take_rows(l, f, lines) < 0)
         return -1;
     l->n++;

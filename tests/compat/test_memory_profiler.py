@@ -152,6 +152,31 @@ def test_time_stamps(folder):
           ["FUNC %s.grow N N N N 0" % __name__, "FUNC %s.grow N N N N 1" % __name__, "FUNC .block N N N N 0"], "stamps")
 
 
+NAMED = '''\
+import io, sys
+from sonde.compat import memory_profiler
+
+def \u00e9():
+    return 1
+
+prof, out = memory_profiler.LineProfiler(), io.StringIO()
+prof(\u00e9)()
+memory_profiler.show_results(prof, out)
+print(sys.getfilesystemencoding(), ascii(out.getvalue()))
+'''
+
+
+def test_names_are_text_in_any_locale(folder):
+    path = os.path.join(folder, "named.py")
+    with io.open(path, "w", encoding="utf-8") as f:
+        f.write(NAMED)
+    env = helpers.clean_env(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", PYTHONPATH=helpers.PACKAGE_PATH)
+    done = run([PYTHON, path], cwd=folder, env=env)
+    equal((done.status, done.err), (0, ""), "end")
+    contains(done.out, "ascii ")
+    contains(done.out, "def \\xe9():")
+
+
 # ---- the command
 
 
