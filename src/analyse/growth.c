@@ -331,16 +331,23 @@ static bool is_flat(const struct sd_growth *g)
 
 /* A little growth, of which two points that are well known miss the curve by more, is
  * as well none: what makes some calls slow comes with any size, but few of them are
- * small. */
+ * small.  Of many sizes two are what any machine disturbs: what is missed must be more
+ * than what the curve explains of all, if it rises evenly over them. */
 static bool is_lost(const struct sd_growth_fitter *t, const struct sd_growth *g)
 {
     double growth = fabs(log_at(&g->curve, g->to) - log_at(&g->curve, g->from));
+    double missed = 0, explained = (double)t->n * growth * growth / 12;
     size_t n = 0;
 
-    for (size_t i = 0; i < t->n; i++)
-        n += t->samples[i].measured > KNOWN &&
-             fabs(away_from(&t->samples[i], &g->curve)) > growth;
-    return growth < log(LITTLE) && n > 1;
+    for (size_t i = 0; i < t->n; i++) {
+        double away = away_from(&t->samples[i], &g->curve);
+
+        if (t->samples[i].measured > KNOWN && fabs(away) > growth) {
+            missed += away * away;
+            n++;
+        }
+    }
+    return growth < log(LITTLE) && n > 1 && missed > explained;
 }
 
 /* Does this curve explain the points, when the best of all has those squares? */

@@ -339,6 +339,25 @@ TEST(growth_names_n_and_n_log_n_where_the_interval_has_both)
     CHECK(n_both > 0);
 }
 
+/* Two of many calls that were disturbed leave what all others say. */
+TEST(growth_of_many_sizes_is_not_lost_by_two_slow_calls)
+{
+    struct made m;
+    struct sd_growth g;
+
+    make(&m, 200, 60, 260, linear, 0, 0);
+    for (size_t i = 0; i < m.n; i++) { /* 3.5 times as long at the largest */
+        m.points[i].n = 50 + (double)i;
+        m.points[i].ns = 1000 * (1200 + linear(m.points[i].n)) * exp(0.01 * chance(&m));
+    }
+    m.points[80].ns *= 5;
+    m.points[150].ns *= 5;
+    g = fit(&m);
+    CHECK(g.answer == SD_GROWTH_FITTED);
+    CHECK(!(g.classes & 1u << SD_GROWTH_CONSTANT));
+    CHECK(g.classes & 1u << SD_GROWTH_N);
+}
+
 TEST(growth_takes_hundreds_of_points)
 {
     struct made m;
