@@ -18,9 +18,9 @@ struct sd_zip {
     uint64_t n;        /* bytes of the archive */
 };
 
-/* 1: *p is the file of that name (the last of several) and the caller's, to be freed with sd_free, ended by a
- * 0 that is not in *n; 0: there is none that could be read, or it has more than `most`
- * bytes; SD_ENOMEM. */
+/* 1: *p is the file of that name (the last of several) and the caller's, to be freed
+ * with sd_free, ended by a 0 that is not in *n; 0: there is none that could be read, or
+ * it has more than `most` bytes; SD_ENOMEM. */
 int sd_zip_read(const struct sd_zip *z, const char *name, size_t most, char **p,
                 size_t *n);
 

@@ -813,7 +813,8 @@ static uint64_t end_beside(const struct sd_made *m, struct sd_bell *bell)
     snprintf(live, sizeof live, "%s.live", path);
     snprintf(file, sizeof file, "%s/capture", live);
     bell->crc = sd_bell_sum(bell);
-    CHECK(mkdir(live, 0700) == 0 && sd_file_create(file, SD_CREATE_NEW, &fd) == 0);
+    CHECK(mkdir(live, 0700) == 0);
+    CHECK(sd_file_create(file, SD_CREATE_NEW, &fd) == 0);
     CHECK(sd_write_all(fd, bell, sizeof *bell) == 0 && close(fd) == 0);
     CHECK(load_bytes(path, m->file.p, m->file.n, &p) == 0);
     end_ns = p->run_end_ns;
