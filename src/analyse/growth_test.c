@@ -345,13 +345,13 @@ TEST(growth_of_many_sizes_is_not_lost_by_two_slow_calls)
     struct made m;
     struct sd_growth g;
 
-    make(&m, 200, 60, 260, linear, 0, 0);
+    make(&m, 60, 50, 250, linear, 0, 0);
     for (size_t i = 0; i < m.n; i++) { /* 3.5 times as long at the largest */
-        m.points[i].n = 50 + (double)i;
+        m.points[i].n = 50 + 3.4 * (double)i;
         m.points[i].ns = 1000 * (1200 + linear(m.points[i].n)) * exp(0.01 * chance(&m));
     }
-    m.points[80].ns *= 5;
-    m.points[150].ns *= 5;
+    m.points[20].ns *= 5;
+    m.points[41].ns *= 5;
     g = fit(&m);
     CHECK(g.answer == SD_GROWTH_FITTED);
     CHECK(!(g.classes & 1u << SD_GROWTH_CONSTANT));
