@@ -540,7 +540,7 @@ def test_kernprof(folder):
     done = kernprof(folder, "-b", "-o", "calls.prof", "script.py")
     equal(done.status, 0, "status of calls: " + done.err)
     contains(run([SONDE, "report", os.path.join(folder, "calls.prof")]).out, "(busy)")
-    for kind, how in (("-l", " -m sonde.compat.line_profiler -rmt 'to be $typed'"), ("-b", " -m pstats 'to be $typed'")):
+    for kind, how in (("-l", "line_profiler -rmt 'to be $typed'"), ("-b", " -m pstats 'to be $typed'")):
         contains(kernprof(folder, kind, "-o", "to be $typed", "script.py").out, how)
     done = kernprof(folder, "-l", "-q", "-c", "print(1 + 1)")
     equal((done.status, done.out), (0, "2\n"), "of a command")
