@@ -108,17 +108,14 @@ static void open_page(struct sd_thread_cpu *c)
     errno = saved;
 }
 
-/* Of what passes while we lead this part at most is kept back, so that what the host of
- * a virtual machine took, and we told, is made up for in twice its time: less would
- * leave sums wrong for longer, and all of it would make calls that take no time. */
-enum { KEPT_BACK = 2 };
-
 /* We have told more than the kernel has: it comes as far while we go on at a rate that
- * is as much less until it is asked next. */
+ * is as much less until it is asked next, or a sixteenth less.  Were we to wait for
+ * it, calls would take no time; and what the host of a virtual machine takes from it
+ * would add up if we did neither. */
 static void go_slower(struct sd_thread_cpu *c, uint64_t lead_ns)
 {
     uint64_t span_ns = c->rate >> (32 - SD_THREAD_CPU_RESYNC_BITS);
-    uint64_t less = lead_ns < span_ns / KEPT_BACK ? lead_ns : span_ns / KEPT_BACK;
+    uint64_t less = lead_ns < span_ns / 16 ? lead_ns : span_ns / 16;
 
     c->rate -= span_ns ? (c->rate >> 16) * ((less << 16) / span_ns) : 0;
 }
@@ -126,11 +123,12 @@ static void go_slower(struct sd_thread_cpu *c, uint64_t lead_ns)
 /* What is told now that the kernel, which said `before` when we told `told`, has said
  * more.  A thread that is taken off its CPU within a call has the kernel asked at the
  * call's end, and while we lead, the last answer once more would be a call without any
- * time. */
+ * time: half of what passed is told at least, and sums are right again after twice what
+ * we led by. */
 static uint64_t told_after(uint64_t told, uint64_t before, uint64_t kernel)
 {
     uint64_t passed = kernel - before, lead = told - before;
-    uint64_t less = lead < passed / KEPT_BACK ? lead : passed / KEPT_BACK;
+    uint64_t less = lead < passed / 2 ? lead : passed / 2;
 
     return told + passed - less;
 }
