@@ -129,7 +129,7 @@ def test_wall_knows_waiting(folder):
 
 
 def test_cpu_knows_no_waiting(folder):
-    """G7: in CPU mode those who wait are absent, and the CPU time is that of the thread."""
+    """G7: in CPU mode those who wait are absent."""
     truth, samples = measured(folder, "waits", 1.2, "--sample-mode", "cpu")
     mine = main_thread(samples)
     working, sigma = share(mine, in_function("works", "compresses"), in_function(*PARTS))
@@ -139,9 +139,19 @@ def test_cpu_knows_no_waiting(folder):
     awake = sum(truth["cpu"][name] + truth["starved"][name] for name in WAITING)
     works = sum(truth["wall"][name] for name in PARTS if name not in WAITING)
     between(working, works / (works + awake) - 4 * sigma - 0.1, 1, "share of samples in the parts that work")
-    cpu = sum(s.cpu for s in mine) / 1e9
-    between(cpu / sum(truth["cpu"].values()), 0.85, 1.15, "CPU time, of the truth")
     equal([s for s in samples if s.flags & IDLE], [], "idle samples")
+
+
+def test_cpu_time_is_the_threads(folder):
+    """G7: in CPU mode the CPU time of samples is the thread's.  What passes after the last sample is in none, and a
+    sampler whose machine stalls at the program's end has its last one early: of three runs the middle one is judged."""
+    ratios = []
+    for turn in "abc":
+        own = os.path.join(folder, turn)
+        os.mkdir(own)
+        truth, samples = measured(own, "waits", 0.8, "--sample-mode", "cpu")
+        ratios.append(sum(s.cpu for s in main_thread(samples)) / 1e9 / sum(truth["cpu"].values()))
+    between(sorted(ratios)[1], 0.85, 1.15, "CPU time, of the truth (%s)" % ratios)
 
 
 def test_gil_knows_who_holds_it(folder):
