@@ -246,28 +246,14 @@ PyObject *sd_call_tables_callees(PyObject *self, PyObject *unused)
     return made_of(self, sd_call_callees);
 }
 
-/* What was written to memory with this code, as bytes or as the exception. */
-static PyObject *written(struct sd_out *out, int rc)
-{
-    PyObject *bytes;
-
-    if (rc == 0 && out->pending.bad)
-        rc = sd_no_memory();
-    bytes = rc < 0 ? sd_ext_raise(rc)
-                   : PyBytes_FromStringAndSize((char *)out->pending.p,
-                                               (Py_ssize_t)out->pending.n);
-    sd_out_release(out);
-    return bytes;
-}
-
 PyObject *sd_call_tables_dumps(PyObject *self, PyObject *unused)
 {
     struct sd_out out;
 
     (void)unused;
     sd_out_to_memory(&out);
-    return written(&out,
-                   sd_call_stats_write_pstats(&sd_call_tables_of(self)->stats, &out));
+    return sd_ext_bytes(
+        &out, sd_call_stats_write_pstats(&sd_call_tables_of(self)->stats, &out));
 }
 
 PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args)
@@ -278,6 +264,6 @@ PyObject *sd_call_tables_callgrind(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "ssd", &head.command, &head.event, &head.per_unit))
         return NULL;
     sd_out_to_memory(&out);
-    return written(&out, sd_call_stats_write_callgrind(&sd_call_tables_of(self)->stats,
-                                                       &head, &out));
+    return sd_ext_bytes(&out, sd_call_stats_write_callgrind(
+                                  &sd_call_tables_of(self)->stats, &head, &out));
 }

@@ -16,6 +16,7 @@
 #include "cpython/compat.h"
 #include "ext/columns.h"
 
+struct sd_out;
 struct sd_profiler;
 
 enum sd_view_kind { /* what p["x"] and its parts are */
@@ -69,6 +70,10 @@ bool sd_ext_is_gone(struct sd_ext *ext);
 
 /* Raises what a code of the core means, in the core's own sentence.  Returns NULL. */
 PyObject *sd_ext_raise(int rc);
+/* What a function of the core that returned `rc` has written to memory, which is
+ * released here; or what the code means, raised. */
+PyObject *sd_ext_bytes(struct sd_out *out, int rc);
+PyObject *sd_ext_text(struct sd_out *out, int rc);
 
 /* sonde.<module>.<name>(...): the adapters written in Python, imported at their first
  * use.  A new reference. */

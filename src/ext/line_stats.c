@@ -211,21 +211,10 @@ static int ask_source(void *context, const char *file, struct sd_code_text *into
 static PyObject *text_object(const struct sd_line_stats *s,
                              const struct sd_line_text_wish *wish)
 {
-    PyObject *text = NULL;
     struct sd_out out;
-    int rc;
 
     sd_out_to_memory(&out);
-    rc = sd_report_lines(s, wish, &out);
-    if (rc == 0 && out.pending.bad)
-        rc = sd_no_memory();
-    if (rc < 0)
-        sd_ext_raise(rc);
-    else
-        text = PyUnicode_DecodeUTF8((char *)out.pending.p, (Py_ssize_t)out.pending.n,
-                                    "surrogateescape");
-    sd_out_release(&out);
-    return text;
+    return sd_ext_text(&out, sd_report_lines(s, wish, &out));
 }
 
 PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
@@ -261,22 +250,15 @@ PyObject *sd_line_stats_dumps(PyObject *module, PyObject *args)
     PyObject *timings, *unit, *bytes = NULL;
     struct sd_line_stats s;
     struct sd_out out;
-    int rc;
 
     (void)module;
     if (!PyArg_ParseTuple(args, "OO", &timings, &unit))
         return NULL;
     sd_line_stats_init(&s);
-    sd_out_to_memory(&out);
     if (take(&s, timings, unit) == 0) {
-        rc = sd_line_stats_write_lprof(&s, &out);
-        if (rc == 0 && out.pending.bad)
-            rc = sd_no_memory();
-        bytes = rc < 0 ? sd_ext_raise(rc)
-                       : PyBytes_FromStringAndSize((char *)out.pending.p,
-                                                   (Py_ssize_t)out.pending.n);
+        sd_out_to_memory(&out);
+        bytes = sd_ext_bytes(&out, sd_line_stats_write_lprof(&s, &out));
     }
-    sd_out_release(&out);
     sd_line_stats_release(&s);
     return bytes;
 }

@@ -112,21 +112,10 @@ static int take(struct sd_lined *l, PyObject *functions)
 
 static PyObject *text_of(const struct sd_lined *l, unsigned precision)
 {
-    PyObject *text = NULL;
     struct sd_out out;
-    int rc;
 
     sd_out_to_memory(&out);
-    rc = sd_report_line_memory(l, precision, &out);
-    if (rc == 0 && out.pending.bad)
-        rc = sd_no_memory();
-    if (rc < 0)
-        sd_ext_raise(rc);
-    else
-        text = PyUnicode_DecodeUTF8((char *)out.pending.p, (Py_ssize_t)out.pending.n,
-                                    "surrogateescape");
-    sd_out_release(&out);
-    return text;
+    return sd_ext_text(&out, sd_report_line_memory(l, precision, &out));
 }
 
 PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)

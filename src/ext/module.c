@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/out.h"
 #include "capture/capture.h"
 #include "collect/calls/collector.h"
 #include "collect/lines/collector.h"
@@ -103,6 +104,40 @@ PyObject *sd_ext_raise(int rc)
     }
     PyErr_SetString(type, sd_fail_text());
     return NULL;
+}
+
+/* Memory may have run out unnoticed by who wrote. */
+static int end_of(const struct sd_out *out, int rc)
+{
+    return rc == 0 && out->pending.bad ? sd_no_memory() : rc;
+}
+
+PyObject *sd_ext_bytes(struct sd_out *out, int rc)
+{
+    PyObject *bytes = NULL;
+
+    rc = end_of(out, rc);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        bytes = PyBytes_FromStringAndSize((char *)out->pending.p,
+                                          (Py_ssize_t)out->pending.n);
+    sd_out_release(out);
+    return bytes;
+}
+
+PyObject *sd_ext_text(struct sd_out *out, int rc)
+{
+    PyObject *text = NULL;
+
+    rc = end_of(out, rc);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    else
+        text = PyUnicode_DecodeUTF8((char *)out->pending.p, (Py_ssize_t)out->pending.n,
+                                    "surrogateescape");
+    sd_out_release(out);
+    return text;
 }
 
 PyObject *sd_ext_adapter(const char *module, const char *name, PyObject *arg)
