@@ -12,8 +12,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+
+/* Of names for new files. */
+enum { N_DIGITS = 6, TRIES = 1000, ANOTHER = 0x9e3779 };
 
 /* Maps the open file `fd`.  The map is private and read-only, but a file that is cut
  * short under it still raises SIGBUS when read past its new end; captures only grow,
@@ -77,84 +81,139 @@ static int fail_as_existing(const char *path)
                    path);
 }
 
+static int open_fresh(const char *path, enum sd_create_flags flags)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                flags & SD_CREATE_SHOWN ? 0666 : 0600);
+}
+
 static int create_new(const char *path, enum sd_create_flags flags, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-               flags & SD_CREATE_SHOWN ? 0666 : 0600);
+    *fd = open_fresh(path, flags);
     if (*fd >= 0)
         return 0;
     return errno == EEXIST ? fail_as_existing(path) : fail_to_create(errno, path);
 }
 
-/* A name for a new file in the directory of `path`; the caller frees it. */
-static char *name_beside(const char *path)
+/* A name for a new file in the directory of `path`, whose last digits the caller
+ * chooses; the caller frees it. */
+static char *name_beside(const char *path, char **digits)
 {
-    static const char pattern[] = ".sonde-XXXXXX";
+    static const char start[] = ".sonde-";
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    char *name = sd_alloc(n + sizeof pattern);
+    char *name = sd_alloc(n + sizeof start + N_DIGITS);
 
     if (name) {
         memcpy(name, path, n);
-        memcpy(name + n, pattern, sizeof pattern);
+        memcpy(name + n, start, sizeof start);
+        *digits = name + n + sizeof start - 1;
     }
     return name;
 }
 
-static int make_beside(const char *path, char **beside, int *fd)
+/* mkostemp would do, but for the mode: what the umask leaves of 0666 is known to the
+ * kernel alone.  A name that is there is never opened, so it need not be a secret. */
+static int make_beside(const char *path, enum sd_create_flags flags, char **beside,
+                       int *fd)
 {
-    *beside = name_beside(path);
+    uint64_t number = sd_clock_ns();
+    char *digits = NULL;
+    int err;
+
+    *beside = name_beside(path, &digits);
     if (!*beside)
         return sd_no_memory();
-    *fd = mkostemp(*beside, O_CLOEXEC); /* O_EXCL, 0600 */
-    if (*fd >= 0)
-        return 0;
+    for (int i = 0; i < TRIES; i++) {
+        snprintf(digits, N_DIGITS + 1, "%06x", (unsigned)(number & 0xffffff));
+        *fd = open_fresh(*beside, flags);
+        if (*fd >= 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+        number += ANOTHER;
+    }
+    err = errno;
     sd_free(*beside);
     *beside = NULL;
-    return fail_to_create(errno, path);
+    return fail_to_create(err, path);
 }
 
-/* The new file is made under another name and renamed over the old one.  Either the
- * rename succeeds or the old file stands untouched: removing it first would lose it
+/* The new file is made under another name and renamed when it is whole.  Either the
+ * rename succeeds or what was there stands untouched: removing it first would lose it
  * whenever the new one then cannot be made (no space, no right to the directory),
- * and truncating it would follow links and write into what others have open. */
+ * and truncating it would follow links and write into what others have open.  Where
+ * there was none, nobody takes half a file for a whole one. */
 int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **beside,
                           int *fd)
 {
     struct stat st;
+    bool is_there = lstat(path, &st) == 0;
     int rc;
 
     *beside = NULL;
     *fd = -1;
-    if (!(flags & SD_CREATE_OVER) || lstat(path, &st) < 0)
-        return create_new(path, flags, fd);
+    if (!is_there)
+        return errno == ENOENT ? make_beside(path, flags, beside, fd)
+                               : fail_to_create(errno, path);
+    if (!(flags & SD_CREATE_OVER))
+        return fail_as_existing(path);
     if (!S_ISREG(st.st_mode))
         return sd_fail(SD_EEXISTS,
                        "%s is not a regular file and is not replaced; choose "
                        "another name",
                        path);
-    rc = make_beside(path, beside, fd);
+    rc = make_beside(path, SD_CREATE_NEW, beside, fd);
     if (rc == 0 && flags & SD_CREATE_SHOWN)
         fchmod(*fd,
                st.st_mode & 0777); /* where that fails it stays the owner's alone */
     return rc;
 }
 
-int sd_file_replace(const char *path, const char *beside)
+/* Renames, but never over another file.  File systems that cannot (some over a network)
+ * give it a second name instead, or, without such names, must do with a look. */
+static int rename_to_new(const char *from, const char *to)
 {
-    if (beside && rename(beside, path) < 0)
-        return sd_fail_errno(errno, "cannot replace %s", path);
-    return 0;
+    struct stat st;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    if (errno == EEXIST || lstat(to, &st) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+int sd_file_place(const char *path, const char *beside, enum sd_create_flags flags)
+{
+    if (flags & SD_CREATE_OVER)
+        return rename(beside, path) == 0
+                   ? 0
+                   : sd_fail_errno(errno, "cannot replace %s", path);
+    if (rename_to_new(beside, path) == 0)
+        return 0;
+    return errno == EEXIST ? fail_as_existing(path) : fail_to_create(errno, path);
 }
 
 int sd_file_create(const char *path, enum sd_create_flags flags, int *fd)
 {
+    struct stat st;
     char *beside;
-    int rc = sd_file_create_beside(path, flags, &beside, fd);
+    int rc;
 
+    if (!(flags & SD_CREATE_OVER) || lstat(path, &st) < 0)
+        return create_new(path, flags, fd);
+    rc = sd_file_create_beside(path, flags, &beside, fd);
     if (rc < 0)
         return rc;
-    rc = sd_file_replace(path, beside);
+    rc = sd_file_place(path, beside, flags);
     if (rc < 0) {
         unlink(beside);
         close(*fd);

@@ -22,14 +22,14 @@ void sd_map_release(struct sd_map *m);
  * leaves of 0666, or that of the file which is replaced. */
 enum sd_create_flags { SD_CREATE_NEW = 0, SD_CREATE_OVER = 1, SD_CREATE_SHOWN = 2 };
 int sd_file_create(const char *path, enum sd_create_flags flags, int *fd);
-/* The same, but the existing file stays until sd_file_replace.  The new one has the
- * name *beside until then, which the caller frees; NULL: there is none to be replaced.
- */
+/* The same, but nothing has that name, or what has it stays, until sd_file_place: who
+ * is killed while writing leaves no half file that looks like a whole one.  Until then
+ * the new one has the name *beside, which the caller frees. */
 int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **beside,
                           int *fd);
-/* Gives the new file its name; `beside` may be NULL.  After a failure both are there.
- */
-int sd_file_replace(const char *path, const char *beside);
+/* Gives the new file its name; without SD_CREATE_OVER it takes no other file's, also
+ * not of one that came meanwhile.  After a failure all is as before. */
+int sd_file_place(const char *path, const char *beside, enum sd_create_flags flags);
 
 /* Writes all of it, through EINTR and short writes.  On failure errno is its own. */
 int sd_write_all(int fd, const void *p, size_t n);

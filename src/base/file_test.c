@@ -254,6 +254,79 @@ TEST(a_file_that_cannot_be_made_leaves_the_old_one)
     CHECK(remove_folder() == 1);
 }
 
+/* Begins a file as what is shown around is written, and writes half of it. */
+static char *begin(const char *name, enum sd_create_flags flags)
+{
+    char *beside;
+    int fd;
+
+    CHECK(sd_file_create_beside(in_folder(name), flags, &beside, &fd) == 0);
+    CHECK(beside && fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    CHECK(sd_write_all(fd, "new", 3) == 0);
+    close(fd);
+    return beside;
+}
+
+TEST(a_file_that_is_written_beside_has_no_name_until_it_is_whole)
+{
+    mode_t was = umask(027);
+    struct stat st;
+    char *beside;
+
+    make_folder();
+    beside = begin("x", SD_CREATE_SHOWN);
+    CHECK(access(in_folder("x"), F_OK) < 0);
+    CHECK(sd_file_place(in_folder("x"), beside, SD_CREATE_SHOWN) == 0);
+    CHECK(holds(in_folder("x"), "new") && access(beside, F_OK) < 0);
+    CHECK(stat(in_folder("x"), &st) == 0 && (st.st_mode & 07777) == 0640);
+    sd_free(beside);
+    beside = begin("y", SD_CREATE_NEW);
+    CHECK(stat(beside, &st) == 0 && (st.st_mode & 07777) == 0600);
+    CHECK(unlink(beside) == 0);
+    sd_free(beside);
+    umask(was);
+    CHECK(remove_folder() == 1);
+}
+
+TEST(a_file_that_came_meanwhile_is_not_replaced_unless_asked)
+{
+    char *beside;
+    int fd;
+
+    make_folder();
+    beside = begin("x", SD_CREATE_NEW);
+    write_file(in_folder("x"), "old");
+    CHECK(sd_file_place(in_folder("x"), beside, SD_CREATE_NEW) == SD_EEXISTS);
+    CHECK(strstr(sd_fail_text(), "/x is there already"));
+    CHECK(holds(in_folder("x"), "old") && holds(beside, "new"));
+    CHECK(unlink(beside) == 0);
+    sd_free(beside);
+    CHECK(sd_file_create_beside(in_folder("x"), SD_CREATE_NEW, &beside, &fd) ==
+          SD_EEXISTS);
+    CHECK(!beside && fd == -1);
+    beside = begin("x", SD_CREATE_OVER);
+    CHECK(holds(in_folder("x"), "old"));
+    CHECK(sd_file_place(in_folder("x"), beside, SD_CREATE_OVER) == 0);
+    CHECK(holds(in_folder("x"), "new"));
+    sd_free(beside);
+    CHECK(sd_file_create_beside(in_folder("no/x"), SD_CREATE_NEW, &beside, &fd) ==
+          SD_EABSENT);
+    CHECK(!beside && fd == -1);
+    CHECK(remove_folder() == 1);
+}
+
+TEST(several_files_beside_one_have_names_of_their_own)
+{
+    char *beside[3];
+
+    make_folder();
+    for (int i = 0; i < 3; i++)
+        beside[i] = begin("x", SD_CREATE_NEW);
+    for (int i = 0; i < 3; i++)
+        sd_free(beside[i]);
+    CHECK(remove_folder() == 3);
+}
+
 TEST(a_write_that_fails_keeps_the_systems_reason)
 {
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);

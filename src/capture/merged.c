@@ -20,6 +20,7 @@ struct part {
 struct sd_merged {
     char *path;   /* owned */
     char *beside; /* owned; what is written instead, and takes its name at the end */
+    enum sd_create_flags create;
     int fd;
     uint64_t n_bytes;
     struct part *parts; /* owned */
@@ -48,6 +49,7 @@ int sd_merged_create(const char *path, enum sd_create_flags create,
     if (!m)
         return sd_no_memory();
     m->fd = -1;
+    m->create = create;
     m->path = sd_strdup(path);
     rc = m->path ? sd_file_create_beside(path, create, &m->beside, &m->fd)
                  : sd_no_memory();
@@ -184,8 +186,8 @@ static int write_preambles(struct sd_merged *m)
     return 0;
 }
 
-/* Only now is a file of that name replaced: it may be one of those that were merged,
- * and it stays when one of them cannot be read. */
+/* Only now is there a file of that name, or is one replaced: it may be one of those
+ * that were merged, and it stays when one of them cannot be read. */
 static int close_file(struct sd_merged *m)
 {
     int fd = m->fd;
@@ -193,7 +195,7 @@ static int close_file(struct sd_merged *m)
     m->fd = -1;
     if (close(fd) < 0)
         return sd_fail_errno(errno, "cannot write %s", m->path);
-    return sd_file_replace(m->path, m->beside);
+    return sd_file_place(m->path, m->beside, m->create);
 }
 
 int sd_merged_finish(struct sd_merged *m)
@@ -213,6 +215,6 @@ void sd_merged_abandon(struct sd_merged *m)
 {
     if (!m)
         return;
-    unlink(m->beside ? m->beside : m->path);
+    unlink(m->beside);
     free_merged(m);
 }

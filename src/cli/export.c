@@ -96,21 +96,29 @@ int sd_export_check_spares(const char *to, char **files, size_t n)
     return 0;
 }
 
+/* Whoever types a name can also say --force. */
+static int tell_of_force(const struct sd_export_file *f, int rc)
+{
+    if (rc != SD_EEXISTS || f->create & SD_CREATE_OVER)
+        return rc;
+    return sd_fail(rc,
+                   "%s is there already; choose another name, or --force to overwrite "
+                   "it",
+                   f->path);
+}
+
 int sd_export_open(struct sd_export_file *f, const char *path,
                    enum sd_create_flags create)
 {
     int rc;
 
-    *f = (struct sd_export_file){ .path = path, .fd = STDOUT_FILENO };
+    *f = (struct sd_export_file){ .path = path,
+                                  .create = create | SD_CREATE_SHOWN,
+                                  .fd = STDOUT_FILENO };
     if (strcmp(path, "-") != 0) {
-        rc = sd_file_create_beside(path, create | SD_CREATE_SHOWN, &f->beside, &f->fd);
-        if (rc == SD_EEXISTS && create == SD_CREATE_NEW)
-            return sd_fail(rc,
-                           "%s is there already; choose another name, or --force "
-                           "to overwrite it",
-                           path);
+        rc = sd_file_create_beside(path, f->create, &f->beside, &f->fd);
         if (rc < 0)
-            return rc;
+            return tell_of_force(f, rc);
     }
     sd_out_to_fd(&f->out, f->fd);
     return 0;
@@ -128,9 +136,9 @@ int sd_export_close(struct sd_export_file *f, int rc)
     if (close(f->fd) < 0 && rc == 0)
         rc = sd_fail_errno(errno, "cannot write %s", f->path);
     if (rc == 0)
-        rc = sd_file_replace(f->path, f->beside);
+        rc = tell_of_force(f, sd_file_place(f->path, f->beside, f->create));
     if (rc < 0)
-        unlink(f->beside ? f->beside : f->path);
+        unlink(f->beside);
     sd_free(f->beside);
     return rc;
 }

@@ -30,11 +30,12 @@ int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create);
 
 /* A file to write to, or stdout for "-"; closed and, after a failure, removed by
- * sd_export_close, which returns `rc` or the failure of the last write.  A file that is
- * to be overwritten stays until the new one is whole. */
+ * sd_export_close, which returns `rc` or the failure of the last write.  Only when it
+ * is whole does it get its name; a file that is to be overwritten stays until then. */
 struct sd_export_file {
     const char *path;
-    char *beside; /* owned; what is written meanwhile, or NULL */
+    enum sd_create_flags create;
+    char *beside; /* owned; the name meanwhile, or NULL: of stdout */
     int fd;
     struct sd_out out;
 };

@@ -231,6 +231,11 @@ static int read_tables(const struct sd_option_value *v, struct wish *w)
         t->limit = v[OPT_TOP].number;
         t->tables = t->tables ? t->tables : "layers";
     }
+    if (rc == 0 && w->form == FORM_CSV && t->tables && strchr(t->tables, ','))
+        return sd_fail(SD_EUSAGE,
+                       "CSV is one table, and --table %s names several: say one, or "
+                       "--json for all of them",
+                       t->tables);
     /* Programs get all that there is. */
     if (w->form == FORM_JSON && !t->tables)
         t->tables = "layers,types,operators,tensors,dtypes";

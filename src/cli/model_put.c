@@ -71,7 +71,7 @@ static void put_measured(struct sd_out *out, const struct sd_model_costs *c)
 
 static void put_facts(struct sd_out *out, const struct sd_model *m)
 {
-    static const char *const keys[] = { "source", "device", "mode", "ran_on" };
+    static const char *const keys[] = { "source", "only", "device", "mode", "ran_on" };
     bool has_any = false;
 
     for (size_t i = 0; i < m->n_facts; i++)
@@ -86,7 +86,9 @@ static void put_facts(struct sd_out *out, const struct sd_model *m)
         if (!value)
             continue;
         sd_out_printf(out, "%s%s", has_any ? "; " : "",
-                      strcmp(keys[i], "ran_on") == 0 ? "counted on " : "");
+                      strcmp(keys[i], "ran_on") == 0 ? "counted on "
+                      : strcmp(keys[i], "only") == 0 ? "only "
+                                                     : "");
         put_escaped(out, value);
         has_any = true;
     }

@@ -3,17 +3,16 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/environment.h"
+#include "cli/helper.h"
 #include "cli/interpreter.h"
 #include "cli/load.h"
 #include "cli/package.h"
@@ -277,28 +276,18 @@ static int prepare(struct starting *s, const struct sd_model_asked *asked)
 }
 
 /* What the program's modules print goes to stderr: stdout is for our tables. */
-static void become(const struct starting *s)
+static int let_it_count(const struct starting *s, int *status)
 {
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    execve(s->python.path, (char *const *)s->argv, s->environment);
-    dprintf(STDERR_FILENO, "sonde: cannot start %s: %s\n", s->python.path,
-            strerror(errno));
-    _exit(1);
-}
+    int ended, rc = sd_helper_run(s->python.path, (char *const *)s->argv,
+                                  s->environment, &ended);
 
-static int wait_for(pid_t pid, int *status)
-{
-    int how;
-
-    while (waitpid(pid, &how, 0) < 0)
-        if (errno != EINTR)
-            return sd_fail_errno(errno, "cannot wait for the Python that counts");
-    if (WIFSIGNALED(how))
+    if (rc == 0 && ended < 0)
         return sd_fail(SD_EGONE,
                        "the Python that was to count the model died of signal %d (%s)",
-                       WTERMSIG(how), strsignal(WTERMSIG(how)));
-    *status = WEXITSTATUS(how);
-    return 0;
+                       -ended, strsignal(-ended));
+    if (rc == 0)
+        *status = ended;
+    return rc;
 }
 
 static int take(const struct starting *s, struct sd_model *m)
@@ -333,15 +322,9 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
 {
     struct starting s = { .fd = -1 };
     int rc = prepare(&s, asked);
-    pid_t pid;
 
-    if (rc == 0) {
-        pid = fork();
-        if (pid == 0)
-            become(&s);
-        rc = pid < 0 ? sd_fail_errno(errno, "cannot start %s", s.python.path)
-                     : wait_for(pid, status);
-    }
+    if (rc == 0)
+        rc = let_it_count(&s, status);
     if (rc == 0 && *status != 0)
         rc = SD_EUSAGE; /* said by the Python half */
     if (rc == 0)

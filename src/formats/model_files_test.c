@@ -133,6 +133,64 @@ TEST(model_files_that_stand_beside_a_set_are_not_of_it)
     drop_folder(&f, names);
 }
 
+static void check_note(const char *path, const char *only, const char *note)
+{
+    const char *told;
+    struct sd_model m;
+
+    CHECK(sd_model_file_read(path, NULL, &m) == 0);
+    told = sd_model_fact_of(&m, "only");
+    CHECK(only ? told && strcmp(told, only) == 0 : !told);
+    CHECK(note ? m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), note)
+               : m.n_notes == 0);
+    sd_model_release(&m);
+}
+
+TEST(model_files_that_are_not_counted_are_named)
+{
+    static const char *const names[] = { "a.safetensors",
+                                         "b.safetensors",
+                                         "c-00001-of-00001.safetensors",
+                                         "d.safetensors",
+                                         "e.safetensors",
+                                         "f.safetensors",
+                                         "g.safetensors",
+                                         NULL };
+    struct folder f;
+
+    make_folder(&f);
+    write_tensor(&f, names[0], "a.w", 5);
+    CHECK(count(f.path) == 5);
+    check_note(f.path, NULL, NULL);
+    write_tensor(&f, names[1], "b.w", 7);
+    CHECK(count(f.path) == 5);
+    check_note(f.path, names[0], "only a.safetensors was counted, not b.safetensors;");
+    for (size_t i = 2; names[i]; i++)
+        write_tensor(&f, names[i], "c.w", 1);
+    check_note(f.path, names[0],
+               "d.safetensors, e.safetensors, f.safetensors and 1 more;");
+    drop_folder(&f, names);
+}
+
+/* A set of numbered files, and the same weights in one piece. */
+TEST(model_files_that_stand_beside_a_set_are_named)
+{
+    static const char *const names[] = { "x-00001-of-00002.safetensors",
+                                         "x-00002-of-00002.safetensors",
+                                         "y.safetensors", NULL };
+    struct folder f;
+
+    make_folder(&f);
+    write_tensor(&f, names[0], "a.w", 5);
+    write_tensor(&f, names[1], "b.w", 7);
+    check_note(f.path, NULL, NULL);
+    write_tensor(&f, names[2], "a.w", 5);
+    CHECK(count(f.path) == 12);
+    check_note(f.path, "x-*.safetensors",
+               "only x-*.safetensors was counted, not y.safetensors;");
+    drop_folder(&f, names);
+}
+
 TEST(model_files_with_a_part_missing_are_refused)
 {
     static const char *const names[] = { "x.safetensors.index.json",

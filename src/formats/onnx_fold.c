@@ -190,9 +190,12 @@ static uint32_t place_in(const struct sd_onnx_value *v, const struct sd_onnx_val
     return (uint32_t)place;
 }
 
+/* By -1 nothing is left; the processor traps on the least number by it. */
+static int64_t remainder_of(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
+
 static int64_t floor_mod(int64_t a, int64_t b)
 {
-    int64_t r = b == -1 ? 0 : a % b;
+    int64_t r = remainder_of(a, b);
 
     return r && (r < 0) != (b < 0) ? r + b : r;
 }
@@ -209,9 +212,17 @@ static int64_t power(int64_t base, int64_t exponent)
     return (int64_t)v;
 }
 
+/* An operator of two, its attributes looked up once for all elements. */
+struct arithmetic {
+    struct sd_onnx_text op;
+    bool is_truncated; /* of Mod: the sign of what is divided, as C has it */
+};
+
 /* False: it is none (a division by 0). */
-static bool of_wholes(struct sd_onnx_text op, int64_t a, int64_t b, int64_t *out)
+static bool of_wholes(const struct arithmetic *how, int64_t a, int64_t b, int64_t *out)
 {
+    struct sd_onnx_text op = how->op;
+
     if (sd_onnx_text_is(op, "Add"))
         *out = (int64_t)((uint64_t)a + (uint64_t)b);
     else if (sd_onnx_text_is(op, "Sub"))
@@ -221,13 +232,19 @@ static bool of_wholes(struct sd_onnx_text op, int64_t a, int64_t b, int64_t *out
     else if (sd_onnx_text_is(op, "Div") && b != 0)
         *out = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
     else if (sd_onnx_text_is(op, "Mod") && b != 0)
-        *out = floor_mod(a, b);
+        *out = how->is_truncated ? remainder_of(a, b) : floor_mod(a, b);
     else if (sd_onnx_text_is(op, "Pow"))
         *out = power(a, b);
     else if (sd_onnx_text_is(op, "Max"))
         *out = a > b ? a : b;
     else if (sd_onnx_text_is(op, "Min"))
         *out = a < b ? a : b;
+    else if (sd_onnx_text_is(op, "BitwiseAnd"))
+        *out = a & b;
+    else if (sd_onnx_text_is(op, "BitwiseOr"))
+        *out = a | b;
+    else if (sd_onnx_text_is(op, "BitwiseXor"))
+        *out = a ^ b;
     else
         return false;
     return true;
@@ -268,24 +285,27 @@ static bool compare(struct sd_onnx_text op, double a, double b, int64_t *out)
         *out = a != 0 && b != 0;
     else if (sd_onnx_text_is(op, "Or"))
         *out = a != 0 || b != 0;
+    else if (sd_onnx_text_is(op, "Xor"))
+        *out = (a != 0) != (b != 0);
     else
         return false;
     return true;
 }
 
-static bool pair(struct sd_onnx_text op, const struct sd_onnx_elements *a, uint32_t i,
-                 const struct sd_onnx_elements *b, uint32_t k,
+static bool pair(const struct arithmetic *how, const struct sd_onnx_elements *a,
+                 uint32_t i, const struct sd_onnx_elements *b, uint32_t k,
                  struct sd_onnx_elements *out, uint32_t at)
 {
     if (out->is_real)
-        return of_reals(op, real_at(a, i), real_at(b, k), &out->real[at]);
-    if (compare(op, real_at(a, i), real_at(b, k), &out->whole[at]))
+        return of_reals(how->op, real_at(a, i), real_at(b, k), &out->real[at]);
+    if (compare(how->op, real_at(a, i), real_at(b, k), &out->whole[at]))
         return true;
-    return of_wholes(op, whole_at(a, i), whole_at(b, k), &out->whole[at]);
+    return of_wholes(how, whole_at(a, i), whole_at(b, k), &out->whole[at]);
 }
 
 FOLD(pairs)
 {
+    const struct arithmetic how = { s->node->op, sd_onnx_int(s->node, "fmod", 0) != 0 };
     const struct sd_onnx_elements *a = known(s, 0), *b = known(s, 1);
     struct sd_onnx_elements *out;
     bool is_real;
@@ -296,7 +316,7 @@ FOLD(pairs)
     is_real = (a->is_real || b->is_real) && s->out[0]->dtype != SD_DTYPE_BOOL;
     out = fresh(s, 0, is_real, &rc);
     for (uint32_t i = 0; out && i < out->n; i++)
-        if (!pair(s->node->op, a, place_in(s->in[0], s->out[0], i), b,
+        if (!pair(&how, a, place_in(s->in[0], s->out[0], i), b,
                   place_in(s->in[1], s->out[0], i), out, i))
             return 0;
     s->out[0]->elements = out;
@@ -362,23 +382,25 @@ FOLD(single)
     return rc;
 }
 
-/* All elements to one: what shapes need. */
+/* All elements to one: what shapes need.  None of them have a product (the elements of
+ * a single number) and a sum, but no largest and no smallest. */
 FOLD(reduce)
 {
     const struct sd_onnx_elements *e = known(s, 0);
     struct sd_onnx_text op = s->node->op;
+    bool is_product = sd_onnx_text_is(op, "ReduceProd");
     struct sd_onnx_elements *out;
     int64_t sum;
     int rc;
 
-    if (!e || e->is_real || e->n == 0 || !s->out[0]->has_dims ||
-        sd_onnx_count(s->out[0]) != 1)
+    if (!e || e->is_real || !s->out[0]->has_dims || sd_onnx_count(s->out[0]) != 1 ||
+        (e->n == 0 && !is_product && !sd_onnx_text_is(op, "ReduceSum")))
         return 0;
-    sum = e->whole[0];
+    sum = e->n ? e->whole[0] : is_product;
     for (uint32_t i = 1; i < e->n; i++) {
         int64_t v = e->whole[i];
 
-        if (sd_onnx_text_is(op, "ReduceProd"))
+        if (is_product)
             sum = (int64_t)((uint64_t)sum * (uint64_t)v);
         else if (sd_onnx_text_is(op, "ReduceSum"))
             sum = (int64_t)((uint64_t)sum + (uint64_t)v);

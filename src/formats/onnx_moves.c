@@ -271,12 +271,16 @@ int sd_onnx_fold_slice(const struct sd_onnx_step *s)
     struct list starts = list_of(s, "starts", 1), ends = list_of(s, "ends", 2);
     struct list axes = list_of(s, "axes", 3), steps = list_of(s, NULL, 4);
     bool is_cut[AXES] = { false };
-    int64_t strides[AXES], from = 0;
+    int64_t strides[AXES] = { 0 }, from = 0;
     uint32_t axis;
 
-    /* Without elements axes may have any length, and strides too. */
-    if (!x || !x->elements || x->elements->n == 0 || !s->out[0]->has_dims)
+    if (!x || !x->elements || !s->out[0]->has_dims)
         return 0;
+    /* No elements are known ones, too: torch's attention puts a shape together from
+     * what stands before and behind some axes, and behind the last one stands nothing.
+     * Axes may then have any length, and strides too: they are not looked at. */
+    if (x->elements->n == 0 || sd_onnx_count(s->out[0]) == 0)
+        return pick(s, 0, strides);
     strides_of(x, strides);
     for (uint32_t i = 0; i < starts.n; i++) {
         int64_t step = steps.is_there ? steps.v[i] : 1;

@@ -395,6 +395,95 @@ TEST(onnx_elements_of_small_tensors_are_computed)
     drop_file(&f);
 }
 
+/* The shape that x, of 12 elements, gets from one number, which Mod makes of these. */
+static void check_mod(const char *a, const char *b, const char *attrs, const char *dims)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "12");
+    add_list(&f, "a", a);
+    add_list(&f, "b", b);
+    add_list(&f, "rest", "-1");
+    add_node(&f, "Mod", "a b", "m", attrs);
+    add_node(&f, "Concat", "m rest", "shape", "axis=0!");
+    add_node(&f, "Reshape", "x shape", "y", "");
+    read_it(&f, &m);
+    if (dims)
+        check_dims(&m.ops[m.n_ops - 1].out[0], dims);
+    else
+        CHECK(m.n_notes > 0 && m.ops[m.n_ops - 1].out[0].kind == SD_OPERAND_NONE);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_remainders_are_those_of_onnx_and_hostile_ones_do_no_harm)
+{
+    check_mod("11", "8", "", "3,4");
+    check_mod("-9", "4", "", "3,4"); /* the sign of the divisor */
+    check_mod("9", "-4", "fmod=1!", "1,12");
+    check_mod("-9", "4", "fmod=1!", NULL); /* -1, a second open axis */
+    check_mod("5", "0", "", NULL);
+    /* The processor traps on the least number by -1: nothing is left of it. */
+    check_mod("-9223372036854775808", "-1", "", "12,1");
+    check_mod("-9223372036854775808", "-1", "fmod=1!", "12,1");
+}
+
+TEST(onnx_bits_of_small_tensors_are_computed)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "1,60");
+    add_list(&f, "a", "6");
+    add_list(&f, "b", "3");
+    add_list(&f, "rest", "-1");
+    add_node(&f, "BitwiseAnd", "a b", "and", "");   /* 2 */
+    add_node(&f, "BitwiseXor", "a b", "xor", "");   /* 5 */
+    add_node(&f, "BitwiseOr", "and b", "or", "");   /* 3 */
+    add_node(&f, "Greater", "a b", "yes", "");      /* true */
+    add_node(&f, "Less", "a b", "no", "");          /* false */
+    add_node(&f, "Xor", "yes no", "is", "");        /* true */
+    add_node(&f, "Where", "is or a", "chosen", ""); /* 3 */
+    add_node(&f, "Concat", "and xor chosen rest", "shape", "axis=0!");
+    add_node(&f, "Reshape", "x shape", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1);
+    check_dims(&m.ops[0].out[0], "2,5,3,2");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* As torch's older exporter writes unflatten(-1, (3, 16)) in its attention: what stands
+ * before the axis, the new axes, and what stands behind it, which is nothing. */
+TEST(onnx_shapes_of_which_a_part_is_empty_are_followed)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "7,2,48");
+    add_list(&f, "axis", "2");
+    add_list(&f, "axes", "3");
+    add_list(&f, "parts", "3,16");
+    add_list(&f, "zero", "0");
+    add_list(&f, "one", "1");
+    add_list(&f, "end", "9223372036854775807");
+    add_node(&f, "Shape", "x", "shape", "");
+    add_node(&f, "Mod", "axis axes", "at", "");
+    add_node(&f, "Slice", "shape zero at", "before", "");
+    add_node(&f, "Add", "at one", "next", "");
+    add_node(&f, "Slice", "shape next end", "behind", "");
+    add_node(&f, "Slice", "behind zero end", "still", ""); /* nothing of nothing */
+    add_node(&f, "ReduceProd", "still", "single", "keepdims=1!"); /* 1 */
+    add_node(&f, "Concat", "before parts behind still single", "to", "axis=0!");
+    add_node(&f, "Reshape", "x to", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1 && m.n_notes == 0);
+    check_dims(&m.ops[0].out[0], "7,2,3,16,1");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 /* As torch's older exporter writes a padding: pairs of an axis, the last axis first,
  * are turned round. */
 TEST(onnx_paddings_that_are_computed_are_followed)

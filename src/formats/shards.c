@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_in.h"
@@ -17,7 +18,10 @@
 #include "formats/safetensors.h"
 #include "formats/weights.h"
 
-enum { SHARDS_MAX = 100000 }; /* the names have five digits */
+enum {
+    SHARDS_MAX = 100000, /* the names have five digits */
+    NAMED_MAX = 5,       /* of files that were left out */
+};
 
 /* --- One file of weights */
 
@@ -397,14 +401,37 @@ static const char *choose(const struct folder *f)
     return found ? found : named(f, "config.json");
 }
 
-static size_t alike(const struct folder *f, const char *chosen)
+/* Files of the same kind that are not of what was read: another model, an adapter, the
+ * same weights in one piece.  Nobody can tell which of them belong together, so the
+ * first lines say what was taken, and a note names what was not. */
+static int tell_left_out(const struct folder *f, const char *chosen, const char *taken,
+                         struct sd_model *m)
 {
     const char *dot = strrchr(chosen, '.');
+    struct sd_buf names = { 0 };
     size_t n = 0;
+    int rc = 0;
 
-    for (size_t i = 0; i < f->n; i++)
-        n += sd_text_ends(f->names[i], dot);
-    return n;
+    for (size_t i = 0; i < f->n; i++) {
+        if (!sd_text_ends(f->names[i], dot) || strcmp(f->names[i], chosen) == 0 ||
+            is_of_set(chosen, f->names[i]))
+            continue;
+        if (n++ < NAMED_MAX)
+            sd_buf_printf(&names, "%s%s", n > 1 ? ", " : "", f->names[i]);
+    }
+    if (n > NAMED_MAX)
+        sd_buf_printf(&names, " and %zu more", n - NAMED_MAX);
+    if (names.bad)
+        rc = sd_no_memory();
+    else if (n > 0)
+        rc = sd_model_fact(m, "only", taken);
+    if (rc == 0 && n > 0)
+        rc = sd_model_note(m,
+                           "%s has several models: only %s was counted, not %s; name a "
+                           "file to count another",
+                           f->path, taken, sd_buf_string(&names));
+    sd_buf_release(&names);
+    return rc;
 }
 
 static int read_chosen(struct folder *f, const char *chosen,
@@ -415,8 +442,12 @@ static int read_chosen(struct folder *f, const char *chosen,
     size_t at;
     int rc;
 
-    if (sd_shard_name(chosen, &at, &which, &of))
-        return read_set(f, chosen, m);
+    if (sd_shard_name(chosen, &at, &which, &of)) {
+        path = sd_arena_printf(&f->arena, "%.*s*%s", (int)at, chosen,
+                               strrchr(chosen, '.'));
+        rc = path ? read_set(f, chosen, m) : sd_no_memory();
+        return rc == 0 ? tell_left_out(f, chosen, path, m) : rc;
+    }
     path = sd_arena_printf(&f->arena, "%s/%s", f->path, chosen);
     if (!path)
         return sd_no_memory();
@@ -430,10 +461,7 @@ static int read_chosen(struct folder *f, const char *chosen,
         rc = sd_onnx_file(path, wish, m);
     else
         return sd_hf_config_file(path, wish, m);
-    if (rc == 0 && alike(f, chosen) > 1)
-        rc = sd_model_note(m, "%s has several models; this is %s: name another",
-                           f->path, chosen);
-    return rc;
+    return rc == 0 ? tell_left_out(f, chosen, chosen, m) : rc;
 }
 
 int sd_model_folder(const char *path, const struct sd_model_wish *wish,

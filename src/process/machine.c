@@ -553,8 +553,8 @@ int sd_machine_keep(const struct sd_machine *m)
             rc = sd_fail_errno(errno, "cannot write %s", path);
         close(fd);
         if (rc == 0)
-            rc = sd_file_replace(path, beside);
-        else if (beside)
+            rc = sd_file_place(path, beside, SD_CREATE_OVER);
+        if (rc < 0)
             unlink(beside);
     }
     sd_free(beside);

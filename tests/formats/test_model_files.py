@@ -232,6 +232,10 @@ def test_what_torch_exports_is_counted_exactly(folder):
     equal(done.returncode, 0, "status (%s)" % done.stderr.decode()[-300:])
     for name in ("older.onnx", "newer.onnx"):
         equal(numbers(name)["macs"], 8 * 27 * 64 + 5120, name)
+    got = numbers("attention.onnx")
+    # Into queries, keys and values; their products, and those with the values, of 4 heads; and out of them.
+    equal(got["macs"], 2 * (7 * 16 * 48 + 2 * 4 * 7 * 7 * 4 + 7 * 16 * 16), "attention")
+    equal(got["coverage"], 1, "coverage")
 
 
 if __name__ == "__main__":

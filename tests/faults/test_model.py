@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""`sonde model` is ended in mid-work: its Python ends with it, and no half file has the name of a whole one."""
+import glob
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, is_alive, run, run_tests, wait_for, write  # noqa: E402
+
+# It says that it runs, and then counts nothing for ever.
+SLEEPER = """
+import os, time
+with open("pid.new", "w") as f:
+    f.write(str(os.getpid()))
+os.rename("pid.new", "pid")
+while True:
+    time.sleep(60)
+"""
+STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SLEEPER
+
+
+def plain_signals(ignored=()):
+    """As a shell in front of a user has them: who runs the tests in the background has SIGINT ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+
+def start(folder, source, ignored=()):
+    """`sonde model` of a module that does not come back; its process, and the pid of its Python once that runs."""
+    write(folder, "net.py", source)
+    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                         preexec_fn=lambda: plain_signals(ignored))
+    path = os.path.join(folder, "pid")
+    try:
+        wait_for(lambda: os.path.exists(path) or p.poll() is not None, "its Python", LIMIT_S)
+        assert p.poll() is None, "ended with %r: %r" % (p.returncode, p.communicate())
+    except BaseException:
+        kill_all(p)
+        raise
+    return p, int(open(path).read())
+
+
+def kill_all(p):
+    try:
+        os.killpg(p.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    p.communicate()
+
+
+def ends_with_it(folder, source, number):
+    p, child = start(folder, source)
+    try:
+        os.kill(p.pid, number)
+        p.communicate(timeout=LIMIT_S)      # the end of both pipes: nobody holds them any more
+        equal(p.returncode, -number, "how sonde ended")
+        wait_for(lambda: not is_alive(child), "the end of its Python", LIMIT_S)
+    finally:
+        kill_all(p)
+
+
+def test_the_python_that_counts_ends_with_sigterm(folder):
+    ends_with_it(folder, SLEEPER, signal.SIGTERM)
+
+
+def test_the_python_that_counts_ends_with_sigint(folder):
+    ends_with_it(folder, SLEEPER, signal.SIGINT)
+
+
+def test_the_python_that_counts_ends_with_sigkill(folder):
+    ends_with_it(folder, SLEEPER, signal.SIGKILL)
+
+
+def test_a_python_that_does_not_listen_is_killed(folder):
+    ends_with_it(folder, STUBBORN, signal.SIGTERM)
+
+
+def test_what_is_ignored_stays_so(folder):
+    """nohup: neither sonde nor its Python may end of a SIGHUP; of the SIGTERM behind it both do."""
+    p, child = start(folder, SLEEPER, ignored=(signal.SIGHUP,))
+    try:
+        os.kill(p.pid, signal.SIGHUP)
+        os.kill(p.pid, signal.SIGTERM)
+        p.communicate(timeout=LIMIT_S)
+        equal(p.returncode, -signal.SIGTERM, "how sonde ended")
+    finally:
+        kill_all(p)
+
+
+def test_a_python_that_dies_is_told(folder):
+    write(folder, "net.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)
+    equal(done.status, 1, "status (%r)" % done.err)
+    assert "died of signal 9" in done.err, done.err
+
+
+def many_weights(folder):
+    head, at = {}, 0
+    for i in range(20000):
+        head["layers.%d.part.weight" % i] = {"dtype": "F32", "shape": [2], "data_offsets": [at, at + 8]}
+        at += 8
+    head = json.dumps(head).encode()
+    path = os.path.join(folder, "many.safetensors")
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(head)) + head + bytes(at))
+    return path
+
+
+def test_no_half_file_has_the_name_of_a_whole_one(folder):
+    """Killed while it writes, at moments that are drawn; the whole file is written once to compare."""
+    source = many_weights(folder)
+    whole = os.path.join(folder, "whole.csv")
+    equal(run([SONDE, "model", source, "-o", whole]).status, 0, "status")
+    with open(whole, "rb") as f:
+        wanted = f.read()
+    draw = random.Random(38)
+    for i in range(20):
+        path = os.path.join(folder, "x%d.csv" % i)
+        p = subprocess.Popen([SONDE, "model", source, "-o", path], env=clean_env(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # It writes from the moment when there is a file beside; some are killed then, some a little later.
+        wait_for(lambda: glob.glob(os.path.join(folder, ".sonde-*")) or p.poll() is not None or os.path.exists(path), "its output", LIMIT_S)
+        try:
+            p.wait(draw.choice((0, 0, 0.002, 0.005, 0.01)) or 0.0001)
+        except subprocess.TimeoutExpired:
+            p.kill()
+        p.wait(LIMIT_S)
+        if os.path.exists(path):
+            with open(path, "rb") as f:
+                assert f.read() == wanted, "half a file under its final name (run %d)" % i
+        for left in glob.glob(os.path.join(folder, ".sonde-*")):
+            os.unlink(left)
+
+
+run_tests(globals())
