@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, is_alive, run, run_tests, wait_for, write  # noqa: E402
 
-# It says that it runs, and then counts nothing for ever.
+# Found in the place of torch, so that none needs to be there: it says that it runs, and then counts nothing for ever.
 SLEEPER = """
 import os, time
 with open("pid.new", "w") as f:
@@ -31,8 +31,8 @@ def plain_signals(ignored=()):
 
 
 def start(folder, source, ignored=()):
-    """`sonde model` of a module that does not come back; its process, and the pid of its Python once that runs."""
-    write(folder, "net.py", source)
+    """`sonde model` of a program whose torch does not come back; its process, and the pid of its Python once that runs."""
+    write(folder, "torch.py", source)
     p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                          preexec_fn=lambda: plain_signals(ignored))
@@ -94,7 +94,7 @@ def test_what_is_ignored_stays_so(folder):
 
 
 def test_a_python_that_dies_is_told(folder):
-    write(folder, "net.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    write(folder, "torch.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)
     equal(done.status, 1, "status (%r)" % done.err)
     assert "died of signal 9" in done.err, done.err
