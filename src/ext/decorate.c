@@ -175,18 +175,24 @@ PyObject *sd_codes_of(PyObject *module, PyObject *o)
     return s.codes;
 }
 
+/* Tables show it, whether it ever runs or not. */
+static void choose(PyCodeObject *code)
+{
+    int rc = sd_lines_choose(code);
+    struct sd_line_session *s = sd_lines_captured();
+    struct sd_line_page *p = rc >= 0 && s ? sd_line_session_page(s, code) : NULL;
+
+    if (p)
+        sd_line_page_mention(p);
+}
+
 /* profile(function): chosen for the capture, and the same as before. */
 PyObject *sd_lines_profile(PyObject *module, PyObject *o)
 {
     PyObject *codes = sd_lines_captured() ? sd_codes_of(module, o) : NULL;
-    struct sd_line_session *s = sd_lines_captured();
 
-    for (Py_ssize_t i = 0; s && codes && i < PyList_GET_SIZE(codes); i++) {
-        PyCodeObject *code = (PyCodeObject *)PyList_GET_ITEM(codes, i);
-
-        if (sd_line_session_add(s, code) >= 0)
-            sd_line_session_mention(s, code);
-    }
+    for (Py_ssize_t i = 0; codes && i < PyList_GET_SIZE(codes); i++)
+        choose((PyCodeObject *)PyList_GET_ITEM(codes, i));
     Py_XDECREF(codes);
     PyErr_Clear(); /* what cannot be counted is called all the same */
     return Py_NewRef(o);

@@ -69,7 +69,9 @@ static PyObject *lines_add(PyObject *self, PyObject *code)
 
     if (!s || !is_code(code))
         return NULL;
-    rc = sd_line_session_add(s, (PyCodeObject *)code);
+    rc = ((struct lines *)self)->is_captured
+             ? sd_lines_choose((PyCodeObject *)code)
+             : sd_line_session_add(s, (PyCodeObject *)code);
     return rc < 0 ? sd_ext_raise(rc) : PyBool_FromLong(rc);
 }
 

@@ -533,6 +533,29 @@ def test_a_session_that_comes_and_goes_beside_another(folder):
     equal((done.status, done.err), (0, ""), "status and stderr")
 
 
+AGAIN = """
+from sonde import _sonde
+
+chosen = lambda: 1              # of which nothing but its start is told on 3.13
+
+lines = _sonde.Lines()
+lines.add(chosen.__code__)
+lines.start()
+chosen()
+lines.stop()
+chosen()                        # shown to who seeks by --only, and not wanted
+lines.start()
+chosen(), chosen(), chosen()
+lines.stop()
+print([row[1] for row in lines.rows(chosen.__code__)])
+"""
+
+
+def test_a_session_that_is_started_again_beside_only_hears_of_starts(folder):
+    _, printed, _ = lines_of(folder, AGAIN, "--only", "nothing_of_this_name")
+    equal(printed, "[4]\n", "hits")
+
+
 LAST_LINE = """
 import time
 from sonde import _sonde

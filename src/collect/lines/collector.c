@@ -13,6 +13,7 @@
 #include "collect/lines/calibrate.h"
 #include "collect/lines/choice.h"
 #include "collect/lines/lines.h"
+#include "collect/lines/marks.h"
 #include "collect/lines/memory.h"
 #include "collect/lines/options.h"
 #include "collect/session.h"
@@ -27,6 +28,15 @@ static struct {
     char *then;                   /* owned; or NULL */
     sd_lines_deed *deed;          /* what is done above it */
 } captured;
+
+int sd_lines_choose(PyCodeObject *code)
+{
+    if (!captured.session)
+        return 0;
+    sd_line_mark_source(code);
+    /* Another thread may have stopped it while the file was read. */
+    return captured.session ? sd_line_session_add(captured.session, code) : 0;
+}
 
 /* --- Choosing by names -------------------------------------------------------------
  */
@@ -52,7 +62,7 @@ static void judge_one(PyCodeObject *code, const char *module, const char *name)
     };
 
     if (!sd_line_is_part(code) && sd_line_choice_has(&captured.choice, &f))
-        sd_line_session_add(captured.session, code);
+        sd_lines_choose(code);
     sd_line_seen(code);
 }
 

@@ -3,6 +3,8 @@
 #define SD_LINES_COLLECTOR_H
 /* collector: the session that fills the capture of this process with lines, if the run
  * asks for them (SONDE_WITH). */
+#include "cpython/compat.h"
+
 #include <stdint.h>
 
 struct sd_line_code;
@@ -25,6 +27,10 @@ struct sd_lines_passed { /* the limit of --debug-above */
 /* Called above that limit, with the interpreter's lock, from the line after. */
 typedef void sd_lines_deed(const struct sd_lines_passed *p);
 void sd_lines_above(sd_lines_deed *deed);
+/* Chooses a code object for the capture, and marks its source file, during which other
+ * threads may run.  1: it is new, 0: it was chosen already, or there is no such
+ * session. */
+int sd_lines_choose(PyCodeObject *code);
 /* That session, or NULL. */
 struct sd_line_session *sd_lines_captured(void);
 #endif

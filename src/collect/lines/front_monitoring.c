@@ -96,7 +96,7 @@ RARE start_of_other(PyCodeObject *code)
 {
     if (sd_line_told_for_nobody(code))
         return Py_None;
-    sd_line_seen(code);
+    sd_line_left_out(code);
     front.has_disabled = true;
     return sd_tool_disable();
 }

@@ -320,32 +320,41 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
         add_child(s, e, &s->top->child, now);
 }
 
+static uint64_t cpu_so_far(struct sd_line_stack *s)
+{
+    return s->cpu ? sd_thread_cpu_ns(s->cpu) : 0;
+}
+
+/* The entry, and the line that it is at, begin later by what was no time of theirs. */
+static void put_off(struct sd_line_open *e, uint64_t ticks, uint64_t cpu_ns)
+{
+    e->began += ticks;
+    e->start += ticks;
+    if (e->cpu_start != CPU_UNKNOWN)
+        e->cpu_start += cpu_ns;
+}
+
 /* Somebody looks at the program, for whatever long.  It is no line's time, nor is the
  * memory that it takes. */
 static void ring(struct sd_line_stack *s, const struct sd_line_reading *read)
 {
-    uint64_t from = sd_line_now(s), away;
-    uint64_t cpu = s->cpu ? sd_thread_cpu_ns(s->cpu) : 0;
+    uint64_t from = sd_line_now(s), cpu = cpu_so_far(s), away;
 
     sd_line_memory_ring(read);
     away = sd_line_ticks(from, sd_line_now(s));
-    cpu = s->cpu ? sd_thread_cpu_ns(s->cpu) - cpu : 0;
-    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
-        if (e->began > from)
-            continue;
-        e->began += away;
-        e->start += away;
-        if (e->cpu_start != CPU_UNKNOWN)
-            e->cpu_start += cpu;
-    }
+    cpu = cpu_so_far(s) - cpu;
+    for (struct sd_line_open *e = s->top; e > s->entries; e--)
+        if (e->began <= from)
+            put_off(e, away, cpu);
     sd_line_memory_at_end(NULL, false);
 }
 
 /* The line that ends with the function has taken it there: who looks finds the function
- * still, and its line goes on behind that. */
+ * still, and its line goes on behind that.  The look itself is no time of the line. */
 void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now)
 {
     struct sd_line_open *e = s->top;
+    uint64_t cpu = cpu_so_far(s);
     struct sd_line_reading read;
     uint32_t line = e->line;
 
@@ -353,8 +362,11 @@ void sd_line_stack_ends(struct sd_line_stack *s, uintptr_t frame, uint64_t now)
         !(wants_of(e->code) & SD_LINES_HAVE_MEMORY))
         return;
     read = sd_line_memory_look();
-    if (!sd_line_memory_is_above(&read))
+    if (!sd_line_memory_is_above(&read)) {
+        cpu = cpu_so_far(s) - cpu;
+        put_off(e, sd_line_ticks(now, sd_line_now(s)), cpu);
         return;
+    }
     read = end_line(s, e, now, IS_SUSPENDED);
     begin_line(s, e, line, false);
     if (sd_line_memory_is_above(&read))

@@ -221,6 +221,29 @@ TEST(who_looks_above_a_limit_is_told_of_the_line_before_and_takes_no_time)
     sd_line_stack_release(&s);
 }
 
+TEST(a_look_at_memory_below_the_limit_is_no_time_of_the_line)
+{
+    struct sd_line_stack s;
+    struct made m;
+    uint64_t start, began, now;
+
+    make(&m);
+    m.code.is_plain = false;
+    m.book.wants = SD_LINES_HAVE_MEMORY;
+    CHECK(sd_line_stack_init(&s, SD_CLOCK_MONOTONIC) == 0);
+    sd_line_stack_enter(&s, 64, &m.code, 0);
+    line(&s, 64, &m, 11);
+    sd_line_memory_limit(UINT64_MAX, look);
+    start = s.top->start;
+    began = s.top->began;
+    now = sd_line_now(&s);
+    sd_line_stack_ends(&s, 64, now);
+    CHECK(s.top->start > start && s.top->start - start == s.top->began - began);
+    CHECK(s.top->start - start <= sd_line_now(&s) - now);
+    sd_line_memory_limit(0, NULL);
+    sd_line_stack_release(&s);
+}
+
 TEST(a_clock_that_is_behind_on_another_cpu_gives_no_time_at_all)
 {
     struct sd_line_stack s;

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_LINES_CHOSEN_H
+#define SD_LINES_CHOSEN_H
+/* chosen: the code objects whose lines somebody wants, and how they are found.
+ *
+ * A code object has what was chosen of it in its co_extra, so one that nobody chose
+ * costs a look at most.  It is held for as long as some session has chosen it.
+ *
+ * Who chooses by names cannot name code objects: each is shown to them before it runs
+ * for the first time.
+ *
+ * Comprehensions are functions of their own to interpreters before 3.12.  Their lines
+ * are those of the function in which they stand, and they are chosen with it.
+ *
+ * Everything here wants the interpreter's lock. */
+#include "cpython/compat.h"
+
+#include "base/table.h"
+#include "collect/lines/stack.h"
+
+struct sd_line_chosen {       /* a code object, and the sessions that chose it */
+    struct sd_line_code core; /* the first: stacks know no more */
+    PyCodeObject *code;       /* owned */
+    uint32_t n_sessions;
+    struct sd_line_chosen *owner; /* of a comprehension: the function it stands in, with
+                                     which it lives; NULL: it stands for itself */
+    struct sd_line_chosen *inner; /* comprehensions that stand in it; owned */
+    struct sd_line_chosen *next;  /* among these */
+    uint32_t start_line; /* of functions that begin on the line of their def, of which
+                            no event tells; 0: another, or not known yet */
+    bool is_start_known;
+    bool is_seen;            /* by who seeks; another may have chosen it before */
+    bool is_armed;           /* the interpreter tells of its lines */
+    bool was_unwanted;       /* it may have been told that nobody wants its start */
+    struct sd_table line_at; /* instruction to line, of suspensions */
+};
+
+/* What was chosen of this code object by any session, active or not; NULL: nothing. */
+struct sd_line_chosen *sd_line_known(const PyCodeObject *code);
+/* Chooses it for one session more; NULL: no memory.  And for one less. */
+struct sd_line_chosen *sd_line_choose(PyCodeObject *code);
+void sd_line_unchoose(struct sd_line_chosen *c);
+/* This book counts its lines from now on, or no more. */
+int sd_line_chosen_open(struct sd_line_chosen *c, struct sd_line_book *b);
+void sd_line_chosen_close(struct sd_line_chosen *c, struct sd_line_book *b);
+/* The line that the instruction at this offset (bytes) belongs to. */
+uint32_t sd_line_at(struct sd_line_chosen *c, int offset);
+
+/* --- Looks -------------------------------------------------------------------------
+ */
+
+/* Where co_extra has what was chosen; -1: nothing was, ever. */
+extern Py_ssize_t sd_line_extra;
+
+/* There instead, when somebody who seeks (below) has looked at it and did not want it:
+ * no address. */
+enum { SD_LINE_UNWANTED = 1 };
+
+/* hot: what was chosen of this code object and is counted now, or NULL. */
+static inline struct sd_line_chosen *sd_line_chosen_of(const PyCodeObject *code)
+{
+    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+
+    return (uintptr_t)c > SD_LINE_UNWANTED && sd_line_book_on(c->core.books) ? c : NULL;
+}
+
+/* Who chooses by names is shown each code object that runs, once, with the variables of
+ * its module, before it does.  NULL: nobody seeks. */
+typedef void sd_line_seeker(PyCodeObject *code, PyObject *globals);
+extern sd_line_seeker *sd_line_seeks;
+void sd_line_seek(sd_line_seeker *seeker);
+/* It was looked at; unless it was chosen it is not shown again. */
+void sd_line_seen(PyCodeObject *code);
+/* The same, and the interpreter was told that nobody wants its start: who wants it
+ * later has to ask for it again. */
+void sd_line_left_out(PyCodeObject *code);
+
+/* hot: is it to be shown to the one who seeks? */
+static inline bool sd_line_is_unseen(const PyCodeObject *code)
+{
+    const struct sd_line_chosen *c;
+
+    if (__builtin_expect(sd_line_seeks == NULL, 1))
+        return false;
+    c = sd_code_extra(code, sd_line_extra);
+    return !c || ((uintptr_t)c > SD_LINE_UNWANTED && !c->is_seen);
+}
+/* Shows it; gives what was chosen of it then, or NULL. */
+struct sd_line_chosen *sd_line_show(PyCodeObject *code, PyObject *globals);
+
+/* hot: what was chosen of the function in which this comprehension stands, or NULL:
+ * it is none, or is not counted now. */
+static inline struct sd_line_chosen *sd_line_owner_of(const PyCodeObject *code)
+{
+    struct sd_line_chosen *c = sd_code_extra(code, sd_line_extra);
+
+    c = (uintptr_t)c > SD_LINE_UNWANTED ? c->owner : NULL;
+    return c && sd_line_book_on(c->core.books) ? c : NULL;
+}
+/* Is it a comprehension whose lines are those of the function in which it stands?  An
+ * interpreter that makes no code of its own of them has none. */
+bool sd_line_is_part(const PyCodeObject *code);
+
+/* --- Of the front, one file per way of hearing (front_monitoring.c, front_trace.c) -
+ */
+
+/* Tells of the lines of this code object, or no more.  Fails with a sentence. */
+int sd_lines_arm(struct sd_line_chosen *c);
+void sd_lines_disarm(struct sd_line_chosen *c);
+#endif
