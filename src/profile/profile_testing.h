@@ -357,6 +357,29 @@ static inline const char *sd_made_save(struct sd_made *m)
     return m->path;
 }
 
+/* A new name for a file of this test; the file is not made. */
+static inline void sd_made_name(char path[32])
+{
+    int fd;
+
+    strcpy(path, "/tmp/sonde-test-XXXXXX");
+    fd = mkstemp(path);
+    CHECK(fd >= 0);
+    close(fd);
+    unlink(path);
+}
+
+/* What a file with these bytes is. */
+static inline int sd_made_load_bytes(const char *path, const uint8_t *p, size_t n,
+                                     struct sd_profile **out)
+{
+    int fd, rc = sd_file_create(path, SD_CREATE_OVER, &fd);
+
+    CHECK(rc == 0 && sd_write_all(fd, p, n) == 0);
+    close(fd);
+    return sd_profile_load(path, NULL, out);
+}
+
 static inline void sd_made_release(struct sd_made *m)
 {
     if (*m->path)
