@@ -190,6 +190,9 @@ static int open_bell(struct sd_pool *p)
     if (pread(fd, &seen, sizeof seen, 0) != sizeof seen || !sd_bell_is_sound(&seen)) {
         rc = sd_fail(SD_EFORMAT,
                      "%s is not the live folder of a capture of this version", p->dir);
+    } else if (p->salt && p->salt != seen.salt) {
+        rc = sd_fail(SD_EGONE, "the capture of %s has ended, and another is there",
+                     p->dir);
     } else {
         p->salt = seen.salt;
         p->owner_pid = seen.owner_pid;
@@ -218,7 +221,7 @@ void sd_page_release(_Atomic uint32_t *page)
         munmap((void *)page, SD_PAGE);
 }
 
-int sd_pool_new(const char *live_dir, struct sd_pool **out)
+int sd_pool_new(const char *live_dir, uint64_t salt, struct sd_pool **out)
 {
     struct sd_pool *p = sd_zalloc(sizeof *p);
     int rc, why;
@@ -228,6 +231,7 @@ int sd_pool_new(const char *live_dir, struct sd_pool **out)
         return sd_no_memory();
     pthread_mutex_init(&p->lock, NULL);
     p->who = sd_who_am_i();
+    p->salt = salt;
     p->dir = absolute(live_dir);
     p->owner = sd_page_emptied_by_fork();
     rc = p->dir && p->owner ? open_bell(p) : sd_no_memory();

@@ -16,6 +16,7 @@ struct sd_writer {
     pthread_mutex_t lock;           /* over the pool's coming and going */
     _Atomic(struct sd_pool *) pool; /* NULL once left, or not yet made after fork */
     char *dir;                      /* to join again after fork; owned */
+    uint64_t salt;                  /* of the capture, which may have ended by then */
     bool is_pending;                /* a forked child that has not written yet */
     pthread_key_t key; /* each thread's log; its destructor gives it back */
     /* Of a forked child that has no file of its own yet, or could make none: events
@@ -92,7 +93,7 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out)
     *out = NULL;
     if (!w)
         return sd_no_memory();
-    rc = sd_pool_new(live_dir, &pool);
+    rc = sd_pool_new(live_dir, 0, &pool);
     if (rc == 0 && !(w->dir = sd_strdup(pool->dir)))
         rc = sd_no_memory();
     if (rc < 0) {
@@ -101,6 +102,7 @@ int sd_writer_join(const char *live_dir, struct sd_writer **out)
         retire(w);
         return rc;
     }
+    w->salt = pool->salt;
     atomic_store(w->is_here, 1);
     atomic_store(&w->pool, pool);
     *out = w;
@@ -121,7 +123,7 @@ static struct sd_pool *pool_of(struct sd_writer *w)
 
     if (!p && w->is_pending) {
         w->is_pending = false;
-        if (sd_pool_new(w->dir, &p) == 0) {
+        if (sd_pool_new(w->dir, w->salt, &p) == 0) {
             atomic_store(&w->pool, p);
             forget_parents(w);
         }

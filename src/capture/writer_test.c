@@ -370,6 +370,42 @@ TEST(forked_child_is_silent_until_told)
     CHECK(seen.events == 3 && seen.sum == 6 && !seen.complaint[0]);
 }
 
+static void change_salt(const struct sd_scratch *s)
+{
+    char path[128];
+    struct sd_bell bell;
+    int fd;
+
+    snprintf(path, sizeof path, "%s/capture", s->live);
+    fd = open(path, O_RDWR);
+    CHECK(fd >= 0 && pread(fd, &bell, sizeof bell, 0) == sizeof bell);
+    bell.salt ^= 1;
+    bell.crc = sd_bell_sum(&bell);
+    CHECK(pwrite(fd, &bell, sizeof bell, 0) == sizeof bell);
+    close(fd);
+}
+
+/* The run has ended, and the next one has a capture of the same name. */
+TEST(forked_child_does_not_join_the_capture_of_another_run)
+{
+    struct sd_scratch s;
+    struct sd_seen seen;
+    pid_t pid;
+
+    begin(&s);
+    CHECK(sd_scratch_event(sd_writer_log(s.writer), 1));
+    change_salt(&s);
+    pid = fork();
+    if (pid == 0) {
+        sd_writer_after_fork(s.writer);
+        _exit(sd_writer_log(s.writer) ? 1 : 0);
+    }
+    CHECK(reap(pid) == 0);
+    change_salt(&s);
+    end(&s, &seen);
+    CHECK(seen.events == 1);
+}
+
 /* A server that forks and then gives up its rights cannot make a file in our folder. */
 TEST(forked_child_without_rights_has_its_losses_counted)
 {

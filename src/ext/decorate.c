@@ -19,7 +19,6 @@ enum { TOLD_MOST = 160 }; /* bytes of what an exception says that are noted */
 struct search {
     PyObject *codes; /* list: what was found */
     PyObject *seen;  /* set of addresses: what wraps itself is looked at once */
-    PyObject *tools; /* functools, or NULL: nobody has imported it */
 };
 
 static int add_codes(struct search *s, PyObject *o, int depth);
@@ -101,15 +100,11 @@ static const struct {
     { NULL, "_lru_cache_wrapper", { "__wrapped__" } },
 };
 
-static bool is_held_by(const struct search *s, PyObject *o, size_t holder)
+static bool is_held_by(PyObject *o, size_t holder)
 {
-    PyObject *dict, *type;
-
     if (holders[holder].type)
         return Py_TYPE(o) == holders[holder].type;
-    dict = s->tools ? PyModule_GetDict(s->tools) : NULL;
-    type = dict ? PyDict_GetItemString(dict, holders[holder].in_tools) : NULL;
-    return type && (PyObject *)Py_TYPE(o) == type;
+    return (PyObject *)Py_TYPE(o) == sd_found_in("functools", holders[holder].in_tools);
 }
 
 static int add_held(struct search *s, PyObject *o, int depth)
@@ -117,7 +112,7 @@ static int add_held(struct search *s, PyObject *o, int depth)
     int rc = 0;
 
     for (size_t i = 0; i < sizeof holders / sizeof holders[0]; i++) {
-        if (!is_held_by(s, o, i))
+        if (!is_held_by(o, i))
             continue;
         for (int k = 0; k < 3 && holders[i].names[k] && rc == 0; k++)
             rc = add_attribute(s, o, holders[i].names[k], depth);
@@ -154,24 +149,14 @@ static int add_codes(struct search *s, PyObject *o, int depth)
     return add_held(s, o, depth);
 }
 
-/* Module or NULL, without an exception. */
-static PyObject *functools_if_imported(void)
-{
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *m = modules ? PyDict_GetItemString(modules, "functools") : NULL;
-
-    return m && PyModule_Check(m) ? Py_NewRef(m) : NULL;
-}
-
 PyObject *sd_codes_of(PyObject *module, PyObject *o)
 {
-    struct search s = { PyList_New(0), PySet_New(NULL), functools_if_imported() };
+    struct search s = { PyList_New(0), PySet_New(NULL) };
 
     (void)module;
     if (!s.seen || (s.codes && add_codes(&s, o, 0) < 0))
         Py_CLEAR(s.codes);
     Py_XDECREF(s.seen);
-    Py_XDECREF(s.tools);
     return s.codes;
 }
 

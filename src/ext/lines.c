@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/lines.h"
 
+#include "base/mem.h"
 #include "collect/lines/calibrate.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
@@ -228,16 +229,27 @@ static PyObject *lines_clear(PyObject *self, PyObject *unused)
     return done(((struct lines *)self)->is_captured ? 0 : sd_line_session_clear(s));
 }
 
+/* To make an object may run code of the program's, which stops the capture and frees
+ * its session: so what is asked for is copied first. */
 static PyObject *lines_codes(PyObject *self, PyObject *unused)
 {
     struct sd_line_session *s = session_of(self);
-    size_t n = s ? s->n_pages : 0; /* to make a list may run code that adds to them */
-    PyObject *all = s ? PyList_New((Py_ssize_t)n) : NULL;
+    size_t n = s ? s->n_pages : 0;
+    PyObject **codes = s ? sd_alloc(n * sizeof *codes + 1) : NULL, *all;
 
     (void)unused;
-    for (size_t i = 0; all && i < n; i++)
-        PyList_SET_ITEM(all, (Py_ssize_t)i,
-                        Py_NewRef((PyObject *)s->pages[i]->chosen->code));
+    if (!codes)
+        return s ? PyErr_NoMemory() : NULL;
+    for (size_t i = 0; i < n; i++)
+        codes[i] = Py_NewRef((PyObject *)s->pages[i]->chosen->code);
+    all = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n; i++) {
+        if (all)
+            PyList_SET_ITEM(all, (Py_ssize_t)i, codes[i]);
+        else
+            Py_DECREF(codes[i]);
+    }
+    sd_free(codes);
     return all;
 }
 
@@ -277,23 +289,39 @@ static PyObject *row_of(const struct sd_line_cell *c, const struct sd_line_root 
         (unsigned long long)c->n_read);
 }
 
-static PyObject *rows_of(const struct sd_line_page *p)
+struct copied {                 /* of a page */
+    struct sd_line_cell *cells; /* owned; NULL: no memory */
+    size_t n;
+    struct sd_line_root root;
+};
+
+static struct copied copy_of(const struct sd_line_page *p)
 {
     const struct sd_line_costs *costs = &p->session->costs;
-    const struct sd_line_root root = { .hit_cost = costs->hit,
-                                       .line_cost = costs->line,
-                                       .call_cost = costs->call,
-                                       .stay_cost = costs->stay };
-    PyObject *rows = PyList_New(0);
+    struct copied to = { .root = { .hit_cost = costs->hit,
+                                   .line_cost = costs->line,
+                                   .call_cost = costs->call,
+                                   .stay_cost = costs->stay } };
+
+    to.cells = sd_alloc(p->book.n * sizeof *to.cells + 1);
+    for (uint32_t i = 0; to.cells && i < p->book.n; i++)
+        if (p->book.cells[i])
+            to.cells[to.n++] = *p->book.cells[i];
+    return to;
+}
+
+static PyObject *rows_of(const struct copied *from)
+{
+    PyObject *rows = PyList_New((Py_ssize_t)from->n);
     double each = sd_line_ns_per_tick();
 
-    for (uint32_t i = 0; rows && i < p->book.n; i++) {
-        const struct sd_line_cell *c = p->book.cells[i];
-        PyObject *row = c ? row_of(c, &root, each) : NULL;
+    for (size_t i = 0; rows && i < from->n; i++) {
+        PyObject *row = row_of(&from->cells[i], &from->root, each);
 
-        if (c && (!row || PyList_Append(rows, row) < 0))
+        if (row)
+            PyList_SET_ITEM(rows, (Py_ssize_t)i, row);
+        else
             Py_CLEAR(rows);
-        Py_XDECREF(row);
     }
     return rows;
 }
@@ -302,6 +330,8 @@ static PyObject *lines_rows(PyObject *self, PyObject *code)
 {
     struct sd_line_session *s = session_of(self);
     const struct sd_line_page *p;
+    struct copied copied;
+    PyObject *rows;
 
     if (!s || !is_code(code))
         return NULL;
@@ -312,7 +342,10 @@ static PyObject *lines_rows(PyObject *self, PyObject *code)
     }
     sd_line_session_settle(s);
     sd_line_calibrated(s);
-    return rows_of(p);
+    copied = copy_of(p);
+    rows = copied.cells ? rows_of(&copied) : PyErr_NoMemory();
+    sd_free(copied.cells);
+    return rows;
 }
 
 static PyObject *get_is_active(PyObject *self, void *unused)

@@ -2,6 +2,7 @@
 # interpreters: all
 """Lines of chosen functions: hits exactly as often as the program goes there, times in the shares they have, and
 nothing of it seen by the program."""
+import importlib.util
 import json
 import os
 import re
@@ -531,6 +532,163 @@ assert again[:2] == row[:2] and abs(again[2] - row[2]) <= row[2] / 10000 + 2, (r
 def test_a_session_that_comes_and_goes_beside_another(folder):
     done = run([PYTHON, write(folder, "program.py", TWO)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
     equal((done.status, done.err), (0, ""), "status and stderr")
+
+
+SIDE_BY_SIDE = """
+import time
+from sonde import _sonde
+
+MIB = 1 << 20
+kept = []
+
+def leaf(n):
+    kept.append(bytearray(b"x") * (n * MIB))
+
+def between(n):
+    gone = bytearray(b"y") * (5 * MIB)
+    leaf(n)
+    del gone
+
+def inner():
+    until = time.perf_counter() + 0.02
+    while time.perf_counter() < until: pass
+
+def outer():
+    between(30)
+    inner()
+    leaf(10)
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4096
+
+def rows(lines, f):
+    return {r[0] - f.__code__.co_firstlineno: r for r in lines.rows(f.__code__)}
+
+mine, other, plain = _sonde.Lines(memory=True), _sonde.Lines(memory=True), _sonde.Lines()
+for lines, functions in ((mine, (outer, leaf)), (other, (leaf, inner)), (plain, (between,))):
+    for f in functions:
+        lines.add(f.__code__)
+for lines in (mine, other, plain):
+    lines.start()
+before = resident()
+outer()
+alone = _sonde.Lines(memory=True)       # knows nothing of what leaf grows, which its caller's line has then
+alone.add(outer.__code__)
+alone.start()
+outer()
+for lines in (mine, other, plain, alone):
+    lines.stop()
+total, truth = sum(r[7] for f in (outer, leaf) for r in rows(mine, f).values()), resident() - before
+assert abs(total - truth) < MIB, (total / MIB, truth / MIB)
+assert 79 * MIB < rows(mine, leaf)[1][7] < 82 * MIB, rows(mine, leaf)
+grew = rows(alone, outer)
+assert 29 * MIB < grew[1][7] < 36 * MIB and 9 * MIB < grew[3][7] < 12 * MIB, grew
+waits = rows(mine, outer)[2]
+assert waits[2] > 30e6 and waits[3] == 0, waits   # inner is another session's: all of it is the line's own
+"""
+
+
+def test_sessions_beside_each_other_have_their_own_memory_and_children(folder):
+    done = run([PYTHON, write(folder, "program.py", SIDE_BY_SIDE)], cwd=folder, env=clean_env(PYTHONPATH=PACKAGE_PATH))
+    equal((done.status, done.err), (0, ""), "status and stderr")
+
+
+GREENLETS = """
+import sys, time
+from greenlet import greenlet
+
+def spin(seconds):
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until: pass
+
+def io():
+    spin(0.05)
+    main.switch()
+    spin(0.05)
+
+@profile
+def body():
+    io()
+    return 1
+
+@profile
+def driver():
+    g = greenlet(body)
+    g.switch()
+    spin(0.2)
+    g.switch()
+
+main = greenlet.getcurrent()
+driver()
+"""
+
+
+def test_a_line_that_switches_to_another_greenlet_has_the_time_that_it_ran(folder):
+    """Before 3.12 what the other one does meanwhile is not told of, as docs/lines.md says."""
+    need(importlib.util.find_spec("greenlet"), "there is no greenlet")
+    found, _, _ = lines_of(folder, GREENLETS)
+    row = found[line_with(GREENLETS, "    io()")]
+    equal(row["hits"], 1, "hits")
+    between(row["time_ns"], 95e6, 190e6 if sys.version_info >= (3, 12) else 1e9, "time of both its parts")
+    equal(found[line_with(GREENLETS, "return 1")]["hits"], 1, "hits of the line behind it")
+
+
+STOPPED_MEANWHILE = """
+import gc
+import sonde
+from sonde import _sonde
+
+@profile
+def f():
+    return 1
+
+f()
+lines = _sonde.lines_capture()
+
+class Stops:
+    def __del__(self, stop=sonde.stop):
+        stop()
+
+gc.collect(), gc.disable()
+stops = Stops()
+stops.me = stops
+del stops
+gc.set_threshold(1), gc.enable()
+try:
+    print(len(lines.%s))
+except RuntimeError as why:
+    print(why)
+"""
+
+
+def test_a_capture_that_is_stopped_while_it_is_read_harms_nobody(folder):
+    """Before 3.12 the collector of garbage may run wherever an object is made, also by us."""
+    for i, what in enumerate(("codes()", "rows(f.__code__)")):
+        done = run([PYTHON, write(folder, "program.py", STOPPED_MEANWHILE % what)], cwd=folder,
+                   env=clean_env(SONDE_OUT=os.path.join(folder, "%d.sonde" % i), SONDE_WITH="lines", PYTHONPATH=PACKAGE_PATH))
+        equal((done.status, done.err), (0, ""), "status and stderr of " + what)
+
+
+LATE = """
+import codecs
+
+def f():
+    pass
+
+class Late:
+    def __call__(self, name):
+        return None
+
+    def __del__(self, profile=profile, f=f):
+        profile(f)
+
+codecs.register(Late())
+"""
+
+
+def test_profile_is_harmless_when_the_interpreter_is_nearly_gone(folder):
+    lines_of(folder, LATE)      # whose status is looked at there
 
 
 AGAIN = """

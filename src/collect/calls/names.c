@@ -203,13 +203,17 @@ static uint64_t hash_text(PyObject *text, uint64_t seed)
     return sd_hash(p ? p : "", p ? (size_t)n : 0, seed);
 }
 
+uint64_t sd_code_place(const PyCodeObject *code)
+{
+    return hash_text(code->co_name,
+                     hash_text(code->co_filename, (uint64_t)code->co_firstlineno));
+}
+
 /* Two that are alike by their hash alone are told apart though they need not be. */
 static void tell_apart(struct sd_calls_names *names, uint64_t key,
                        const PyCodeObject *code)
 {
-    uint64_t alike = hash_text(
-        code->co_name, hash_text(code->co_filename, (uint64_t)code->co_firstlineno));
-    uint64_t n = 0;
+    uint64_t alike = sd_code_place(code), n = 0;
 
     sd_table_get(&names->n_alike, alike, &n);
     if (n > 0)

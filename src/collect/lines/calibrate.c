@@ -24,6 +24,7 @@ _Static_assert((int)N_COSTS <= (int)SD_BOUT_COSTS, "they have room");
 
 /* By what is read at the end of a line. */
 static struct sd_bouts known[N_KINDS];
+static bool is_calibrating; /* another thread may start a session meanwhile */
 
 /* Lines as most are: one operation or a name, and a name. */
 static const char SOURCE[] = "def lines(steps):\n"
@@ -270,7 +271,7 @@ static void set_costs(struct sd_line_session *s, double loop)
  * moment: who starts again later measures once more. */
 static bool is_due(const struct sd_bouts *k)
 {
-    return (k->n == 0 || (sd_tsc() - k->last) >> AGAIN_BITS) &&
+    return (k->n == 0 || (sd_tsc() - k->last) >> AGAIN_BITS) && !is_calibrating &&
            !sd_line_is_any_active() && sd_calls_wanted() == 0;
 }
 
@@ -281,9 +282,11 @@ int sd_line_calibrate(struct sd_line_session *s)
     if (sd_line_clock() != SD_CLOCK_TSC)
         return 0;
     if (is_due(known_of(&s->wish))) {
+        is_calibrating = true;
         paused = sd_tracing_pause();
         bouts(&s->wish, known_of(&s->wish));
         sd_tracing_go_on(paused);
+        is_calibrating = false;
     }
     set_costs(s, sd_pace_start(&s->pace));
     return PyErr_Occurred() ? -1 : 0;

@@ -144,8 +144,10 @@ static PyObject *hand_on_lifted(PyThreadState *ts, sd_live_frame *f, int raises)
                                                         : home.before,
                           ts, f, raises);
     home.is_lifted = false;
-    if (*home.slot == home.before && home.is_wanted)
-        *home.slot = hook;
+    if (*home.slot == home.before) {
+        home.is_in = home.is_wanted;
+        *home.slot = home.is_wanted ? hook : home.before;
+    }
     return result;
 }
 

@@ -68,11 +68,11 @@ static void at_thread_end(void *of)
 
 /* Under the lock: a thread may end meanwhile, and its stack with it. */
 static void grew_elsewhere(const struct sd_line_stack *s,
-                           const struct sd_line_reading *r)
+                           const struct sd_line_growth *g)
 {
     pthread_mutex_lock(&lines.lock);
     for (struct thread *th = lines.threads; th; th = th->next)
-        if (&th->stack != s && sd_line_stack_grew(&th->stack, r))
+        if (&th->stack != s && sd_line_stack_grew(&th->stack, g))
             break;
     pthread_mutex_unlock(&lines.lock);
 }
@@ -119,7 +119,8 @@ static void after_fork_in_child(void)
         here->next = NULL;
     lines.is_stopping = false;
     lines.n_forks++;
-    sd_line_memory_forget();
+    for (struct sd_line_session *s = lines.sessions; s; s = s->next)
+        s->turn.last_bytes = 0; /* another process's */
     if (lines.captured) {
         if (here)
             sd_line_stack_abandon(&here->stack, &lines.captured->turn);
@@ -349,6 +350,8 @@ int sd_line_session_start(struct sd_line_session *s)
     s->turn.since = sd_ticks_now(lines.clock);
     if (lines.n_on > 0)
         settle_all(s->turn.since);
+    if (s->wish.has_memory)
+        s->turn.last_bytes = sd_line_memory_look().rss_bytes;
     s->turn.is_on = s->is_pace_due = true;
     lines.n_on++;
     sd_lines_adopt();
@@ -416,9 +419,19 @@ int sd_line_session_clear(struct sd_line_session *s)
  * never costs more than twice what the better of the two would. */
 enum { FOR_NOBODY_MOST = 1024 };
 
+static struct sd_line_session *one_to_stop(void)
+{
+    struct sd_line_session *s = lines.sessions;
+
+    while (s && (s->turn.is_on || (lines.n_for_nobody < FOR_NOBODY_MOST &&
+                                   s->n_for_nobody < FOR_NOBODY_MOST)))
+        s = s->next;
+    return s;
+}
+
 static int stop_those_at_rest(void *unused)
 {
-    struct sd_line_session *next;
+    struct sd_line_session *s;
 
     (void)unused;
     lines.is_stopping = false;
@@ -426,14 +439,10 @@ static int stop_those_at_rest(void *unused)
         lines.cannot_stop = true;
         return 0;
     }
-    for (struct sd_line_session *s = lines.sessions; s; s = next) {
-        next = s->next;
-        if (s->turn.is_on ||
-            (lines.n_for_nobody < FOR_NOBODY_MOST && s->n_for_nobody < FOR_NOBODY_MOST))
-            continue;
-        sd_line_session_stop(s);
-        sd_line_calibrated(s);
+    while ((s = one_to_stop()) != NULL) { /* hooks of audits may free any of them */
         s->n_for_nobody = 0;
+        sd_line_calibrated(s);
+        sd_line_session_stop(s);
     }
     lines.n_for_nobody = 0;
     return 0;
@@ -480,6 +489,7 @@ void sd_line_session_free(struct sd_line_session *s)
     for (size_t i = 0; i < s->n_pages; i++)
         sd_line_page_free(s->pages[i]);
     sd_cells_free(s->table);
+    sd_table_release(&s->n_alike);
     sd_free(s->pages);
     sd_free(s);
 }

@@ -48,6 +48,7 @@ struct sd_line_session {
     uint32_t track;         /* of the table's root; 0: not defined yet */
     struct sd_line_page **pages; /* owned; in the order of choosing */
     size_t n_pages, cap_pages;
+    struct sd_table n_alike;      /* sd_code_place: how many of it were chosen */
     struct sd_line_session *next; /* among the linked ones */
 };
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/lines/memory.h"
 
-#include <stdatomic.h>
-
 #include "base/mem.h"
+#include "collect/lines/stack.h"
 #include "collect/peak.h"
 #include "process/usage.h"
 
@@ -12,9 +11,6 @@ struct sd_line_peak {
     bool is_open;
     bool is_fresh; /* opened for a line that has not begun yet */
 };
-
-/* The last reading of any thread; 0: none yet.  A process has one memory. */
-static _Atomic int64_t last_bytes;
 
 static struct {    /* what --debug-above asks for */
     int64_t bytes; /* 0: none, or it has rung */
@@ -63,11 +59,6 @@ void sd_line_memory_acquit(const struct sd_line_code *code)
         limit.by = NULL;
 }
 
-void sd_line_memory_forget(void)
-{
-    atomic_store_explicit(&last_bytes, 0, memory_order_relaxed);
-}
-
 static int64_t end_of(struct sd_line_peak *peak, int64_t rss_bytes, bool goes_on)
 {
     if (!peak || !peak->is_open)
@@ -79,17 +70,9 @@ static int64_t end_of(struct sd_line_peak *peak, int64_t rss_bytes, bool goes_on
 
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goes_on)
 {
-    struct sd_line_reading r = { .rss_bytes = -1, .peak_bytes = -1 };
-    struct sd_usage usage;
-    int64_t before;
+    struct sd_line_reading r = sd_line_memory_look();
 
-    sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
-    r.rss_bytes = usage.rss_bytes;
     r.peak_bytes = end_of(peak, r.rss_bytes, goes_on);
-    if (r.rss_bytes < 0)
-        return r;
-    before = atomic_exchange_explicit(&last_bytes, r.rss_bytes, memory_order_relaxed);
-    r.grew_bytes = before ? r.rss_bytes - before : 0;
     return r;
 }
 
@@ -101,6 +84,18 @@ struct sd_line_reading sd_line_memory_look(void)
     sd_usage_read(sd_own_usage(), SD_USAGE_MEMORY, &usage);
     r.rss_bytes = usage.rss_bytes;
     return r;
+}
+
+struct sd_line_growth sd_line_memory_grew(struct sd_line_turn *turn,
+                                          const struct sd_line_reading *r)
+{
+    struct sd_line_growth g = { .turn = turn, .read = r };
+
+    if (r->rss_bytes < 0)
+        return g;
+    g.bytes = turn->last_bytes ? r->rss_bytes - turn->last_bytes : 0;
+    turn->last_bytes = r->rss_bytes;
+    return g;
 }
 
 void sd_line_peak_begin(struct sd_line_peak **peak)
@@ -132,12 +127,13 @@ void sd_line_peak_free(struct sd_line_peak *peak)
     sd_free(peak);
 }
 
-void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r)
+void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r,
+                         int64_t grew_bytes)
 {
     if (r->rss_bytes < 0)
         return;
     cell->n_read++;
-    cell->grew_bytes += r->grew_bytes;
+    cell->grew_bytes += grew_bytes;
     if (r->rss_bytes > cell->after_bytes)
         cell->after_bytes = r->rss_bytes;
     if (r->peak_bytes > cell->peak_bytes)

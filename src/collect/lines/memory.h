@@ -3,11 +3,12 @@
 #define SD_LINES_MEMORY_H
 /* memory: what lines do to the resident memory of the process.
  *
- * It is read when a line ends, and what has changed since the reading before, by
- * whatever thread, is that line's: so the changes of all lines add up to that of the
- * whole, in loops and in recursion too.  When a chosen function starts it is read
- * once more: what changed until then is the calling line's; where no chosen line
- * called, that of a line which is open in another thread; and nobody's where none is.
+ * It is read when a line ends, and what has changed since the session's reading before,
+ * by whatever thread, is that line's: so the changes of all lines of a session add up
+ * to that of the whole, in loops and in recursion too, whatever others count beside it.
+ * When a chosen function starts it is read once more: what changed until then is the
+ * calling line's; where no chosen line called, that of a line which is open in another
+ * thread; and nobody's where none is.
  *
  * The peak inside a line is the kernel's high-water mark, which peak.h owns: the region
  * of a line is open from its beginning to its end, with those of sections and of the
@@ -18,22 +19,29 @@
 #include "capture/line_cell.h"
 
 struct sd_line_code;
+struct sd_line_turn;
 struct sd_line_peak; /* a region that can be used again and again */
 
 struct sd_line_reading {
     int64_t rss_bytes;  /* -1: it could not be read */
-    int64_t grew_bytes; /* since the reading before; 0 of the first */
     int64_t peak_bytes; /* -1: not measured */
+};
+
+struct sd_line_growth { /* of memory, as one session sees it */
+    const struct sd_line_turn *turn;
+    int64_t bytes;
+    const struct sd_line_reading *read; /* that found it */
 };
 
 /* Reads memory now; with the region of the line that ends, which it closes, its peak
  * too.  NULL: none.  Where another line begins at once the region stays open, and
  * is that one's. */
 struct sd_line_reading sd_line_memory_at_end(struct sd_line_peak *peak, bool goes_on);
-/* Reads it and books nothing: what has grown is the next reading's. */
-struct sd_line_reading sd_line_memory_look(void);
-/* A child of fork: the reading before was another process's. */
-void sd_line_memory_forget(void);
+struct sd_line_reading sd_line_memory_look(void); /* the same of no line */
+/* What has grown since the session's reading before, which this one becomes; 0 of the
+ * first. */
+struct sd_line_growth sd_line_memory_grew(struct sd_line_turn *turn,
+                                          const struct sd_line_reading *r);
 /* Opens the region, made when it is first wanted; one that is open begins anew, unless
  * it was left open for this line. */
 void sd_line_peak_begin(struct sd_line_peak **peak);
@@ -58,8 +66,9 @@ void sd_line_memory_blame(const struct sd_line_reading *r,
 /* The code object goes away. */
 void sd_line_memory_acquit(const struct sd_line_code *code);
 
-/* Books a reading at the end of a hit. */
-void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r);
+/* Books a reading at the end of a hit, and what has grown. */
+void sd_line_cell_memory(struct sd_line_cell *cell, const struct sd_line_reading *r,
+                         int64_t grew_bytes);
 /* The same when the function was entered: its first line shows what was there before
  * it did anything. */
 void sd_line_cell_entered(struct sd_line_cell *cell, const struct sd_line_reading *r);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "capture/cells.h"
+#include "collect/calls/names.h"
 #include "collect/lines/lines.h"
 #include "collect/session.h"
 #include "collect/source_name.h"
@@ -87,23 +88,15 @@ static bool make_root(struct sd_line_session *s)
     return s->track && sd_cells_add(s->table, &root) == 0;
 }
 
-static bool is_alike(const PyCodeObject *a, const PyCodeObject *b)
-{
-    return a->co_firstlineno == b->co_firstlineno &&
-           PyUnicode_Compare(a->co_name, b->co_name) == 0 &&
-           PyUnicode_Compare(a->co_filename, b->co_filename) == 0;
-}
-
 /* What exec() makes again and again stands where it stood before: which of these it is,
  * in the order of choosing. */
-static unsigned twin_of(const struct sd_line_page *p)
+static unsigned count_twin(struct sd_line_session *s, const PyCodeObject *code)
 {
-    unsigned n = 0;
+    uint64_t place = sd_code_place(code), n = 0;
 
-    for (size_t i = 0; i < p->session->n_pages && p->session->pages[i] != p; i++)
-        n += is_alike(p->session->pages[i]->chosen->code, p->chosen->code);
-    PyErr_Clear();
-    return n < SD_TWINS_MAX ? n : SD_TWINS_MAX;
+    sd_table_get(&s->n_alike, place, &n);
+    sd_table_put(&s->n_alike, place, n + 1);
+    return n < SD_TWINS_MAX ? (unsigned)n : SD_TWINS_MAX;
 }
 
 static bool define_page(struct sd_line_page *p)
@@ -116,7 +109,7 @@ static bool define_page(struct sd_line_page *p)
 
     if (name)
         p->site =
-            sd_cells_define_function(t, (enum sd_site_flags)(twin_of(p) * SD_SITE_TWIN),
+            sd_cells_define_function(t, (enum sd_site_flags)(p->twin * SD_SITE_TWIN),
                                      name, label, file, (uint32_t)code->co_firstlineno);
     return p->site != 0;
 }
@@ -191,6 +184,7 @@ struct sd_line_page *sd_line_page_new(struct sd_line_session *s, PyCodeObject *c
         return NULL;
     }
     p->session = s;
+    p->twin = count_twin(s, code);
     p->book.make = make_cell;
     p->book.turn = &s->turn;
     p->book.wants = wants_of(&s->wish);

@@ -19,6 +19,7 @@ struct sd_line_page { /* a code object in a session */
     struct sd_line_session *session;
     struct sd_line_chosen *chosen;
     uint32_t site; /* in the session's table; 0: not defined yet */
+    unsigned twin; /* which of those that are alike (sd_code_place), as chosen */
 };
 
 /* NULL: no memory. */

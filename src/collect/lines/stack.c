@@ -9,7 +9,7 @@
 #include "collect/calls/thread_cpu.h"
 #include "collect/lines/memory.h"
 
-enum { FIRST_DEPTH = 16 };
+enum { FIRST_DEPTH = 16, PARKED_MOST = 4096 };
 
 /* --- The stack itself ------------------------------------------------------------- */
 
@@ -30,6 +30,7 @@ void sd_line_stack_release(struct sd_line_stack *s)
     for (struct sd_line_open *e = s->entries; e && e <= s->last; e++)
         sd_line_peak_free(e->peak);
     sd_free(s->entries);
+    sd_free(s->parked);
     sd_thread_cpu_free(s->cpu);
     memset(s, 0, sizeof *s);
 }
@@ -63,13 +64,6 @@ bool sd_line_stack_follows(const struct sd_line_stack *s, uintptr_t frame)
     const struct sd_line_open *e = find(s, frame);
 
     return e && !e->is_adopted;
-}
-
-/* Their ends went unheard: when they were is not known, and nothing is booked. */
-static void drop_above(struct sd_line_stack *s, struct sd_line_open *e)
-{
-    for (; s->top > e; s->top--)
-        sd_line_peak_leave(s->top->peak);
 }
 
 /* --- Cells ------------------------------------------------------------------------ */
@@ -144,8 +138,11 @@ static void end_in_book(struct sd_line_cell *cell, const struct sd_line_book *b,
     }
     if (b->wants & SD_LINES_HAVE_CPU && end->cpu > e->cpu_start)
         cell->cpu_ns += end->cpu - e->cpu_start;
-    if (b->wants & SD_LINES_HAVE_MEMORY)
-        sd_line_cell_memory(cell, &end->memory);
+    if (b->wants & SD_LINES_HAVE_MEMORY) {
+        struct sd_line_growth grew = sd_line_memory_grew(b->turn, &end->memory);
+
+        sd_line_cell_memory(cell, &end->memory, grew.bytes);
+    }
 }
 
 enum line_ending { ENDS, IS_SUSPENDED, GOES_ON }; /* the last: with another line */
@@ -205,28 +202,46 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     e->cpu_start = cpu_now(s, wants, e->start, CPU_UNKNOWN);
 }
 
-/* What memory grew until here is the line's that is open, if one is. */
-static bool add_growth(const struct sd_line_open *e, const struct sd_line_reading *r)
+/* The book in which this session counts the entry's lines; NULL: it does not. */
+static const struct sd_line_book *book_in(const struct sd_line_open *e,
+                                          const struct sd_line_turn *turn)
 {
-    if (!e->line || !(wants_of(e->code) & SD_LINES_HAVE_MEMORY))
-        return false;
-    sd_line_memory_blame(r, e->code, e->line);
-    for (struct sd_line_book *b = sd_line_book_on(e->code->books); b;
-         b = sd_line_book_on(b->next)) {
-        struct sd_line_cell *cell = known_cell(b, e->line);
+    const struct sd_line_book *b = e->code->books;
 
-        if (cell && b->wants & SD_LINES_HAVE_MEMORY)
-            cell->grew_bytes += r->grew_bytes;
-    }
-    return true;
+    while (b && b->turn != turn)
+        b = b->next;
+    return b;
 }
 
-bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_reading *r)
+/* Its cell of the line that the entry is at; NULL: there is none. */
+static struct sd_line_cell *cell_in(const struct sd_line_open *e,
+                                    const struct sd_line_turn *turn)
 {
-    for (struct sd_line_open *e = s->top; e > s->entries; e--)
-        if (add_growth(e, r))
-            return true;
+    const struct sd_line_book *b = e->line ? book_in(e, turn) : NULL;
+
+    return b ? known_cell(b, e->line) : NULL;
+}
+
+/* What memory grew until here is the line's that is open, if one is, from this entry
+ * down. */
+static bool add_growth(const struct sd_line_stack *s, const struct sd_line_open *from,
+                       const struct sd_line_growth *g)
+{
+    for (const struct sd_line_open *e = from; e > s->entries; e--) {
+        struct sd_line_cell *cell = cell_in(e, g->turn);
+
+        if (!cell)
+            continue;
+        sd_line_memory_blame(g->read, e->code, e->line);
+        cell->grew_bytes += g->bytes;
+        return true;
+    }
     return false;
+}
+
+bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_growth *g)
+{
+    return add_growth(s, s->top, g);
 }
 
 static bool has_entry(const struct sd_line_book *b)
@@ -234,28 +249,101 @@ static bool has_entry(const struct sd_line_book *b)
     return b->wants & SD_LINES_HAVE_MEMORY && b->entry_line;
 }
 
+/* Of the function that is on top now, before it began. */
+static void book_growth(struct sd_line_stack *s, struct sd_line_growth g)
+{
+    if (!add_growth(s, s->top - 1, &g) && s->grew_elsewhere && g.bytes != 0)
+        s->grew_elsewhere(s, &g);
+}
+
 /* A function is called, maybe while the line of another one is open.  Its first cell is
  * there before memory is read: to make a table takes some, which no line took. */
 static void read_memory_before(struct sd_line_stack *s, struct sd_line_code *code,
                                bool is_start)
 {
-    struct sd_line_book *first = is_start ? sd_line_book_on(code->books) : NULL;
-    struct sd_line_open *below = s->top - 1;
+    struct sd_line_book *first = sd_line_book_on(code->books);
     struct sd_line_reading r;
 
     if (!(wants_of(code) & SD_LINES_HAVE_MEMORY))
         return;
-    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next))
+    for (struct sd_line_book *b = is_start ? first : NULL; b;
+         b = sd_line_book_on(b->next))
         if (has_entry(b))
             cell_of(s, b, b->entry_line);
-    r = sd_line_memory_at_end(NULL, false);
-    if (below > s->entries)
-        add_growth(below, &r);
-    else if (s->grew_elsewhere && r.grew_bytes != 0)
-        s->grew_elsewhere(s, &r);
-    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next))
-        if (has_entry(b))
+    r = sd_line_memory_look();
+    for (struct sd_line_book *b = first; b; b = sd_line_book_on(b->next)) {
+        if (!(b->wants & SD_LINES_HAVE_MEMORY))
+            continue;
+        book_growth(s, sd_line_memory_grew(b->turn, &r));
+        if (is_start && has_entry(b))
             sd_line_cell_entered(cell_of(s, b, b->entry_line), &r);
+    }
+}
+
+/* What telling of the function of `e` cost, the line that waits for it has. */
+static void add_told(const struct sd_line_stack *s, const struct sd_line_open *e,
+                     struct sd_line_children *to)
+{
+    if (to->calls == 0)
+        *to = (struct sd_line_children){ 0 };
+    to->hits += s->n_hits - e->hits_before;
+    to->stays += s->n_stays - e->stays_before;
+    to->calls += s->n_calls - e->calls_before;
+}
+
+/* Does one session count both, and nobody else either? */
+static bool is_one_session(const struct sd_line_open *e, const struct sd_line_open *f)
+{
+    return e->code->is_plain && f->code->is_plain &&
+           e->code->books->turn == f->code->books->turn;
+}
+
+/* The time of `e` is that of callees to the session's line that waits for it, which may
+ * lie below those of others. */
+static void add_child_ticks(const struct sd_line_stack *s, const struct sd_line_open *e,
+                            uint64_t ticks)
+{
+    for (const struct sd_line_book *b = sd_line_book_on(e->code->books); b;
+         b = sd_line_book_on(b->next)) {
+        struct sd_line_cell *cell = NULL;
+
+        for (const struct sd_line_open *f = e - 1; f > s->entries && !cell; f--)
+            cell = cell_in(f, b->turn);
+        if (cell)
+            cell->child_ticks += ticks;
+    }
+}
+
+/* The function of `e` is done, and the line that called it knows what it did. */
+static void add_child(struct sd_line_stack *s, const struct sd_line_open *e,
+                      uint64_t now)
+{
+    struct sd_line_open *below = &s->entries[e - s->entries - 1];
+    uint64_t ticks = sd_line_ticks(e->began, now);
+
+    if (below == s->entries)
+        return;
+    add_told(s, e, &below->child);
+    if (is_one_session(e, below))
+        below->child.ticks += ticks;
+    else
+        add_child_ticks(s, e, ticks);
+}
+
+/* A frame begins, or a generator's goes on: whoever had this place before has ended,
+ * and when is not known. */
+static void forget(struct sd_line_stack *s, uintptr_t frame)
+{
+    size_t to = 0;
+
+    if (s->top->frame == frame && s->top > s->entries) {
+        sd_line_peak_leave(s->top->peak);
+        s->top--;
+    }
+    for (size_t i = 0; i < s->n_parked; i++)
+        if (s->parked[i].frame != frame)
+            s->parked[to++] = s->parked[i];
+    s->n_parked = to;
 }
 
 void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
@@ -264,8 +352,7 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     struct sd_line_open *e;
 
     sd_assert(sd_line_book_on(code->books) != NULL);
-    if (s->top->frame == frame && s->top > s->entries)
-        drop_above(s, s->top - 1); /* its end was not told */
+    forget(s, frame);
     if (s->top == s->last && !grow(s))
         return;
     e = ++s->top;
@@ -288,16 +375,69 @@ void sd_line_stack_enter(struct sd_line_stack *s, uintptr_t frame,
     e->began = e->start;
 }
 
-/* The function of `e` is done, and the line that called it knows what it did. */
-static void add_child(struct sd_line_stack *s, const struct sd_line_open *e,
-                      struct sd_line_children *to, uint64_t now)
+/* --- Frames that wait ---------------------------------------------------------------
+ */
+
+static void park(struct sd_line_stack *s, const struct sd_line_open *e)
 {
-    if (to->calls == 0)
-        *to = (struct sd_line_children){ 0 };
-    to->ticks += sd_line_ticks(e->began, now);
-    to->hits += s->n_hits - e->hits_before;
-    to->stays += s->n_stays - e->stays_before;
-    to->calls += s->n_calls - e->calls_before;
+    struct sd_line_parked *grown =
+        s->n_parked < PARKED_MOST
+            ? sd_grow_array(s->parked, &s->cap_parked, s->n_parked + 1, sizeof *grown)
+            : NULL;
+
+    if (!grown)
+        return; /* it will be as if it had not been followed */
+    s->parked = grown;
+    s->parked[s->n_parked++] = (struct sd_line_parked){
+        .frame = e->frame, .code = e->code, .line = e->line, .is_adopted = e->is_adopted
+    };
+}
+
+/* It waits no longer.  False: it did not. */
+static bool unpark(struct sd_line_stack *s, uintptr_t frame, struct sd_line_parked *out)
+{
+    for (size_t i = s->n_parked; i-- > 0;) {
+        if (s->parked[i].frame != frame)
+            continue;
+        *out = s->parked[i];
+        s->n_parked--;
+        memmove(s->parked + i, s->parked + i + 1,
+                (s->n_parked - i) * sizeof *s->parked);
+        return true;
+    }
+    return false;
+}
+
+/* Another frame of this thread runs: they have ended, or wait. */
+static void leave_above(struct sd_line_stack *s, const struct sd_line_open *e,
+                        uint64_t now)
+{
+    for (; s->top > e; s->top--) {
+        if (s->top->line) {
+            end_line(s, s->top, now, IS_SUSPENDED);
+            park(s, s->top);
+        }
+        sd_line_peak_leave(s->top->peak);
+        add_child(s, s->top, now);
+    }
+}
+
+/* A frame that waited goes on, since the line on top has begun, which made it. */
+static bool go_on(struct sd_line_stack *s, uintptr_t frame)
+{
+    uint64_t since = s->top->start;
+    bool is_below = s->top > s->entries;
+    struct sd_line_parked p;
+
+    if (!unpark(s, frame, &p) || !sd_line_book_on(p.code->books))
+        return false;
+    sd_line_stack_enter(s, frame, p.code, p.line);
+    if (s->top->frame != frame)
+        return false; /* no memory */
+    s->top->is_adopted = p.is_adopted;
+    if (is_below)
+        s->top->start = s->top->began = since;
+    return true;
 }
 
 void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspended,
@@ -307,17 +447,18 @@ void sd_line_stack_leave(struct sd_line_stack *s, uintptr_t frame, bool is_suspe
 
     if (e->frame != frame || e == s->entries) {
         e = find(s, frame);
-        if (!e)
+        if (e)
+            leave_above(s, e, now);
+        else if (!go_on(s, frame))
             return;
-        drop_above(s, e);
+        e = s->top;
     }
     if (e->code->is_plain && e->line && !e->goes_on && !is_suspended)
         sd_line_cell_end(e->cell, sd_line_ticks(e->start, now), &e->child);
     else
         end_line(s, e, now, is_suspended ? IS_SUSPENDED : ENDS);
     s->top = e - 1;
-    if (s->top > s->entries)
-        add_child(s, e, &s->top->child, now);
+    add_child(s, e, now);
 }
 
 static uint64_t cpu_so_far(struct sd_line_stack *s)
@@ -339,14 +480,18 @@ static void put_off(struct sd_line_open *e, uint64_t ticks, uint64_t cpu_ns)
 static void ring(struct sd_line_stack *s, const struct sd_line_reading *read)
 {
     uint64_t from = sd_line_now(s), cpu = cpu_so_far(s), away;
+    struct sd_line_reading now;
 
     sd_line_memory_ring(read);
     away = sd_line_ticks(from, sd_line_now(s));
     cpu = cpu_so_far(s) - cpu;
-    for (struct sd_line_open *e = s->top; e > s->entries; e--)
+    now = sd_line_memory_look();
+    for (struct sd_line_open *e = s->top; e > s->entries; e--) {
         if (e->began <= from)
             put_off(e, away, cpu);
-    sd_line_memory_at_end(NULL, false);
+        for (struct sd_line_book *b = e->code->books; b; b = b->next)
+            sd_line_memory_grew(b->turn, &now);
+    }
 }
 
 /* The line that ends with the function has taken it there: who looks finds the function
@@ -386,6 +531,14 @@ void sd_line_stack_stay_slowly(struct sd_line_stack *s)
     }
 }
 
+/* A frame that began unheard. */
+static void adopt(struct sd_line_stack *s, uintptr_t frame, struct sd_line_code *code)
+{
+    sd_line_stack_enter(s, frame, code, 0);
+    if (s->top->frame == frame)
+        s->top->is_adopted = true;
+}
+
 void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
                                struct sd_line_code *code, uint32_t line, uint64_t now)
 {
@@ -395,13 +548,12 @@ void sd_line_stack_line_slowly(struct sd_line_stack *s, uintptr_t frame,
     if (e->frame != frame || e == s->entries) {
         e = find(s, frame);
         if (e)
-            drop_above(s, e);
-        else
-            sd_line_stack_enter(s, frame, code, 0); /* it began unheard */
-        if (s->top->frame != frame)
-            return; /* no memory */
-        s->top->is_adopted |= !e;
+            leave_above(s, e, now);
+        else if (!go_on(s, frame))
+            adopt(s, frame, code);
         e = s->top;
+        if (e->frame != frame)
+            return; /* no memory */
     }
     if (e->line == line)
         return;
@@ -437,24 +589,27 @@ static uint64_t cpu_from_outside(const struct sd_line_stack *s)
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now)
 {
+    const struct sd_line_open *above = NULL; /* the session's, that is open above */
     uint64_t cpu = 0; /* read when somebody wants it: it takes long */
 
     for (struct sd_line_open *e = s->top; e > s->entries; e--) {
+        const struct sd_line_book *b = book_in(e, turn);
+        struct sd_line_cell *cell = cell_in(e, turn);
         struct sd_line_children child = e->child;
+        struct line_end end;
 
         if (e < s->top)
-            add_child(s, e + 1, &child, now);
-        for (const struct sd_line_book *b = e->code->books; b; b = b->next) {
-            struct sd_line_cell *cell = known_cell(b, e->line);
-            struct line_end end;
-
-            if (b->turn != turn || !e->line || !cell)
-                continue;
-            if (b->wants & SD_LINES_HAVE_CPU && !cpu)
-                cpu = cpu_from_outside(s);
-            end = end_from_outside(&child, now, cpu);
-            end_in_book(cell, b, e, &end);
-        }
+            add_told(s, e + 1, &child);
+        if (above)
+            child.ticks += sd_line_ticks(above->began, now);
+        if (b)
+            above = e;
+        if (!cell)
+            continue;
+        if (b->wants & SD_LINES_HAVE_CPU && !cpu)
+            cpu = cpu_from_outside(s);
+        end = end_from_outside(&child, now, cpu);
+        end_in_book(cell, b, e, &end);
     }
 }
 
@@ -486,16 +641,26 @@ void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now)
             if (cell)
                 end_in_book(cell, b, e, &end);
         }
-        add_child(s, e, &e[-1].child, now);
+        add_child(s, e, now);
         begin_anew(s, e, now, cpu);
     }
-    s->entries->child.calls = 0;
+}
+
+static void drop_parked(struct sd_line_stack *s)
+{
+    size_t to = 0;
+
+    for (size_t i = 0; i < s->n_parked; i++)
+        if (sd_line_book_on(s->parked[i].code->books))
+            s->parked[to++] = s->parked[i];
+    s->n_parked = to;
 }
 
 void sd_line_stack_drop(struct sd_line_stack *s)
 {
     struct sd_line_open *to = s->entries;
 
+    drop_parked(s);
     for (struct sd_line_open *e = s->entries + 1; e <= s->top; e++) {
         struct sd_line_book *first = sd_line_book_on(e->code->books);
 

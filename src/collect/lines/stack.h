@@ -12,7 +12,9 @@
  *     sd_line_stack_leave(frame)        it returned, raised or was suspended
  *
  * An end may go unheard (greenlets switch, another tool takes events away): a line that
- * comes from another frame than the one on top brings the two together again.
+ * comes from another frame than the one on top brings the two together again.  What
+ * stood above it has its time until then, and waits, as a generator does, in case that
+ * it goes on: no more than PARKED_MOST do.
  *
  * A hit is counted when its line begins and its time when it ends.  Lines of one number
  * that follow each other in a frame are one hit: whether an interpreter tells of a jump
@@ -30,6 +32,7 @@
 
 struct sd_line_book;
 struct sd_line_peak;
+struct sd_line_growth;
 struct sd_line_reading;
 struct sd_thread_cpu;
 
@@ -37,7 +40,8 @@ struct sd_thread_cpu;
  * however many functions it has. */
 struct sd_line_turn {
     bool is_on;
-    uint64_t since; /* ticks: what was before is not the session's */
+    uint64_t since;     /* ticks: what was before is not the session's */
+    int64_t last_bytes; /* resident at its last reading of any thread; 0: none yet */
 };
 
 struct sd_line_code {           /* a code object that some session has chosen */
@@ -47,13 +51,13 @@ struct sd_line_code {           /* a code object that some session has chosen */
 
 /* Where one session counts the lines of one code object. */
 struct sd_line_book {
-    uint32_t first, n;               /* lines that there is room for */
-    struct sd_line_cell **cells;     /* by line - first; NULL: it has not run; owned */
-    struct sd_line_book *next;       /* another session's, of the same code object */
-    unsigned wants;                  /* enum sd_line_root_flags */
-    uint32_t entry_line;             /* of the def: has the memory that a start found */
-    const struct sd_line_turn *turn; /* its session's */
-    uint64_t n_lost;                 /* hits of lines that could not get a cell */
+    uint32_t first, n;           /* lines that there is room for */
+    struct sd_line_cell **cells; /* by line - first; NULL: it has not run; owned */
+    struct sd_line_book *next;   /* another session's, of the same code object */
+    unsigned wants;              /* enum sd_line_root_flags */
+    uint32_t entry_line;         /* of the def: has the memory that a start found */
+    struct sd_line_turn *turn;   /* its session's */
+    uint64_t n_lost;             /* hits of lines that could not get a cell */
     /* The cell of a line that has none yet; NULL: it cannot be. */
     struct sd_line_cell *(*make)(struct sd_line_book *b, uint32_t line);
 };
@@ -88,18 +92,28 @@ struct sd_line_open { /* some book of its code object is on */
     struct sd_line_peak *peak; /* the region of its line; owned, kept for the next */
 };
 
+struct sd_line_parked { /* a frame that waits, as a greenlet's */
+    uintptr_t frame;
+    struct sd_line_code *code;
+    uint32_t line;
+    bool is_adopted;
+};
+
 struct sd_line_stack {        /* see sd_line_stack_init */
     struct sd_line_open *top; /* an entry of no frame at the bottom */
     struct sd_line_open *last;
-    struct sd_line_open *entries; /* owned */
+    struct sd_line_open *entries;  /* owned */
+    struct sd_line_parked *parked; /* owned; the last is the newest */
+    size_t n_parked, cap_parked;
     enum sd_clock_kind clock;
     uint64_t n_hits, n_stays, n_calls; /* that this thread had */
     struct sd_thread_cpu *cpu;         /* owned; made when it is first wanted */
     struct sd_line_cell nowhere;       /* for what finds no room */
-    /* What memory grew while no line of this stack was open, as its first function
-     * starts: a line that is open in another thread has it.  NULL: there are none. */
+    /* What memory grew while no line of the session was open in this stack, as its
+     * first function starts: a line that is open in another thread has it.  NULL: there
+     * are none. */
     void (*grew_elsewhere)(const struct sd_line_stack *s,
-                           const struct sd_line_reading *r);
+                           const struct sd_line_growth *g);
 };
 
 int sd_line_stack_init(struct sd_line_stack *s, enum sd_clock_kind clock);
@@ -210,8 +224,9 @@ static inline void sd_line_stack_line(struct sd_line_stack *s, uint32_t line,
 void sd_line_stack_close(struct sd_line_stack *s, const struct sd_line_turn *turn,
                          uint64_t now);
 void sd_line_stack_drop(struct sd_line_stack *s);
-/* Memory grew by this while a line was open here, which has it.  False: none is. */
-bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_reading *r);
+/* Memory grew by this while a line of the session was open here, which has it.  False:
+ * none is. */
+bool sd_line_stack_grew(struct sd_line_stack *s, const struct sd_line_growth *g);
 /* Somebody reads while it goes on, or begins to count: what is open has its time until
  * now, and goes on as if it had begun now. */
 void sd_line_stack_settle(struct sd_line_stack *s, uint64_t now);
