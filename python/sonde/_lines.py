@@ -8,6 +8,7 @@ _profiler = None  # that of_capture() has made
 def debug(frame, ends):
     """The debugger, at once: set_trace alone would stop at the line after this one.  Of a function that ends here no
     other event comes: whoever wants its next line gets the caller's."""
+    import bdb
     import pdb
 
     debugger = pdb.Pdb()
@@ -16,9 +17,7 @@ def debug(frame, ends):
     if ends and debugger.stopframe is frame:
         debugger.set_step()
     if debugger.quitting:
-        import _thread
-
-        _thread.interrupt_main()        # whoever quits the debugger ends the program
+        raise bdb.BdbQuit               # whoever quits the debugger ends the program, as under pdb
 
 
 def put(stream, text):

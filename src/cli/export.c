@@ -382,13 +382,22 @@ static int check_left_out(const struct wish *wish, const struct sd_profile *p,
     return 0;
 }
 
+/* What was counted by lines is in files of lines and in tables alone. */
+static bool lacks_lines(const struct wish *wish, const struct sd_profile *p)
+{
+    if (p->lines.n == 0 || wish->is_lprof)
+        return false;
+    return wish->format ? !is_list_of_lines(p, wish->format)
+                        : !wish->output || wish->output->what != SD_OUTPUT_TABLE;
+}
+
 /* Nobody sees in a picture of events which of them are not there. */
 static void say_what_is_missing(const struct wish *wish, const struct sd_profile *p,
                                 const char *capture)
 {
     char n[SD_TEXT_MAX];
 
-    if (p->lines.n && wish->format && !is_list_of_lines(p, wish->format))
+    if (wish->format && lacks_lines(wish, p))
         sd_say("the counted lines are not in it, only what else was recorded; they are "
                "written by: sonde report %s --lines --csv",
                capture);
@@ -421,6 +430,7 @@ int sd_export(const char *capture, const char *to, const char *format,
         rc = sd_export_close(&file, write_as(p, capture, &wish, to, &file.out));
     if (rc == 0)
         say_what_is_missing(&wish, p, capture);
+    rc = rc == 0 && lacks_lines(&wish, p) ? 1 : rc;
     sd_profile_free(p);
     return rc;
 }

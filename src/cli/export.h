@@ -25,7 +25,8 @@ int sd_export_check_spares(const char *to, char **files, size_t n);
 /* Writes it: an .svg of a capture with samples is their flame graph.  `format` is such
  * a word, or NULL to go by the suffix of `to`; "-" is stdout.  `style` says which
  * stacks are written and how, NULL: as the format does without being told.  A file that
- * could not be finished is removed. */
+ * could not be finished is removed.  1: it is written, and lacks what only the capture
+ * has. */
 int sd_export(const char *capture, const char *to, const char *format,
               const struct sd_stack_style *style, enum sd_create_flags create);
 

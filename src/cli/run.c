@@ -193,17 +193,20 @@ static int make_export(const struct run *r, const struct sd_profile *p)
 static void export(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
+    int rc = make_export(r, p);
+    /* Else more comes, or is there, and is of no use without it. */
+    bool is_whole = rc == 0 && rec->n_running == 0;
 
-    if (make_export(r, p) < 0) {
+    if (rc < 0) {
         sd_say("%s; the capture is kept: %s", sd_fail_text(), rec->naming.capture);
         return;
     }
-    if (rec->n_running == 0) /* else more comes, and it is of no use without this */
+    if (is_whole)
         unlink(rec->naming.capture);
     if (sd_loudness_of(rec->command) == SD_QUIET)
         return;
     sd_summary_wrote_export(rec->naming.export);
-    if (rec->n_running > 0)
+    if (!is_whole)
         sd_say("the capture is kept: %s", rec->naming.capture);
 }
 

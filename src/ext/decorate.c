@@ -9,6 +9,7 @@
 #include "capture/log.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
+#include "collect/lines/memory.h"
 #include "collect/session.h"
 
 /* Decorators stand on decorators: deeper ones are left out. */
@@ -183,38 +184,47 @@ PyObject *sd_lines_profile(PyObject *module, PyObject *o)
     return Py_NewRef(o);
 }
 
-/* A Ctrl-C is the program's.  Whatever else goes wrong is not its fault, and is noted.
- */
-static void settle_failure(void)
+/* A Ctrl-C, and whoever quits the debugger. */
+static bool is_programs_own(void)
 {
-    struct sd_log *log = sd_session_log();
-    struct sd_raised raised;
-    const char *told;
-    PyObject *why;
+    PyObject *quits = sd_found_in("bdb", "BdbQuit");
+
+    return PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) ||
+           (quits && PyErr_ExceptionMatches(quits));
+}
+
+/* What went wrong is not the program's fault, and is noted.  Its str() is the program's
+ * code, in which a Ctrl-C may come: that stands then. */
+static void note_failure(struct sd_log *log)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *why = PyObject_Str(raised.value ? raised.value : raised.type);
+    const char *told = why ? PyUnicode_AsUTF8(why) : NULL;
     char text[256];
     size_t n;
 
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        PyErr_Clear(); /* first: it may run finalizers, in which it would be lost */
-        PyErr_SetInterrupt();
-    } else if (log) {
-        raised = sd_raised_take();
-        why = PyObject_Str(raised.value ? raised.value : raised.type);
-        told = why ? PyUnicode_AsUTF8(why) : NULL;
-        told = told ? told : "";
-        n = strnlen(told, TOLD_MOST + 1);
-        n = n > TOLD_MOST ? sd_text_whole(told, TOLD_MOST) : n;
-        snprintf(text, sizeof text,
-                 "what --debug-above asks for could not be done in process %d: %.*s",
-                 (int)getpid(), (int)n, told);
-        sd_log_note(log, SD_NOTE_REFUSAL, text);
-        Py_XDECREF(why);
-        sd_raised_drop(raised);
-    }
-    /* str() above is the program's code, in which a Ctrl-C may come, too. */
-    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-        PyErr_SetInterrupt();
+    told = told ? told : "";
+    n = strnlen(told, TOLD_MOST + 1);
+    n = n > TOLD_MOST ? sd_text_whole(told, TOLD_MOST) : n;
+    snprintf(text, sizeof text,
+             "what --debug-above asks for could not be done in process %d: %.*s",
+             (int)getpid(), (int)n, told);
+    sd_log_note(log, SD_NOTE_REFUSAL, text);
+    Py_XDECREF(why);
+    sd_raised_drop(raised);
+}
+
+/* True: what stands is for the program. */
+static bool settle_failure(void)
+{
+    struct sd_log *log = sd_session_log();
+
+    if (!is_programs_own() && log)
+        note_failure(log);
+    if (PyErr_Occurred() && is_programs_own())
+        return true;
     PyErr_Clear();
+    return false;
 }
 
 /* From a line of the program. */
@@ -229,10 +239,12 @@ static void do_above(const struct sd_lines_passed *p)
     PyObject *done = what ? sd_ext_adapter("_lines", "above", what) : NULL;
 
     Py_XDECREF(what);
-    if (!done)
-        settle_failure();
+    sd_line_alarm_raised = !done && settle_failure();
     Py_XDECREF(done);
-    sd_raised_give_back(raised);
+    if (sd_line_alarm_raised)
+        sd_raised_drop(raised);
+    else
+        sd_raised_give_back(raised);
 }
 
 void sd_lines_watch_limit(void)

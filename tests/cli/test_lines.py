@@ -343,6 +343,35 @@ def test_the_debugger_stops_after_the_line_that_passed_the_limit(folder):
     contains(out, "the end")
 
 
+QUIT = """import os
+
+@profile
+def last():
+    kept = bytearray(b"x") * (150 << 20)
+    %s
+
+last()
+os.mkdir("behind")
+"""
+
+
+def test_who_quits_the_debugger_ends_the_program_there(folder):
+    for rest in ("os.mkdir('in')", "return kept"):
+        with open(write(folder, "typed", "q\n")) as stdin:
+            status, out, err = lines(folder, QUIT % rest, "--debug-above", "100MiB", stdin=stdin)
+        equal(status, 1, err)
+        contains(err, "BdbQuit")
+        equal([name for name in ("in", "behind") if os.path.exists(os.path.join(folder, name))], [], "what ran on")
+
+
+def test_a_capture_is_kept_whose_lines_the_other_format_cannot_have(folder):
+    status, out, err = lines(folder, SCRIPT, "-o", os.path.join(folder, "o.collapsed"))
+    equal(status, 0, err)
+    status, out, err = sonde("report", os.path.join(folder, "o.collapsed.sonde"), "--lines", "--csv")
+    equal(status, 0, err)
+    contains(out, "my_func")
+
+
 def test_another_deed_than_the_debugger(folder):
     status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "dump")
     equal(status, 0, err)

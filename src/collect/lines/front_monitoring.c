@@ -35,6 +35,13 @@ static struct {
 #define UNUSED (void)self, (void)n_args, (void)names
 #define RARE __attribute__((noinline, cold)) static PyObject *
 
+/* What --debug-above asks for ended in an exception. */
+RARE hand_on_raised(void)
+{
+    sd_line_alarm_raised = false;
+    return PyErr_Occurred() ? NULL : Py_None;
+}
+
 RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
 {
     struct sd_line_stack *s = sd_line_stack();
@@ -44,7 +51,7 @@ RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
         sd_line_told_for_nobody((PyCodeObject *)code);
     else if (s)
         sd_line_stack_line_slowly(s, frame, &c->core, line, now);
-    return Py_None;
+    return sd_line_alarm_raised ? hand_on_raised() : Py_None;
 }
 
 /* A number of more than one digit is a line that nobody has: it finds no cell. */
@@ -71,6 +78,8 @@ static PyObject *on_line(ARGS)
     if (__builtin_expect(!s || s->top->frame != frame, 0))
         return line_slowly(args[0], frame, line, now);
     sd_line_stack_line(s, line, now);
+    if (__builtin_expect(sd_line_alarm_raised, 0))
+        return hand_on_raised();
     return Py_None; /* immortal where there is monitoring */
 }
 
@@ -155,7 +164,7 @@ static PyObject *leave(PyObject *code, bool is_suspended)
         now = sd_line_now(s);
     }
     sd_line_stack_leave(s, frame, is_suspended, now);
-    return Py_None;
+    return sd_line_alarm_raised ? hand_on_raised() : Py_None;
 }
 
 static PyObject *on_return(ARGS)

@@ -85,6 +85,10 @@ static int trace(PyObject *object, PyFrameObject *f, int what, PyObject *arg)
         on_line(f);
     else if (what == PyTrace_RETURN)
         on_return(f);
+    if (__builtin_expect(sd_line_alarm_raised, 0)) {
+        sd_line_alarm_raised = false;
+        return PyErr_Occurred() ? -1 : 0;
+    }
     return next ? next(object, f, what, arg) : 0;
 }
 

@@ -19,6 +19,8 @@ static struct {    /* what --debug-above asks for */
     uint32_t line;                 /* of it */
 } limit;
 
+bool sd_line_alarm_raised;
+
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm)
 {
     limit.bytes = bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX;

@@ -54,6 +54,9 @@ void sd_line_peak_free(struct sd_line_peak *peak);
 typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_code *by,
                            uint32_t line);
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
+/* Who was called raised an exception, which stands and is the program's: whoever told
+ * of the line hands it on, and sets this back. */
+extern bool sd_line_alarm_raised;
 /* hot: is there one that was not passed yet? */
 bool sd_line_memory_has_limit(void);
 /* hot: the reading passed the limit just now: the caller rings, when it is done. */
