@@ -7,8 +7,10 @@ states are entered and left.  torch is imported when the first model comes.
 import contextlib
 import copy
 import functools
+import importlib
 import operator
 import sys
+import types
 
 from . import _sonde
 
@@ -44,8 +46,12 @@ def _mode():
     return SondeMode
 
 
-@functools.lru_cache(maxsize=None)
 def _functions_mode():
+    return _functions_mode_of(_has_compiler())
+
+
+@functools.lru_cache(maxsize=None)
+def _functions_mode_of(has_compiler):
     """Above autograd: what such an operator runs is then a part of the graph, as if it were called there, with the weights that
     its functions close over."""
     import torch
@@ -65,15 +71,80 @@ def _functions_mode():
                     found = self._mode.run_functions(func, args, kwargs or {})
             return func(*args, **kwargs or {}) if found is NotImplemented else found
 
-    FunctionsMode.__torch_function__ = torch._disable_dynamo(FunctionsMode.__torch_function__)
+    if has_compiler:  # its name alone would load one
+        FunctionsMode.__torch_function__ = torch._disable_dynamo(FunctionsMode.__torch_function__)
     return FunctionsMode
+
+
+# ---- the compiler, which takes seconds to load
+
+_COMPILER = "torch._dynamo"
+
+
+class _NoCompiler(types.ModuleType):
+    """Stands for torch's compiler where it is not loaded.
+
+    Functions of torch that it is to leave alone (a checkpoint, most of its own for tensors without data) load it in their first
+    call, only to tell it so.  Here they are told that they are left alone, as long as there is none.  Whoever asks for anything
+    else gets the compiler itself.
+    """
+
+    def __init__(self):
+        super().__init__(_COMPILER)
+        self._left_alone, self._is_over = [], False
+
+    def _loaded(self):
+        if sys.modules.get(_COMPILER) is self:
+            del sys.modules[_COMPILER]
+        return importlib.import_module(_COMPILER)
+
+    def __getattr__(self, name):
+        return getattr(self._loaded(), name)
+
+    def disable(self, fn=None, *args, **kwargs):
+        if self._is_over or fn is None:
+            return self._loaded().disable(fn, *args, **kwargs)
+        self._left_alone.append(fn)
+
+        @functools.wraps(fn)
+        def run(*given, **named):
+            if sys.modules.get(_COMPILER) is self:
+                return fn(*given, **named)
+            return self._loaded().disable(fn, *args, **kwargs)(*given, **named)
+
+        return run
+
+    def end(self):
+        """Nothing of it stays in torch: a compiler that comes later is told by those functions themselves."""
+        self._is_over = True
+        if sys.modules.get(_COMPILER) is self:
+            del sys.modules[_COMPILER]
+        for fn in self._left_alone:
+            vars(fn).pop("__dynamo_disable", None)
+
+
+def _has_compiler():
+    return _COMPILER in sys.modules and not isinstance(sys.modules[_COMPILER], _NoCompiler)
+
+
+@contextlib.contextmanager
+def _without_compiler():
+    """It is not loaded only because tensors have no data."""
+    if _COMPILER in sys.modules:
+        yield
+        return
+    none = sys.modules[_COMPILER] = _NoCompiler()
+    try:
+        yield
+    finally:
+        none.end()
 
 
 @contextlib.contextmanager
 def _uncompiled(torch):
     """What was compiled runs as it was written, because only so its operators are seen.  Where the compiler is not loaded there
     is nothing to do, and to load it takes seconds; flex_attention loads it when it is called."""
-    if not hasattr(torch.compiler, "set_stance") or not {"torch._dynamo", "torch.nn.attention.flex_attention"} & set(sys.modules):
+    if not hasattr(torch.compiler, "set_stance") or not (_has_compiler() or "torch.nn.attention.flex_attention" in sys.modules):
         yield
         return
     with torch.compiler.set_stance("force_eager"):
@@ -371,6 +442,15 @@ def _starts(torch, out):
     return tensors, [torch.ones(one.shape, dtype=one.dtype, device=one.device) for one in tensors]
 
 
+def _backward(torch, tensors, ones):
+    """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
+    engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
+    if engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors):
+        torch.autograd.backward(tensors, ones)
+        return
+    engine.run_backward(tuple(tensors), tuple(ones), False, False, (), allow_unreachable=True, accumulate_grad=True)
+
+
 # ---- counting
 
 
@@ -390,6 +470,7 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
     with contextlib.ExitStack() as stack:
         stack.enter_context(_hooks(run))
         stack.enter_context(_uncompiled(torch))
+        stack.enter_context(_without_compiler())
         if backward:
             stack.enter_context(torch.enable_grad())
         if memory:
@@ -401,7 +482,7 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
             tensors, ones = _starts(torch, out)
             run.set_backward(True)
             with run:
-                torch.autograd.backward(tensors, ones)
+                _backward(torch, tensors, ones)
 
 
 def _copied(torch, tensor):
@@ -622,7 +703,7 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
         return middle - begin, None
     tensors, ones = _starts(torch, out)
     started = time.perf_counter_ns()
-    torch.autograd.backward(tensors, ones)
+    _backward(torch, tensors, ones)
     _settle(torch, device)
     return middle - begin, time.perf_counter_ns() - started
 
@@ -644,7 +725,7 @@ def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
                 if backward:
                     tensors, ones = _starts(torch, out)
                     run.pass_begins()
-                    torch.autograd.backward(tensors, ones)
+                    _backward(torch, tensors, ones)
                     _settle(torch, device)
                     run.pass_ends(True)
         run.put_times(False)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Models of many kinds, counted without any harm to them; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: hooks kinds inputs functions fit transformers.  What must be the same afterwards is compared
+With a word it does one of: hooks kinds inputs functions fit transformers imports.  What must be the same afterwards is compared
 exactly: flags, hooks, gradients, buffers, parameters, random states.
 """
 import collections
 import dataclasses
+import importlib
 import random
 import sys
 
@@ -280,6 +281,33 @@ def loops():
                                (torch.ones(1, 4),)), 48)
         rolled = module(lambda self, x: scan(lambda carry, row: (self.l(carry + row), row.clone()), torch.zeros(1, 4), x)[0], l=l)
         say("scan", macs(rolled, (torch.ones(5, 1, 4),)), 80)
+
+
+# ---- the compiler of torch is not loaded for a count
+
+
+def imports():
+    """In a process of its own: what is loaded once stays."""
+    convolves = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True))
+    narrow = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.GELU()).to(torch.bfloat16)
+    recurrent = module(lambda self, x: self.r(x)[0], r=nn.LSTM(4, 3))
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1, enable_nested_tensor=False)
+    odd = module(lambda self, x: torch.erfinv(self.n(self.c(x))), c=nn.Conv1d(4, 4, 3), n=nn.InstanceNorm1d(4))
+    for what, model, x in (("convolutions", convolves, torch.rand(2, 3, 8, 8)), ("bfloat16", narrow, torch.ones(2, 4, dtype=torch.bfloat16)),
+                           ("recurrent", recurrent, torch.ones(5, 2, 4)), ("encoder", encoder, torch.ones(2, 5, 8)), ("others", odd, torch.rand(2, 4, 9))):
+        for backward in (False, True):
+            sm.profile_metrics(model, inputs=x, backward=backward)
+            _model.collect(model, (x,), backward=backward, real=True)
+            say("%s, backward=%s" % (what, backward), [m for m in sys.modules if m.startswith("torch._dynamo")], [])
+    with _model.Counting(convolves):
+        convolves(torch.rand(2, 3, 8, 8)).sum().backward()
+    say("a block", "torch._dynamo" in sys.modules, False)
+    left = [name for name, f in vars(torch._refs).items() if callable(f) and hasattr(getattr(f, "__wrapped__", f), "__dynamo_disable")]
+    say("nothing is left in torch", left, [])
+    asks = module(lambda self, x: (self.l(x), importlib.import_module("torch._dynamo.utils"), torch._dynamo.config.verbose)[0], l=nn.Linear(4, 4))
+    say("a model that loads it", macs(asks, (torch.ones(2, 4),)), 32)
+    say("has it", (type(sys.modules["torch._dynamo"]), sys.modules["torch._dynamo"] is torch._dynamo), (type(sys), True))
+    say("and it works", tuple(torch.compile(narrow, backend="eager")(torch.ones(2, 4, dtype=torch.bfloat16)).shape), (2, 4))
 
 
 # ---- does training fit

@@ -89,6 +89,10 @@ def test_operators_that_take_functions(folder):
     right("functions", 20, "model_care.py")
 
 
+def test_the_compiler_of_torch_is_not_loaded_for_a_count(folder):
+    right("imports", 14, "model_care.py")
+
+
 def test_models_of_transformers(folder):
     right("transformers", 10, "model_care.py", ("torch", "transformers"))
 
