@@ -442,6 +442,16 @@ def _starts(torch, out):
     return tensors, [torch.ones(one.shape, dtype=one.dtype, device=one.device) for one in tensors]
 
 
+@contextlib.contextmanager
+def _gradients(torch, backward):
+    """A forward runs with gradients where the caller's would; for a backward it must, in inference mode too."""
+    if not backward:
+        yield
+        return
+    with torch.inference_mode(False), torch.enable_grad():
+        yield
+
+
 def _backward(torch, tensors, ones):
     """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
     engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
@@ -471,8 +481,6 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
         stack.enter_context(_hooks(run))
         stack.enter_context(_uncompiled(torch))
         stack.enter_context(_without_compiler())
-        if backward:
-            stack.enter_context(torch.enable_grad())
         if memory:
             stack.enter_context(_functions_mode()(run))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(run.saved, run.restored))
@@ -623,7 +631,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
         raise _lazy(module)
     on_meta = _device_of(torch, module).type == "meta"
     memory = memory or backward
-    with _same_randomness(torch):
+    with _gradients(torch, backward), _same_randomness(torch):
         if not real or on_meta:
             try:
                 return _once(torch, module, args, kwargs, True, backward, memory, rules)
@@ -747,7 +755,8 @@ def _processor():
 def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3, repeats=10):
     """Runs the model on real tensors and times it: medians of `repeats` passes, after `warmup` ones that do not count.
 
-    Gives {"forward_ns", "backward_ns", "repeats"}: whole passes without any hook.  With `into`, a Model of the same model,
+    Gradients are on where they are for the caller, and for a backward.  Gives {"forward_ns", "backward_ns", "repeats",
+    "timed_grad"}: whole passes without any hook.  With `into`, a Model of the same model,
     the layers are timed in passes of their own, and their times put there.
     """
     torch = _torch()
@@ -760,18 +769,19 @@ def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3,
         raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
     args, kwargs = tuple(args), dict(kwargs or {})
     try:
-        with _same_randomness(torch), _same_modules(module), _same_tensors(torch, module) as changed:
-            with torch.enable_grad() if backward else torch.no_grad():
-                for _ in range(warmup):
-                    _timed_pass(torch, module, args, kwargs, device, backward)
-                passes = [_timed_pass(torch, module, args, kwargs, device, backward) for _ in range(repeats)]
-                if into is not None:
-                    _time_layers(torch, module, args, kwargs, device, into, backward, repeats)
+        with _gradients(torch, backward), _same_randomness(torch), _same_modules(module), _same_tensors(torch, module) as changed:
+            grad = torch.is_grad_enabled()
+            for _ in range(warmup):
+                _timed_pass(torch, module, args, kwargs, device, backward)
+            passes = [_timed_pass(torch, module, args, kwargs, device, backward) for _ in range(repeats)]
+            if into is not None:
+                _time_layers(torch, module, args, kwargs, device, into, backward, repeats)
     except ModelError:
         raise
     except Exception as why:
         raise _refused(module, why, args, kwargs) from why
-    took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats}
+    took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats,
+            "timed_grad": "on" if grad else "off"}
     if into is not None:
         for key, value in list(took.items()) + [("cpu", _processor())]:
             if value is not None:

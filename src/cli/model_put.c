@@ -55,10 +55,13 @@ static void put_measured(struct sd_out *out, const struct sd_model_costs *c)
     const struct sd_model_sum *t = &c->total;
     int64_t forward = whole_ns(c->model, "forward_ns", t->time_ns);
     int64_t backward = whole_ns(c->model, "backward_ns", t->backward_ns);
+    const char *grad = sd_model_fact_of(c->model, "timed_grad");
     char n[2][SD_TEXT_MAX];
 
     if (t->time_ns >= 0)
         sd_out_printf(out, "forward %s", sd_text_duration(n[0], forward));
+    if (t->time_ns >= 0 && grad)
+        sd_out_printf(out, " (grad %s)", strcmp(grad, "on") == 0 ? "on" : "off");
     if (t->time_ns >= 0 && t->backward_ns >= 0)
         sd_out_printf(out, ", backward %s", sd_text_duration(n[0], backward));
     if (t->activation_bytes >= 0)

@@ -454,6 +454,16 @@ def times():
     say("the whole, with hooks and without", 0.1 < took["forward_ns"] / within[""][0] < 10, True)
     say("facts", (made.facts["forward_ns"], made.facts["repeats"], bool(made.facts.get("cpu"))), (str(took["forward_ns"]), "5", True))
     say("no gradient is left", {p.grad for p in model.parameters()}, {None})
+    told = []
+    asks = module(lambda self, x: (told.append(torch.is_grad_enabled()), self.l(x))[1], l=nn.Linear(64, 64))
+    for around, backward, wanted in ((torch.enable_grad, False, True), (torch.no_grad, False, False), (torch.no_grad, True, True),
+                                     (torch.inference_mode, False, False), (torch.inference_mode, True, True)):
+        told.clear()
+        with around():
+            counted = _model.collect(asks, (x,), backward=backward)
+            took = _model.measure(asks, (x,), into=counted, backward=backward, warmup=1, repeats=2)
+        say("gradients in %s, backward=%s" % (around.__name__, backward), (set(told), counted.facts["grad"], counted.facts["timed_grad"], took["timed_grad"]),
+            ({wanted},) + ("on" if wanted else "off",) * 3)
     waits, settle = [], _model._settle
     _model._settle = lambda torch, device: waits.append(device.type)
     try:
