@@ -410,6 +410,45 @@ def shapes():
     say("one that gets another shape", [shape for shape, _ in made.layers()[0]["outputs"]], [(4, 4)])
 
 
+def refusals(refused):
+    """What torch refuses with data it may take without: then it is not counted either."""
+    def of(function):
+        return lambda: module(lambda self, *x: function(*x))
+
+    long, half, double, truth, complex64 = torch.int64, torch.float16, torch.float64, torch.bool, torch.complex64
+    x, plane, batch = torch.ones(2, 3), torch.ones(2, 4, 8, 8), torch.ones(5, 2, 8)
+    bad = [("Linear of %s" % d, lambda: nn.Linear(3, 2), x.to(d)) for d in (long, half, double, truth, complex64)]
+    bad += [("LSTM of float64", lambda: nn.LSTM(8, 3), batch.double()), ("attention of int64", lambda: nn.TransformerEncoderLayer(8, 2, 16), batch.to(long)),
+            ("Linear, wrong features", lambda: nn.Linear(4, 2), x), ("Embedding of floats", lambda: nn.Embedding(5, 4), x),
+            ("transposed, wrong channels", lambda: nn.ConvTranspose2d(3, 4, 3), plane), ("transposed of int64", lambda: nn.ConvTranspose2d(4, 4, 3), plane.to(long)),
+            ("conv, wrong channels", lambda: nn.Conv2d(3, 4, 3), plane), ("conv of float64", lambda: nn.Conv2d(4, 4, 3), plane.double()),
+            ("conv, too small", lambda: nn.Conv2d(4, 4, 9), plane), ("conv of one axis less", lambda: nn.Conv3d(4, 4, 3), torch.ones(4, 8, 8)),
+            ("a bias too long", of(lambda x, w, b: nn.functional.conv2d(x, w, b)), plane, torch.ones(6, 4, 3, 3), torch.ones(1)),
+            ("a bias of Linear too long", of(nn.functional.linear), x, torch.ones(1, 3), torch.ones(3)),
+            ("one value per channel in training", lambda: nn.BatchNorm2d(4), torch.ones(1, 4, 1, 1))]
+    bad += [("%s of %s" % (type(norm()).__name__, d), norm, plane.to(d)) for d in (double, complex64)
+            for norm in (lambda: nn.LayerNorm(8), lambda: nn.BatchNorm2d(4), lambda: nn.GroupNorm(2, 4), lambda: nn.InstanceNorm2d(4, affine=True))]
+    bad += [("statistics too short", of(lambda x, m, v: nn.functional.batch_norm(x, m, v)), plane, torch.ones(3), torch.ones(3)),
+            ("a bias of a norm too short", of(lambda x, w, b: nn.functional.layer_norm(x, (8,), w, b)), plane, torch.ones(8), torch.ones(4)),
+            ("a reshape that does not fit", of(lambda x: x.reshape(4, -1)), x), ("a sum that does not fit", of(lambda x, y: x + y), x, torch.ones(2, 4)),
+            ("cat that does not fit", of(lambda x, y: torch.cat([x, y], 0)), x, torch.ones(2, 4)), ("no such axis", of(lambda x: x.softmax(5)), x),
+            ("no such axis to roll", of(lambda x: x.roll(1, 5)), x), ("a vector has no triangle", of(torch.tril), torch.ones(3)),
+            ("choice by floats", of(torch.where), x, x, x), ("products of two dtypes", of(torch.matmul), x, torch.ones(3, dtype=double)),
+            ("in place, another kind", of(lambda x, y: x.mul_(y)), x.to(long), x), ("quotient into whole numbers", of(lambda x: x.div_(2)), x.to(long)),
+            ("difference of truths", of(torch.sub), x, x > 0), ("bits of floats", of(torch.bitwise_and), x, x), ("order of complex", of(torch.lt), x.to(complex64), x),
+            ("a whole number of times a half", of(lambda x: torch.add(x, x, alpha=0.5)), x.to(long)), ("gelu of whole numbers", of(nn.functional.gelu), x.to(long)),
+            ("an index that is no vector", of(lambda x, i: x.index_select(0, i)), x, torch.ones(2, 2, dtype=long)),
+            ("windows that skip nothing", of(lambda x: nn.functional.max_pool2d(x, 2, dilation=0)), plane)]
+    for what, make, *inputs in bad:
+        answers = []
+        for device in ("cpu", "meta"):
+            with torch.device(device):
+                model = make().train()
+            text = refused(model, [t.to(device) for t in inputs])
+            answers.append("could not be run" in text or text)
+        say(what, answers, [True, True])
+
+
 def errors():
     def refused(*args, **kwargs):
         try:
@@ -428,6 +467,7 @@ def errors():
     holds("two inputs", refused(nn.Bilinear(2, 2, 2), (torch.zeros(1, 2),)), "input2", "inputs=")
     holds("lazy", refused(nn.LazyLinear(4), (torch.zeros(1, 2),)), "call it once")
     holds("nothing to go backward from", refused(module(lambda self, x: x + 1), (torch.zeros(2),), backward=True), "backward")
+    refusals(refused)
     model = module(lambda self, x: self.l(x) if x.sum() > 0 else self.l(self.l(x)), l=nn.Linear(4, 4))
     made = _model.collect(model, (torch.ones(1, 4),))
     say("data decides", (made.totals()["macs"], made.facts["ran_on"]), (16, "real tensors"))

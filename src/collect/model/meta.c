@@ -70,8 +70,8 @@ bool sd_meta_at(const struct sd_rule_call *c, unsigned i, struct sd_meta *out)
 
 bool sd_meta_is_float(const struct sd_meta *t)
 {
-    return t->s.number >= 5 && t->s.number <= 15 && t->s.number != SD_TORCH_BOOL &&
-           (t->s.number <= SD_TORCH_FLOAT64 || t->s.number == 15);
+    return (t->s.number >= SD_TORCH_FLOAT16 && t->s.number <= SD_TORCH_FLOAT64) ||
+           t->s.number == SD_TORCH_BFLOAT16;
 }
 
 bool sd_meta_is_wide(const struct sd_meta *t)
@@ -99,6 +99,17 @@ bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
 bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b)
 {
     return a->n == b->n && memcmp(a->dims, b->dims, a->n * sizeof *a->dims) == 0;
+}
+
+bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number)
+{
+    long long n = s->n > 0 ? s->n : 1, axis = PyLong_AsLongLong(number);
+
+    if (axis == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return axis >= -n && axis < n;
 }
 
 /* --- Outputs */

@@ -16,9 +16,11 @@
 enum { /* torch's numbers of dtypes */
        SD_TORCH_INT32 = 3,
        SD_TORCH_INT64 = 4,
+       SD_TORCH_FLOAT16 = 5,
        SD_TORCH_FLOAT32 = 6,
        SD_TORCH_FLOAT64 = 7,
        SD_TORCH_BOOL = 11,
+       SD_TORCH_BFLOAT16 = 15,
 };
 
 struct sd_meta {
@@ -50,6 +52,9 @@ bool sd_meta_is_wide(const struct sd_meta *t);
 bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
                       struct sd_shape *out);
 bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b);
+/* Does this number name one of its axes, from the front or, negative, from behind?  One
+ * without axes counts as one of a single axis, as torch does it. */
+bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number);
 
 /* --- Outputs: new references, or NULL */
 

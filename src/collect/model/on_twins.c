@@ -10,6 +10,7 @@
 
 #include "collect/model/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -236,6 +237,19 @@ static PyObject *call_really(struct sd_run *r, const struct sd_operator *op,
     return result;
 }
 
+/* With data torch may refuse what it takes without. */
+static void raise_doubt(const struct sd_operator *op, const struct sd_rule_call *c)
+{
+    const char *why = op->doubt ? op->doubt(c) : NULL;
+    char name[64];
+
+    if (!why)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)op->schema.n, op->schema.name);
+    PyErr_Format(PyExc_RuntimeError, "%s: %s", name, why);
+}
+
+/* NULL with an exception: torch would refuse it; without: torch is to be asked. */
 static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
                               PyObject *const *values)
 {
@@ -246,6 +260,8 @@ static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
     /* A number of more than 64 bits: the rule is not sure. */
     if (!made && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
         PyErr_Clear();
+    if (!made && !PyErr_Occurred())
+        raise_doubt(op, &c);
     return made;
 }
 

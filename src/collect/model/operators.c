@@ -279,6 +279,7 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
         return -1;
     op->call = call_of(o, op->func);
     op->rule = sd_rule_find(op->schema.name, op->schema.n_full);
+    op->doubt = sd_doubt_find(op->schema.name, op->schema.n_full);
     op->is_composite = !op->given && can_decompose(op->func);
     op->is_of_functions =
         !op->given && strncmp(op->schema.name, "higher_order::", 14) == 0;

@@ -4,6 +4,7 @@
 /* operators: what is known of each operator of torch that ran, and how a call of it is
  * written into a model.  One per overload; asked of torch once per run. */
 #include "base/table.h"
+#include "collect/model/doubts.h"
 #include "collect/model/rules.h"
 #include "collect/model/schema.h"
 #include "collect/model/torch.h"
@@ -35,6 +36,7 @@ struct sd_operator {
     uint32_t name; /* in the model's strings, as arg_names */
     uint32_t arg_names[SD_SCHEMA_ARGS_MAX];
     sd_rule *rule;   /* or NULL */
+    sd_doubt *doubt; /* or NULL */
     PyObject *given; /* owned: a rule for its cost, the user's or torch's; or NULL */
     enum sd_given given_as;
     bool is_composite;    /* made of others: to be taken apart */

@@ -29,9 +29,13 @@ PyObject *sd_rule_like_first_contiguous(const struct sd_rule_call *c)
 /* input, dim, and whether or into what the dtype changes. */
 PyObject *sd_rule_softmax(const struct sd_rule_call *c)
 {
-    PyObject *other = sd_rule_value(c, 2);
+    PyObject *dim = sd_rule_value(c, 1), *other = sd_rule_value(c, 2);
+    struct sd_meta t;
 
-    return !other || other == Py_False ? sd_rule_like_first_contiguous(c) : NULL;
+    if (!dim || !PyLong_Check(dim) || !sd_meta_at(c, 0, &t) ||
+        !sd_shape_has_axis(&t.s, dim) || (other && other != Py_False))
+        return NULL;
+    return sd_rule_like_first_contiguous(c);
 }
 
 PyObject *sd_rule_first_itself(const struct sd_rule_call *c)
@@ -107,6 +111,13 @@ static PyObject *stretched_as(const struct sd_rule_call *c, const struct sd_meta
     return NULL;
 }
 
+/* Of sums and differences, how often the second counts: of whole numbers a whole one.
+ */
+static bool has_factor(const struct sd_rule_call *c, const struct sd_meta *t)
+{
+    return !sd_rule_value(c, 2) || keeps_dtype(t, sd_rule_value(c, 2));
+}
+
 PyObject *sd_rule_stretched(const struct sd_rule_call *c)
 {
     struct sd_meta a, b;
@@ -116,7 +127,7 @@ PyObject *sd_rule_stretched(const struct sd_rule_call *c)
     if (keeps_dtype(&a, sd_rule_value(c, 1)))
         return sd_meta_like(c, &a);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
-        a.s.number == SD_TORCH_BOOL)
+        a.s.number == SD_TORCH_BOOL || !has_factor(c, &a))
         return NULL;
     return stretched_as(c, &a, &b, a.s.number);
 }
@@ -141,6 +152,18 @@ PyObject *sd_rule_compared(const struct sd_rule_call *c)
     return sd_meta_at(c, 1, &b) ? stretched_as(c, &a, &b, SD_TORCH_BOOL) : NULL;
 }
 
+/* Which is the larger: complex numbers have no order. */
+PyObject *sd_rule_ordered(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    for (unsigned i = 0; i < 2; i++)
+        if (sd_meta_at(c, i, &t) && !sd_meta_is_float(&t) &&
+            t.s.number > SD_TORCH_INT64 && t.s.number != SD_TORCH_BOOL)
+            return NULL;
+    return sd_rule_compared(c);
+}
+
 /* Of truth values. */
 PyObject *sd_rule_joined(const struct sd_rule_call *c)
 {
@@ -160,12 +183,32 @@ PyObject *sd_rule_negated(const struct sd_rule_call *c)
                                                                : NULL;
 }
 
-PyObject *sd_rule_like_any(const struct sd_rule_call *c)
+static PyObject *like_any(const struct sd_rule_call *c, unsigned least)
 {
     struct sd_meta t;
 
-    return sd_meta_at(c, 0, &t) && t.is_contiguous ? sd_meta_new(c, &t.s, t.s.number)
-                                                   : NULL;
+    return sd_meta_at(c, 0, &t) && t.is_contiguous && t.s.n >= least
+               ? sd_meta_new(c, &t.s, t.s.number)
+               : NULL;
+}
+
+/* A matrix, or many. */
+PyObject *sd_rule_triangle(const struct sd_rule_call *c) { return like_any(c, 2); }
+
+/* input, shifts, dims: as many of one as of the other, or no axes. */
+PyObject *sd_rule_rolled(const struct sd_rule_call *c)
+{
+    PyObject *shifts = sd_rule_value(c, 1), *dims = sd_rule_value(c, 2);
+    Py_ssize_t n = dims && PyList_CheckExact(dims) ? PyList_GET_SIZE(dims) : 0;
+    struct sd_meta t;
+
+    if (!shifts || !PyList_CheckExact(shifts) ||
+        PyList_GET_SIZE(shifts) != (n > 0 ? n : 1) || !sd_meta_at(c, 0, &t))
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!sd_shape_has_axis(&t.s, PyList_GET_ITEM(dims, i)))
+            return NULL;
+    return like_any(c, 0);
 }
 
 /* condition, self, other */
@@ -174,9 +217,10 @@ PyObject *sd_rule_chosen(const struct sd_rule_call *c)
     struct sd_meta which, a, b;
     struct sd_shape both, out;
 
-    if (!sd_meta_at(c, 0, &which) || !sd_meta_at(c, 1, &a) || !sd_meta_at(c, 2, &b) ||
-        a.s.number != b.s.number || !which.is_contiguous || !a.is_contiguous ||
-        !b.is_contiguous || !sd_shape_stretch(&a.s, &b.s, &both) ||
+    if (!sd_meta_at(c, 0, &which) || which.s.number != SD_TORCH_BOOL ||
+        !sd_meta_at(c, 1, &a) || !sd_meta_at(c, 2, &b) || a.s.number != b.s.number ||
+        !which.is_contiguous || !a.is_contiguous || !b.is_contiguous ||
+        !sd_shape_stretch(&a.s, &b.s, &both) ||
         !sd_shape_stretch(&which.s, &both, &out))
         return NULL;
     return sd_meta_new(c, &out, a.s.number);
@@ -193,6 +237,15 @@ PyObject *sd_rule_masked(const struct sd_rule_call *c)
     return stretched_as(c, &t, &mask, t.s.number);
 }
 
+/* The quotient of whole numbers has no place in them. */
+PyObject *sd_rule_quotient_into_first(const struct sd_rule_call *c)
+{
+    struct sd_meta a;
+
+    return sd_meta_at(c, 0, &a) && sd_meta_is_float(&a) ? sd_rule_second_into_first(c)
+                                                        : NULL;
+}
+
 PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
 {
     struct sd_meta a, b;
@@ -202,7 +255,7 @@ PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
         return NULL;
     if (keeps_dtype(&a, sd_rule_value(c, 1)))
         return Py_NewRef(c->values[0]);
-    if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
+    if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number || !has_factor(c, &a) ||
         !sd_shape_stretch(&a.s, &b.s, &out))
         return NULL;
     return sd_shape_is_same(&out, &a.s) ? Py_NewRef(c->values[0]) : NULL;

@@ -6,6 +6,7 @@
  * has its channels last where the input has. */
 #include "cpython/compat.h"
 
+#include "collect/model/doubts.h"
 #include "collect/model/meta.h"
 
 /* --- Matrices */
@@ -16,7 +17,7 @@ static bool matrices(const struct sd_rule_call *c, unsigned at, unsigned n,
     if (!sd_meta_at(c, at, a) || !sd_meta_at(c, at + 1, b))
         return false;
     return a->s.n == n && b->s.n == n && a->s.number == b->s.number &&
-           a->s.dims[n - 1] == b->s.dims[n - 2];
+           a->s.number != SD_TORCH_BOOL && a->s.dims[n - 1] == b->s.dims[n - 2];
 }
 
 static PyObject *product(const struct sd_rule_call *c, const struct sd_meta *a,
@@ -75,6 +76,16 @@ PyObject *sd_rule_baddbmm(const struct sd_rule_call *c)
     return product(c, &a, &b);
 }
 
+const char *sd_doubt_sum(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+
+    if ((matrices(c, 1, 2, &a, &b) || matrices(c, 1, 3, &a, &b)) &&
+        !fits_sum(c, &a, &b))
+        return "what is added does not fit the product";
+    return sd_doubt_dtypes(c);
+}
+
 /* --- Convolutions */
 
 /* input, weight, bias, stride, padding, dilation, transposed, output_padding, groups */
@@ -91,6 +102,25 @@ static bool window_of(const struct sd_rule_call *c, unsigned axes, struct window
            sd_rule_numbers(c, 5, axes, w->dilation) &&
            sd_rule_numbers(c, 7, axes, w->more) && sd_rule_number(c, 8, &w->groups) &&
            w->groups > 0;
+}
+
+/* Does it stand still, or look at nothing? */
+static bool is_window_empty(const struct window *w, const struct sd_meta *in,
+                            const struct sd_meta *weight)
+{
+    for (unsigned k = 0; k + 2 < in->s.n; k++)
+        if (w->stride[k] < 1 || w->dilation[k] < 1 || weight->s.dims[2 + k] < 1 ||
+            in->s.dims[2 + k] < 1)
+            return true;
+    return false;
+}
+
+static bool fits_channels(const struct window *w, const struct sd_meta *in,
+                          const struct sd_meta *weight)
+{
+    return in->s.dims[1] ==
+               weight->s.dims[!w->is_transposed] * (w->is_transposed ? 1 : w->groups) &&
+           weight->s.dims[0] % w->groups == 0;
 }
 
 static int64_t along(const struct window *w, unsigned k, int64_t in, int64_t kernel)
@@ -155,9 +185,8 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
         return NULL;
     out = in.s;
     out.dims[1] = w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0];
-    if (in.s.dims[1] !=
-            (w.is_transposed ? weight.s.dims[0] : weight.s.dims[1] * w.groups) ||
-        weight.s.dims[0] % w.groups != 0 || !bias_fits(c, out.dims[1], in.s.number))
+    if (!fits_channels(&w, &in, &weight) || is_window_empty(&w, &in, &weight) ||
+        !bias_fits(c, out.dims[1], in.s.number))
         return NULL;
     for (unsigned k = 0; k < axes; k++) {
         out.dims[2 + k] = along(&w, k, in.s.dims[2 + k], weight.s.dims[2 + k]);
@@ -166,4 +195,24 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
     }
     return in.is_contiguous ? sd_meta_new(c, &out, in.s.number)
                             : with_channels_last(c, &out, in.s.number);
+}
+
+const char *sd_doubt_convolution(const struct sd_rule_call *c)
+{
+    struct sd_meta in, weight;
+    struct window w;
+
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || weight.s.n > 5)
+        return NULL;
+    if (weight.s.n != in.s.n || in.s.n < 3)
+        return "its input has not as many axes as its weight";
+    if (!window_of(c, in.s.n - 2, &w) || is_window_empty(&w, &in, &weight))
+        return "it has no such stride, padding, dilation or groups";
+    if (!fits_channels(&w, &in, &weight))
+        return "its input has not the channels that its weight is for";
+    if (in.s.number != weight.s.number ||
+        !bias_fits(c, w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0],
+                   in.s.number))
+        return "input, weight and bias do not go together";
+    return sd_doubt_floats(c);
 }

@@ -39,11 +39,12 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
         rows.dims[axis] = 1;
     }
     last = in.s.dims + (in.s.n - (unsigned)n);
-    if (sd_rule_value(c, 2) &&
-        (!sd_meta_at(c, 2, &weight) || weight.s.number != in.s.number ||
-         weight.s.n != (unsigned)n ||
-         memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
-        return NULL;
+    for (unsigned i = 2; i <= 3; i++)
+        if (sd_rule_value(c, i) &&
+            (!sd_meta_at(c, i, &weight) || weight.s.number != in.s.number ||
+             weight.s.n != (unsigned)n ||
+             memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
+            return NULL;
     return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
                          sd_meta_new(c, &rows, in.s.number),
                          sd_meta_new(c, &rows, in.s.number));
@@ -59,9 +60,10 @@ PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
         !sd_rule_number(c, 3, &batch) || !sd_rule_number(c, 6, &groups))
         return NULL;
-    if (sd_rule_value(c, 1) &&
-        (!sd_meta_at(c, 1, &weight) || weight.s.number != in.s.number))
-        return NULL;
+    for (unsigned i = 1; i <= 2; i++)
+        if (sd_rule_value(c, i) &&
+            (!sd_meta_at(c, i, &weight) || weight.s.number != in.s.number))
+            return NULL;
     stats.dims[0] = batch;
     stats.dims[1] = groups;
     return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
@@ -236,7 +238,8 @@ static bool pool_shape(const struct sd_rule_call *c, struct sd_meta *in, bool is
     for (unsigned k = 0; k < 2; k++) {
         unsigned axis = in->s.n - 2 + k;
 
-        if (kernel[k] < 1 || padding[k] > kernel[k] / 2)
+        if (kernel[k] < 1 || dilation[k] < 1 || padding[k] > kernel[k] / 2 ||
+            in->s.dims[axis] < 1)
             return false;
         out->dims[axis] =
             pooled(in->s.dims[axis], kernel[k], has_stride ? stride[k] : kernel[k],
@@ -274,7 +277,8 @@ PyObject *sd_rule_adaptive_pool(const struct sd_rule_call *c)
     int64_t size[2];
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !in.is_contiguous ||
-        in.s.n < 3 || in.s.n > 4 || !sd_rule_numbers(c, 1, 2, size))
+        in.s.n < 3 || in.s.n > 4 || !sd_rule_numbers(c, 1, 2, size) ||
+        in.s.dims[in.s.n - 1] < 1 || in.s.dims[in.s.n - 2] < 1)
         return NULL;
     in.s.dims[in.s.n - 2] = size[0];
     in.s.dims[in.s.n - 1] = size[1];
