@@ -41,6 +41,12 @@ def _mode():
             with self:
                 return func.decompose(*args, **kwargs)
 
+        def settle_shapes(self, module, args):
+            from torch.utils._python_dispatch import _disable_current_modes
+
+            with _disable_current_modes():
+                module.initialize_parameters(*args)
+
         run_functions = torch._disable_dynamo(_run_functions)  # torch calls it from what it means to compile
 
     return SondeMode
@@ -547,6 +553,15 @@ def _device_of(torch, module):
     return first.device if first is not None else torch.device("cpu")
 
 
+def _tell_new(module, made):
+    """Parameters that a forward gave to a module that was there before: as such they come too late to be counted."""
+    known = {t["name"] for t in made.tensors()}
+    new = [name for name, _ in module.named_parameters() if name not in known]
+    if new:
+        made.note("the forward itself made parameters: {0}; they are not in the counts, and were taken away again".format(
+            ", ".join(new[:3]) + (", ..." if len(new) > 3 else "")))
+
+
 def _once(torch, module, args, kwargs, twins, backward, memory, rules):
     run, device = _mode()(), _device_of(torch, module)
     try:
@@ -557,6 +572,7 @@ def _once(torch, module, args, kwargs, twins, backward, memory, rules):
         _pass(torch, run, module, args, kwargs, backward, memory)
         if memory:
             run.model.fact("peak_bytes", str(run.peak_bytes))
+        _tell_new(module, run.model)
     except Exception as why:
         why._sonde_layer = run.failed_in
         raise

@@ -357,7 +357,45 @@ class Remembers(nn.Module):
         return self.l(x + self.last)
 
 
+class Makes(nn.Module):
+    """Makes its layers when it first runs: in itself, in a list, out of a lazy class, and one that it does not keep."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.blocks, self.own = nn.Linear(4, 4), nn.ModuleList(), [nn.Linear(4, 4, bias=False)]
+
+    def forward(self, x):
+        if not hasattr(self, "head"):
+            self.head, self.lazy = nn.Linear(4, 8), nn.LazyLinear(3)
+            self.blocks.append(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
+        x = nn.Tanh()(self.blocks[0](self.own[0](self.first(x))))
+        return self.lazy(nn.Linear(8, 8, bias=False)(self.head(x)))
+
+
+def made_in_forward():
+    rows = [("first", 20), ("blocks.0.0", 20), ("blocks.0.1", 0), ("head", 40), ("lazy", 27)]
+    for real in (False, True):
+        for backward in (False, True):
+            model = Makes()
+            before, state = sorted(vars(model)), torch.get_rng_state()
+            made = _model.collect(model, (torch.ones(2, 4),), real=real, backward=backward)
+            forward = made.totals()["macs"] - made.totals()["backward_macs"]
+            what = "layers that a forward makes, real=%s, backward=%s: " % (real, backward)
+            say(what + "counted", (forward, [(r["name"], r["params"]) for r in made.rows() if r["name"]]), (2 * (16 + 16 + 16 + 32 + 64 + 24), rows))
+            say(what + "where", made.facts["ran_on"], "real tensors" if real else "meta")
+            say(what + "told", [("blocks.0, head, lazy" in n, "does not hold: Linear" in n) for n in made.notes], [(True, False), (False, True)])
+            say(what + "gone", (sorted(vars(model)), list(model._modules), len(model.blocks), torch.equal(state, torch.get_rng_state())),
+                (before, ["first", "blocks"], 0, True))
+            _model.measure(model, (torch.ones(2, 4),), into=made, backward=backward, warmup=1, repeats=2)
+            say(what + "timed", (all(one["within"]["time_ns"] > 0 for one in made.layers() if one["called"]), len(model.blocks)), (True, 0))
+            say(what + "it runs", model(torch.ones(2, 4)).device.type, "cpu")
+    late = module(lambda self, x: setattr(self, "w", nn.Parameter(torch.ones(4))) or x * self.w)
+    made = _model.collect(late, (torch.ones(2, 4),))
+    say("a parameter that comes too late", ([n.split(";")[0] for n in made.notes], list(late._parameters)), (["the forward itself made parameters: w"], []))
+
+
 def weights():
+    made_in_forward()
     """Parameters are counted once, and what is not registered is put back, too."""
     from sonde import model as sm
 

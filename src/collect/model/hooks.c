@@ -158,9 +158,11 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
     uint32_t layer;
 
     if (!find_layer(r, module, &layer)) {
-        if (!r->wish.is_open || sd_run_is_in_backward(r))
+        if (r->wish.is_timing || (r->wish.is_lent && !r->wish.is_open) ||
+            sd_run_is_in_backward(r))
             return 0;
-        if (sd_run_walk_met(r, module) < 0)
+        if ((r->wish.is_open ? sd_run_walk_met(r, module)
+                             : sd_run_walk_made(r, module, args)) < 0)
             return -1;
         if (!find_layer(r, module, &layer))
             return 0;

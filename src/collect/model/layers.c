@@ -343,11 +343,6 @@ static int find_layer(struct walk *w, PyObject *module, uint32_t parent, bool is
         return note_layer(w, module, parent, is_leaf, layer);
     *layer = w->n_path == 0 ? SD_MODEL_ROOT
                             : sd_model_find_layer(w->run->model, w->path, w->n_path);
-    if (*layer == UINT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "the model has no layer \"%.*s\" any more",
-                     (int)w->n_path, w->path);
-        return -1;
-    }
     return 0;
 }
 
@@ -372,8 +367,11 @@ static int visit(struct walk *w, PyObject *module, uint32_t parent)
     w->depth++;
     if (fields && PyDict_Check(fields) &&
         find_layer(w, module, parent, PyDict_GET_SIZE(children) == 0, &layer) == 0 &&
-        remember(w->run, module, layer) == 0 &&
-        note_module(w, module, fields, parameters, buffers, layer) == 0)
+        layer == UINT32_MAX) /* was not there to be counted: its time is its holder's */
+        rc = 0;
+    else if (fields && PyDict_Check(fields) && !PyErr_Occurred() &&
+             remember(w->run, module, layer) == 0 &&
+             note_module(w, module, fields, parameters, buffers, layer) == 0)
         rc = visit_children(w, children, layer);
     w->depth--;
     Py_XDECREF(children);
@@ -411,6 +409,154 @@ int sd_run_walk(struct sd_run *r, PyObject *module)
         rc = sd_keep_modules(&r->keep, r->wish.on_twins ? &r->twins : NULL, KEEP_DEPTH);
     return rc;
 }
+
+/* --- Modules that a forward makes */
+
+struct search {
+    struct walk walk;
+    PyObject *wanted;
+    struct sd_table seen; /* addresses of modules: 1 */
+};
+
+/* 1: it is this module or one in it.  0: it is not, or was looked through before. */
+static int holds(struct search *s, PyObject *module, int depth)
+{
+    PyObject *children, *key, *child;
+    Py_ssize_t at = 0;
+    uint64_t unused;
+    int rc = 0;
+
+    if (module == s->wanted)
+        return 1;
+    if (depth == 0 || sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
+        return 0;
+    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
+        return -1;
+    children = table_of(module, "_modules", "named_children");
+    while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
+        rc = child == Py_None ? 0 : holds(s, child, depth - 1);
+    Py_XDECREF(children);
+    return children ? rc : -1;
+}
+
+/* The path of a child of that layer; false: it is too long. */
+static bool set_path(struct walk *w, uint32_t layer, const char *key)
+{
+    const char *holder =
+        sd_model_text(w->run->model, w->run->model->layers[layer].name);
+    int n =
+        snprintf(w->path, sizeof w->path, "%s%s%s", holder, *holder ? "." : "", key);
+
+    w->n_path = (size_t)n;
+    return n > 0 && (size_t)n < sizeof w->path;
+}
+
+static int search_in(struct search *s, PyObject *module, uint32_t layer);
+
+/* A child that is known is searched; one that is not and holds what is wanted becomes a
+ * layer, with all that is in it. */
+static int search_child(struct search *s, const char *key, PyObject *child,
+                        uint32_t holder)
+{
+    struct sd_run *r = s->walk.run;
+    uint64_t layer;
+    int rc;
+
+    if (sd_table_get(&r->layer_of, (uint64_t)(uintptr_t)child, &layer))
+        return search_in(s, child, (uint32_t)layer);
+    rc = holds(s, child, DEEPEST);
+    if (rc <= 0 || !key || !set_path(&s->walk, holder, key))
+        return rc < 0 ? -1 : 0;
+    r->model->layers[holder].flags &= (uint16_t)~SD_LAYER_LEAF;
+    sd_run_tell(&r->made, s->walk.path);
+    return visit(&s->walk, child, holder) < 0 ? -1 : 1;
+}
+
+static int search_in(struct search *s, PyObject *module, uint32_t layer)
+{
+    PyObject *children, *key, *child;
+    Py_ssize_t at = 0;
+    uint64_t unused;
+    int rc = 0;
+
+    if (sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
+        return 0;
+    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
+        return -1;
+    children = table_of(module, "_modules", "named_children");
+    while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
+        if (child != Py_None && PyUnicode_Check(key))
+            rc = search_child(s, PyUnicode_AsUTF8(key), child, layer);
+    Py_XDECREF(children);
+    return children ? rc : -1;
+}
+
+static bool has_parameters(PyObject *module)
+{
+    PyObject *all = PyObject_CallMethod(module, "parameters", NULL);
+    PyObject *first = all && PyIter_Check(all) ? PyIter_Next(all) : NULL;
+    bool has = first != NULL;
+
+    PyErr_Clear();
+    Py_XDECREF(first);
+    Py_XDECREF(all);
+    return has;
+}
+
+/* Not the model's, by any name: what it computes is its caller's.  On twins it needs
+ * tensors without data all the same. */
+static int take_unheld(struct sd_run *r, PyObject *module)
+{
+    PyObject *holder, *fields;
+    int rc = 0;
+
+    if (!has_parameters(module)) /* a loss or the like: there is nothing to say */
+        return 0;
+    sd_run_tell(&r->unheld, type_of(module, &holder));
+    Py_XDECREF(holder);
+    if (!r->wish.on_twins)
+        return 0;
+    fields = PyObject_GetAttrString(module, "__dict__");
+    if (fields && PyDict_Check(fields))
+        rc = sd_keep_container(&r->keep, fields, &r->twins, KEEP_DEPTH);
+    else
+        PyErr_Clear();
+    Py_XDECREF(fields);
+    return rc;
+}
+
+/* A lazy one gets its shapes by a hook that runs behind ours; to ask for them twice
+ * does no harm. */
+static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
+{
+    PyObject *is_lazy = PyObject_CallMethod(module, "has_uninitialized_params", NULL);
+    PyObject *done = Py_None;
+
+    PyErr_Clear();
+    if (is_lazy == Py_True) {
+        done = PyObject_CallMethod(r->self, "settle_shapes", "OO", module, args);
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(is_lazy);
+    return done ? 0 : -1;
+}
+
+int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
+{
+    struct search s;
+    int rc;
+
+    if (settle_shapes(r, module, args) < 0)
+        return -1;
+    memset(&s, 0, sizeof s);
+    s.walk.run = r;
+    s.wanted = module;
+    rc = search_in(&s, PyList_GET_ITEM(r->modules, 0), SD_MODEL_ROOT);
+    sd_table_release(&s.seen);
+    return rc == 0 ? take_unheld(r, module) : rc < 0 ? -1 : 0;
+}
+
+/* --- Modules of nobody */
 
 /* Two of a type have different names. */
 int sd_run_walk_met(struct sd_run *r, PyObject *module)

@@ -3,6 +3,7 @@
 
 #include "collect/model/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -34,10 +35,41 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     return wish->is_open ? 0 : sd_run_walk(r, module);
 }
 
+void sd_run_tell(struct sd_told *t, const char *name)
+{
+    size_t most = sizeof t->names[0];
+
+    for (size_t i = 0; i < t->n && i < SD_TOLD_MOST; i++)
+        if (strncmp(t->names[i], name, most - 1) == 0)
+            return;
+    if (t->n < SD_TOLD_MOST)
+        snprintf(t->names[t->n], most, "%s", name);
+    t->n++;
+}
+
+/* What the forward made is gone again; a note is all that is left of it.  Where there
+ * is no memory for it nothing is said. */
+static void tell(struct sd_run *r, const struct sd_told *t, const char *before,
+                 const char *behind)
+{
+    const char *more = t->n > SD_TOLD_MOST ? ", ..." : "";
+
+    if (t->n == 0)
+        return;
+    sd_model_note(r->model, "%s: %s%s%s%s%s%s; %s", before, t->names[0],
+                  t->n > 1 ? ", " : "", t->names[1], t->n > 2 ? ", " : "", t->names[2],
+                  more, behind);
+}
+
 void sd_run_end(struct sd_run *r)
 {
     struct sd_raised raised = sd_raised_take();
 
+    tell(r, &r->made, "the forward itself made layers",
+         "they are counted, and were taken away again");
+    tell(r, &r->unheld, "modules ran that the model does not hold",
+         "what they compute counts for the layer that called them, their parameters do "
+         "not");
     sd_keep_put_back(&r->keep);
     for (size_t i = 0; i < r->cap_open; i++)
         sd_operands_release(&r->open[i].in);

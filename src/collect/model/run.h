@@ -37,6 +37,13 @@ struct sd_border {
     uint32_t layer;
 };
 
+/* Names of which the first few are told, and how many there are. */
+enum { SD_TOLD_MOST = 3 };
+struct sd_told {
+    char names[SD_TOLD_MOST][64];
+    size_t n;
+};
+
 struct sd_storage {
     PyObject *watch; /* owned: a weak reference to it; NULL: it is gone */
     uint64_t at;     /* where torch has it */
@@ -75,7 +82,9 @@ struct sd_run {
     struct sd_twins twins;
     struct sd_keep keep;
     struct sd_table layer_of; /* address of a module: its layer */
-    PyObject *modules;        /* owned list: keeps those addresses */
+    PyObject *modules;        /* owned list: keeps those addresses; the root first */
+    struct sd_told made;      /* layers that the forward made */
+    struct sd_told unheld;    /* types of modules that ran and are nobody's */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;   /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
@@ -107,6 +116,8 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
                  PyObject *module, const struct sd_run_wish *wish);
 /* Puts back what was changed and is fresh again.  Leaves the exception that is set. */
 void sd_run_end(struct sd_run *r);
+
+void sd_run_tell(struct sd_told *t, const char *name);
 
 /* What a code of the core means becomes an exception, unless one is set: 0 or -1. */
 int sd_run_raise(int rc);
@@ -141,6 +152,9 @@ PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
 
 /* layers.c: the modules, their attributes and tensors. */
 int sd_run_walk(struct sd_run *r, PyObject *module);
+/* The same for one that runs and was not there before: a forward made it.  Where the
+ * model holds it now it becomes a layer under its name, until the end of the run. */
+int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args);
 /* The same for one that was met on the way, below a layer named after its type. */
 int sd_run_walk_met(struct sd_run *r, PyObject *module);
 
