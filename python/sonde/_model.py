@@ -326,48 +326,120 @@ def _version(tensor):
     return None if tensor.is_inference() else tensor._version
 
 
-def _is_moved(torch, buffer, version, before):
-    """Has it other numbers than before?  Statistics of a batch norm move without a new version."""
-    if _version(buffer) != version:
-        return True
-    try:
-        return not torch.equal(buffer, before)
-    except RuntimeError:  # sparse ones and some small floats cannot be compared
-        return version is None or buffer.layout is torch.strided
+def _as_before(now, before):
+    """The same objects under the same keys; None is none at all."""
+    return (now is None) == (before is None) and (now is None or list(map(id, now.values())) == list(map(id, before.values())) and list(now) == list(before))
 
 
-def _give_back(torch, buffers, parameters, changed):
-    """Gradients first: they are the user's work.  What one tensor refuses is said, and keeps no other from its own."""
-    for name, p, grad, version in parameters:
+class _Kept:
+    """A tensor as it is before a real pass: gradient, flags, hooks and attributes; its numbers where they are copied."""
+
+    _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+
+    def __init__(self, name, tensor, is_copied):
+        self.name, self.tensor, self.version = name, tensor, _version(tensor)
+        self.grad, self.requires_grad = tensor.grad if tensor.is_leaf else None, tensor.requires_grad
+        self.attributes = dict(vars(tensor))
+        hooks = [(word, getattr(tensor, word, None)) for word in self._HOOKS]
+        self.hooks = [(word, now, None if now is None else now.copy()) for word, now in hooks]
+        self.data = tensor.detach()
+        self.numbers = self.data.clone() if is_copied and tensor.device.type != "meta" else None
+
+    def _has_moved(self, torch):
+        """Has it other numbers than before?  Statistics of a batch norm move without a new version."""
+        if _version(self.tensor) != self.version:
+            return True
         try:
-            if p.grad is not grad:
-                p.grad = grad
-            if _version(p) != version:
-                changed.append(name)
-        except RuntimeError:
-            changed.append(name)
-    for name, buffer, version, before in buffers:
+            return not torch.equal(self.tensor, self.numbers)
+        except RuntimeError:  # sparse ones and some small floats cannot be compared
+            return self.version is None or self.tensor.layout is torch.strided
+
+    def _put_back_numbers(self, torch):
+        if not self._has_moved(torch):
+            return
+        with torch.inference_mode() if self.tensor.is_inference() else torch.no_grad():
+            self.tensor.copy_(self.numbers)
+        # A graph of the caller's that holds it would else take it for another one.
+        counts = getattr(torch._C._autograd, "_unsafe_set_version_counter", None)
+        if counts is not None and self.version is not None:
+            counts((self.tensor,), (self.version,))
+
+    def _put_back_flags(self):
+        tensor = self.tensor
+        if tensor.is_leaf and tensor.requires_grad != self.requires_grad:
+            tensor.requires_grad_(self.requires_grad)
+        if tensor.is_leaf and tensor.grad is not self.grad:
+            tensor.grad = self.grad
+        for word, was, held in self.hooks:
+            if was is not None and not _as_before(was, held):
+                was.clear()
+                was.update(held)
+            if getattr(tensor, word, None) is not was:
+                setattr(tensor, word, was)
+        if not _as_before(vars(tensor), self.attributes):
+            vars(tensor).clear()
+            vars(tensor).update(self.attributes)
+
+    def put_back(self, torch):
+        """True: it is another one for good."""
         try:
-            if _is_moved(torch, buffer, version, before):
-                with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
-                    buffer.copy_(before)
-        except RuntimeError:
-            changed.append(name)
+            if self.tensor.layout is torch.strided and not self.tensor.is_set_to(self.data):
+                self.tensor.data = self.data
+            self._put_back_flags()
+            if self.numbers is not None:
+                self._put_back_numbers(torch)
+            return self.numbers is None and _version(self.tensor) != self.version
+        except (RuntimeError, TypeError):
+            return True
+
+
+_MOST_ENTRIES = 1 << 16  # a larger table is a vocabulary
+
+
+def _within(o, name):
+    """What a module, list or dict holds, with names."""
+    if isinstance(o, dict):
+        return [("{0}.{1}".format(name, key), one) for key, one in o.items()] if len(o) < _MOST_ENTRIES else []
+    if isinstance(o, (list, tuple)):
+        return [("{0}.{1}".format(name, i), one) for i, one in enumerate(o)] if len(o) < _MOST_ENTRIES else []
+    return []
+
+
+def _plain_tensors(torch, module):
+    """{tensor's id: (name, tensor)} of all that modules hold as attributes, in lists and in dicts, and those of modules there."""
+    found, seen, left = {}, set(), [(name, one, 4) for name, one in module.named_modules()]
+    while left:
+        name, o, depth = left.pop()
+        if isinstance(o, torch.Tensor):
+            found.setdefault(id(o), (name, o))
+        elif id(o) not in seen:
+            seen.add(id(o))
+            if isinstance(o, torch.nn.Module):
+                left += [("{0}.{1}".format(name, key), one, 4) for key, one in vars(o).items()]
+            elif depth:
+                left += [(key, one, depth - 1) for key, one in _within(o, name)]
+    return found
 
 
 @contextlib.contextmanager
 def _same_tensors(torch, module):
-    """Buffers keep their numbers and parameters their gradients over a real pass.  Gives a list that says afterwards
-    which of them the forward itself changed for good: that cannot be undone."""
+    """What the model holds is as it was after a real pass: gradients, flags, hooks and attributes of its tensors, and the numbers
+    of all but parameters, of which there may be too many to copy.  Gives a list that says afterwards which ones the forward
+    itself changed for good."""
     changed = []
-    buffers = [(name, b, _version(b), b.detach().clone()) for name, b in module.named_buffers() if b.device.type != "meta"]
-    parameters = [(name, p, p.grad, _version(p)) for name, p in module.named_parameters()]
+    parameters = {id(p): _Kept(name, p, False) for name, p in module.named_parameters()}
+    buffers = {id(b): _Kept(name, b, True) for name, b in module.named_buffers() if id(b) not in parameters}
+    kept = list(parameters.values()) + list(buffers.values())
+    kept += [_Kept(name.lstrip("."), t, not isinstance(t, torch.nn.Parameter)) for at, (name, t) in _plain_tensors(torch, module).items()
+             if at not in parameters and at not in buffers]
     try:
-        for _, p, _, _ in parameters:
-            p.grad = None
+        for one in kept:
+            if one.grad is not None:
+                one.tensor.grad = None
         yield changed
     finally:
-        _give_back(torch, buffers, parameters, changed)
+        # What one tensor refuses is said, and keeps no other from its own.
+        changed += [one.name for one in kept if one.put_back(torch)]
 
 
 @contextlib.contextmanager
@@ -626,11 +698,11 @@ def _words(why):
 
 def _refused(module, why, args, kwargs):
     """What to raise for what a model raised."""
-    layer = getattr(why, "_sonde_layer", None)
-    where = "in {0} ({1})".format(layer[0] or "the model", layer[1]) if layer else "before its first layer"
+    layer = getattr(why, "_sonde_layer", ())  # of a pass without hooks nothing is known
+    where = ", in {0} ({1})".format(layer[0] or "the model", layer[1]) if layer else ", before its first layer" if layer is None else ""
     given = ["{0}".format(tuple(a.shape) if hasattr(a, "shape") else type(a).__name__) for a in args]
     given += ["{0}={1}".format(k, tuple(v.shape) if hasattr(v, "shape") else type(v).__name__) for k, v in kwargs.items()]
-    return ModelError("{0} could not be run, {1}: {2} (it was given {3}; input_shape= has no batch axis, inputs= takes a tensor, a "
+    return ModelError("{0} could not be run{1}: {2} (it was given {3}; input_shape= has no batch axis, inputs= takes a tensor, a "
                       "tuple of several, or a dict by name)".format(type(module).__name__, where, _words(why), ", ".join(given) or "nothing"))
 
 

@@ -193,7 +193,6 @@ def residue():
                 model.bn(model.l(x + torch.arange(4.0)[:, None])).square().sum().backward()
                 _model.collect(nn.Linear(2, 2), (torch.zeros(1, 2),), backward=True)  # torch loads parts of itself at first use
                 before, raised = picture(model), None
-                plain_before = model.plain.clone()
                 try:
                     if way == "measure":
                         _model.measure(model, (x,), backward=True, warmup=1, repeats=2)
@@ -202,14 +201,61 @@ def residue():
                 except _model.ModelError as why:
                     raised = type(why.__cause__).__name__
                     del why
-                # What a forward that ran for real wrote into a plain tensor cannot be undone.
-                if way in ("real", "measure") or reads or fails:
-                    model.plain.copy_(plain_before)
                 after = picture(model)
                 say("%s, fails=%s, reads=%s: raised" % (way, fails, reads), raised, "KeyError" if fails else None)
                 say("%s, fails=%s, reads=%s: untouched" % (way, fails, reads), [i for i, (a, b) in enumerate(zip(before, after)) if a != b], [])
                 model.fails = False
                 say("and it runs", tuple(model(x).shape), (4, 8))
+
+
+class Meddles(nn.Module):
+    """Reads its data, so that it runs on real tensors, and changes all that a forward can change about tensors."""
+
+    def __init__(self, fails):
+        super().__init__()
+        self.l, self.own, self.bn, self.fails = nn.Linear(4, 4), [nn.Linear(4, 4)], nn.BatchNorm1d(4), fails
+        self.plain, self.many, self.leaf = torch.zeros(4), [torch.zeros(2), {"a": torch.zeros(2)}], torch.ones(4, requires_grad=True)
+        self.register_buffer("hidden", torch.zeros(3), persistent=False)
+        self.l.weight.tag = "old"
+
+    def forward(self, x):
+        x.sum().item()
+        for tensor in (self.plain, self.many[0], self.many[1]["a"], self.hidden):
+            tensor.add_(1)
+        self.l.bias.requires_grad_(False)
+        self.l.weight.tag, self.l.bias.other = "new", 3
+        self.l.weight.register_hook(lambda g: g * 2)
+        self.own[0].bias.data = torch.ones(4)
+        if self.fails:
+            raise KeyError("x")
+        return self.bn(self.own[0](self.l(x))) * self.leaf
+
+    def tensors(self):
+        return [self.l.weight, self.l.bias, self.own[0].weight, self.own[0].bias, self.plain, self.many[0], self.many[1]["a"], self.leaf, self.hidden,
+                self.bn.running_mean, self.bn.num_batches_tracked]
+
+
+def portrait(t):
+    return (id(t), t.data_ptr(), t.tolist(), t.requires_grad, t._version, dict(vars(t)), len(t._backward_hooks or ()),
+            None if t.grad is None else (id(t.grad), t.grad.tolist()))
+
+
+def meddled():
+    for fails in (False, True):
+        for way in (_model.collect, _model.measure):
+            for backward in (False, True):
+                model, x = Meddles(fails), torch.rand(3, 4)
+                pending = (model.own[0](model.l(x)) * model.leaf).square().sum()
+                pending.backward(retain_graph=True)
+                model.l.weight.register_hook(lambda g: g)
+                before = [portrait(t) for t in model.tensors()]
+                try:
+                    way(model, (x,), backward=backward)
+                except _model.ModelError as why:
+                    say("why it failed", "KeyError" in str(why), fails)
+                say("tensors, fails=%s, %s, backward=%s" % (fails, way.__name__, backward),
+                    [i for i, (a, t) in enumerate(zip(before, model.tensors())) if a != portrait(t)], [])
+                pending.backward()  # it still can
 
 
 def really(model, *inputs):
@@ -224,6 +270,7 @@ def really(model, *inputs):
 
 def borrowed():
     """Gradients, buffers, inputs and graphs of the caller's are as they were."""
+    meddled()
     model = module(lambda self, x: self.l(torch.sparse.mm(self.adjacency, x)), l=nn.Linear(4, 4))
     model.register_buffer("adjacency", torch.eye(3).to_sparse())
     model.register_buffer("behind", torch.zeros(2))
