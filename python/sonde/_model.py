@@ -635,6 +635,18 @@ def _tell_new(module, made):
 
 
 def _once(torch, module, args, kwargs, twins, backward, memory, rules):
+    """One pass; where torch.func takes gradients inside of the forward, it has what the backward keeps told to nobody."""
+    try:
+        return _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules)
+    except RuntimeError as why:
+        if not memory or "saved tensor hooks" not in str(why):
+            raise
+    made = _once_as_asked(torch, module, args, kwargs, twins, backward, False, rules)
+    made.note("what is kept for the backward is not known: torch.func, which this model uses, does not tell it")
+    return made
+
+
+def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules):
     run, device = _mode()(), _device_of(torch, module)
     try:
         run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules)

@@ -73,6 +73,10 @@ def test_the_python_that_counts_ends_with_sigint(folder):
     ends_with_it(folder, SLEEPER, signal.SIGINT)
 
 
+def test_the_python_that_counts_ends_with_sighup(folder):
+    ends_with_it(folder, SLEEPER, signal.SIGHUP)
+
+
 def test_the_python_that_counts_ends_with_sigkill(folder):
     ends_with_it(folder, SLEEPER, signal.SIGKILL)
 

@@ -266,6 +266,12 @@ def functions():
         say("checkpoint, reentrant=%s" % reentrant, (made.totals()["macs"], made.totals()["backward_macs"]), (128 * 4, 128 * 3))
     mapped = module(lambda self, x: torch.vmap(self.l)(x), l=l)
     say("vmap", macs(mapped, (torch.ones(3, 2, 4),)), 96)
+    # The gradients of 8 outputs are one product with the weight each; of them only the weight has a gradient, which is as much.
+    rows = module(lambda self, x: torch.func.jacrev(self.l)(x), l=l)
+    made = _model.collect(rows, (torch.ones(2, 4),), backward=True)
+    say("jacrev", (made.totals()["macs"], made.totals()["backward_macs"], ["torch.func" in n for n in made.notes]), (32 + 8 * 32 * 2, 8 * 32, [True]))
+    along = _model.collect(module(lambda self, x: torch.func.jvp(self.l, (x,), (x,))[1], l=l), (torch.ones(2, 4),))
+    say("jvp", (along.totals()["macs"], along.coverage), (96, 1.0))
     called = module(lambda self, x: torch.func.functional_call(self.l, {"weight": self.w}, (x,)), l=l, w=torch.ones(4, 4))
     unharmed("functional_call", called, torch.ones(2, 4))
     say("functional_call", macs(called, (torch.ones(2, 4),)), 32)
