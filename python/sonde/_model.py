@@ -11,6 +11,7 @@ import importlib
 import operator
 import sys
 import types
+import warnings
 
 from . import _sonde
 
@@ -394,6 +395,7 @@ class _Kept:
 
 
 _MOST_ENTRIES = 1 << 16  # a larger table is a vocabulary
+_MOST_BYTES = 1 << 28    # of parameters that are copied
 
 
 def _within(o, name):
@@ -421,16 +423,20 @@ def _plain_tensors(torch, module):
     return found
 
 
+def _told(changed):
+    return "the model itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3]) + (", ..." if len(changed) > 3 else ""))
+
+
 @contextlib.contextmanager
 def _same_tensors(torch, module):
-    """What the model holds is as it was after a real pass: gradients, flags, hooks and attributes of its tensors, and the numbers
-    of all but parameters, of which there may be too many to copy.  Gives a list that says afterwards which ones the forward
-    itself changed for good."""
+    """What the model holds is as it was after a real pass: gradients, flags, hooks and attributes of its tensors, and their numbers,
+    but those of parameters that are too large to copy.  Gives a list that says afterwards which ones were changed for good."""
     changed = []
-    parameters = {id(p): _Kept(name, p, False) for name, p in module.named_parameters()}
+    is_small = sum(p.numel() * p.element_size() for p in module.parameters()) <= _MOST_BYTES
+    parameters = {id(p): _Kept(name, p, is_small) for name, p in module.named_parameters()}
     buffers = {id(b): _Kept(name, b, True) for name, b in module.named_buffers() if id(b) not in parameters}
     kept = list(parameters.values()) + list(buffers.values())
-    kept += [_Kept(name.lstrip("."), t, not isinstance(t, torch.nn.Parameter)) for at, (name, t) in _plain_tensors(torch, module).items()
+    kept += [_Kept(name.lstrip("."), t, is_small or not isinstance(t, torch.nn.Parameter)) for at, (name, t) in _plain_tensors(torch, module).items()
              if at not in parameters and at not in buffers]
     try:
         for one in kept:
@@ -457,9 +463,10 @@ def _same_modules(module):
 def trained(model, training):
     """The model in training or in evaluation; afterwards each module is in the one it was in."""
     module = module_of(model)
-    before = [(one, one.training) for one in module.modules()]
+    before = [(one, one.training) for one in module.modules() if hasattr(one, "training")]
     try:
-        module.train(training)
+        if before:  # else it is a frozen script, which has one mode
+            module.train(training)
         yield
     finally:
         for one, was in before:
@@ -545,7 +552,7 @@ def _backward(torch, tensors, ones):
 def _facts(made, torch, module, device, args, kwargs, twins):
     made.fact("source", "torch {0}".format(torch.__version__))
     made.fact("device", str(device))
-    made.fact("mode", "train" if module.training else "eval")
+    made.fact("mode", "train" if getattr(module, "training", False) else "eval")  # a frozen script has none
     made.fact("grad", "on" if torch.is_grad_enabled() else "off")
     made.fact("ran_on", "meta" if twins else "real tensors")
     for name, value in [("", a) for a in args] + [(k + "=", v) for k, v in kwargs.items()]:
@@ -675,7 +682,7 @@ def _really(torch, module, args, kwargs, backward, memory, rules):
     with _same_tensors(torch, module) as changed:
         made = _once(torch, module, args, kwargs, False, backward, memory, rules)
     if changed:
-        made.note("the forward itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3])))
+        made.note(_told(changed))
     return made
 
 
@@ -887,5 +894,7 @@ def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3,
             if value is not None:
                 into.fact(key, str(value))
         if changed:
-            into.note("the forward itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3])))
+            into.note(_told(changed))
+    elif changed:
+        warnings.warn(_told(changed), RuntimeWarning, stacklevel=3)
     return took

@@ -114,7 +114,8 @@ def _counted(options):
     model, given = _found(options.target)
     args, kwargs = _inputs(options.input, model, given)
     try:
-        model.train(options.train)
+        if hasattr(model, "training"):  # a frozen script has one mode
+            model.train(options.train)
         counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
         if options.runtime and _has_data(model, given if not options.input else None):
             _model.measure(model, args, kwargs, counted, backward=options.backward, warmup=WARM_UP, repeats=REPEATS)

@@ -183,6 +183,8 @@ def scripted():
         say(word, (found.totals()["macs"], found.totals()["params"]), (48, 30))
         say(word + ", unharmed", [n for (n, a), (m, b) in zip(before, made.named_parameters()) if n != m or not torch.equal(a, b)], [])
         say(word + ", it runs", tuple(made(torch.ones(2, 4)).shape), (2, 2))
+    frozen = torch.jit.freeze(torch.jit.script(plain))
+    say("frozen script", (macs(frozen, (torch.ones(2, 4),)), sm.profile_runtime(frozen, inputs=torch.ones(2, 4)) > 0), (48, True))
 
 
 def quantized():

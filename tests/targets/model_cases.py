@@ -8,6 +8,7 @@ import copy
 import gc
 import sys
 import time
+import warnings
 
 import torch
 from torch import nn
@@ -258,6 +259,28 @@ def meddled():
                 pending.backward()  # it still can
 
 
+def trains():
+    """A hook of a parameter that steps in the backward, and a forward that writes to one."""
+    model = nn.Sequential(nn.Linear(4, 4), module(lambda self, x: x + self.w.data.add_(1), w=torch.ones(4)))
+    steps = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
+    for p in steps:
+        p.register_post_accumulate_grad_hook(lambda p: steps[p].step())
+    before, x = [p.tolist() for p in model.parameters()], torch.ones(2, 4)
+    made = _model.collect(model, (x,), real=True, backward=True)
+    _model.measure(model, (x,), into=made, backward=True, warmup=1, repeats=2)
+    say("a model that trains itself", ([p.tolist() for p in model.parameters()] == before, made.notes), (True, []))
+    most, _model._MOST_BYTES = _model._MOST_BYTES, 0
+    try:
+        made = _model.collect(model, (x,), real=True, backward=True)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            _model.measure(model, (x,), backward=True, warmup=1, repeats=2)
+    finally:
+        _model._MOST_BYTES = most
+    told = [n for n in made.notes + [str(w.message) for w in told] if "0.weight" in n and "cannot be undone" in n]
+    say("one that is too large to be copied is told", len(told), 2)
+
+
 def really(model, *inputs):
     """Every way that runs a model on real tensors, one after the other; what was raised."""
     try:
@@ -271,6 +294,7 @@ def really(model, *inputs):
 def borrowed():
     """Gradients, buffers, inputs and graphs of the caller's are as they were."""
     meddled()
+    trains()
     model = module(lambda self, x: self.l(torch.sparse.mm(self.adjacency, x)), l=nn.Linear(4, 4))
     model.register_buffer("adjacency", torch.eye(3).to_sparse())
     model.register_buffer("behind", torch.zeros(2))
