@@ -306,6 +306,8 @@ def imports():
             sm.profile_metrics(model, inputs=x, backward=backward)
             _model.collect(model, (x,), backward=backward, real=True)
             say("%s, backward=%s" % (what, backward), [m for m in sys.modules if m.startswith("torch._dynamo")][:1], [])
+        if what == "bfloat16":  # nor, as long as our own rules answer, torch's library of symbols
+            say("symbols", "sympy" in sys.modules, False)
     with _model.Counting(convolves):
         convolves(torch.rand(2, 3, 8, 8)).sum().backward()
     say("a block", "torch._dynamo" in sys.modules, False)

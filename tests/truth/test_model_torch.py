@@ -90,7 +90,7 @@ def test_operators_that_take_functions(folder):
 
 
 def test_the_compiler_of_torch_is_not_loaded_for_a_count(folder):
-    right("imports", 14, "model_care.py")
+    right("imports", 16, "model_care.py")
 
 
 def test_models_of_transformers(folder):

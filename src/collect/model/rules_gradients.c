@@ -68,7 +68,8 @@ PyObject *sd_rule_layer_norm_backward(const struct sd_rule_call *c)
     struct sd_meta in, weight;
     bool wants[3];
 
-    if (!sd_meta_at(c, 1, &in) || !sd_meta_is_wide(&in) || !sd_meta_at(c, 5, &weight) ||
+    if (!sd_meta_at(c, 1, &in) || !sd_meta_is_float(&in) ||
+        !sd_meta_at(c, 5, &weight) || weight.s.number != in.s.number ||
         !mask_at(c, 7, wants))
         return NULL;
     return sd_rule_three(gradient(c, &in.s, in.s.number, wants[0]),

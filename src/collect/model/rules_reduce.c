@@ -22,8 +22,9 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
     struct sd_meta in, weight;
     struct sd_shape rows;
     Py_ssize_t n;
+    uint8_t kept;
 
-    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !over ||
+    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_float(&in) || !over ||
         !(PyList_CheckExact(over) || PyTuple_Check(over)))
         return NULL;
     n = PySequence_Fast_GET_SIZE(over);
@@ -45,9 +46,9 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
              weight.s.n != (unsigned)n ||
              memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
             return NULL;
+    kept = sd_meta_is_wide(&in) ? in.s.number : SD_TORCH_FLOAT32;
     return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
-                         sd_meta_new(c, &rows, in.s.number),
-                         sd_meta_new(c, &rows, in.s.number));
+                         sd_meta_new(c, &rows, kept), sd_meta_new(c, &rows, kept));
 }
 
 /* input, weight, bias, N, C, HxW, group, eps */
