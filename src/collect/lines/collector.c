@@ -50,6 +50,19 @@ static const char *text_of(PyObject *o)
     return text ? text : "";
 }
 
+static bool begins_with(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* The interpreter's own modules and ours, whose lines nobody means by a star. */
+static bool is_not_programs(const char *file, const char *module)
+{
+    return begins_with(file, "<frozen ") || begins_with(file, "<sonde") ||
+           strcmp(module, "sonde") == 0 || begins_with(module, "sonde.") ||
+           strstr(file, "/sonde/_bootstrap/") != NULL;
+}
+
 static void judge_one(PyCodeObject *code, const char *module, const char *name)
 {
     const char *file = text_of(code->co_filename);
@@ -61,7 +74,8 @@ static void judge_one(PyCodeObject *code, const char *module, const char *name)
         .first = (uint32_t)code->co_firstlineno,
     };
 
-    if (!sd_line_is_part(code) && sd_line_choice_has(&captured.choice, &f))
+    if (!sd_line_is_part(code) && !is_not_programs(file, module) &&
+        sd_line_choice_has(&captured.choice, &f))
         sd_lines_choose(code);
     sd_line_seen(code);
 }
