@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 enum { NAME_MAX_BYTES = 96 }; /* of an option with prefix and dashes, for sentences */
@@ -17,6 +18,46 @@ size_t sd_options_count(const struct sd_option *options)
     while (options[n].name)
         n++;
     return n;
+}
+
+/* ---- through the environment ------------------------------------------------- */
+
+void sd_option_pack(struct sd_buf *to, const char *typed)
+{
+    for (; *typed; typed++) {
+        if (*typed == ',')
+            sd_buf_u8(to, '+');
+        else if (strchr("+;%", *typed))
+            sd_buf_printf(to, "%%%02X", (unsigned char)*typed);
+        else
+            sd_buf_u8(to, (uint8_t)*typed);
+    }
+}
+
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+char *sd_option_unpack(const char *p, size_t n)
+{
+    char *typed = sd_strndup(p, n);
+    size_t to = 0;
+
+    for (size_t i = 0; typed && i < n; i++) {
+        int high = p[i] == '%' && n - i > 2 ? digit_of(p[i + 1]) : -1;
+        int low = high > 0 ? digit_of(p[i + 2]) : -1;
+
+        if (low >= 0)
+            i += 2;
+        typed[to++] = low >= 0 ? (char)(high << 4 | low) : p[i] == '+' ? ',' : p[i];
+    }
+    if (typed)
+        typed[to] = '\0';
+    return typed;
 }
 
 /* ---- one value -------------------------------------------------------------- */

@@ -66,6 +66,14 @@ int sd_options_parse(const struct sd_option_table *tables, size_t n_tables,
 int sd_option_read(const struct sd_option *option, const char *typed,
                    struct sd_option_value *value);
 size_t sd_options_count(const struct sd_option *options);
+
+/* A value on its way through SONDE_WITH, where a comma stands between collectors and a
+ * semicolon between their options: its own commas are written as a plus, and what else
+ * has a meaning there as %3B.  Unpacked is what was typed; sd_free frees it; NULL: no
+ * memory. */
+void sd_option_pack(struct sd_buf *to, const char *typed);
+char *sd_option_unpack(const char *p, size_t n);
+
 /* The nearest of `words` (NULL-ended) to what was typed, or NULL when none is near. */
 const char *sd_nearest(const char *typed, const char *const *words);
 #endif

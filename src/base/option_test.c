@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/test.h"
 
 static const struct sd_option own[] = {
@@ -313,4 +314,22 @@ TEST(the_nearest_word_is_a_slip_or_a_beginning_and_nothing_far)
     CHECK(!sd_nearest("convert", words));
     CHECK(!sd_nearest("", words) && !sd_nearest("x", words));
     CHECK(!sd_nearest("run", none));
+}
+
+TEST(a_value_comes_through_the_environment_as_it_was_typed)
+{
+    static const char *const typed[] = { "", "f,c++/a;b.py", "100%", "%2C%", "\xff+" };
+
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        struct sd_buf packed = { 0 };
+        char *back;
+
+        sd_option_pack(&packed, typed[i]);
+        CHECK(!memchr(sd_buf_string(&packed), ',', packed.n));
+        CHECK(!memchr(sd_buf_string(&packed), ';', packed.n));
+        back = sd_option_unpack(sd_buf_string(&packed), packed.n);
+        CHECK(back && strcmp(back, typed[i]) == 0);
+        sd_free(back);
+        sd_buf_release(&packed);
+    }
 }

@@ -107,13 +107,6 @@ void sd_chosen_names(const struct sd_chosen *ch, struct sd_buf *to)
         sd_buf_printf(to, "%s%s", i ? "," : "", ch->abouts[i]->name);
 }
 
-/* A comma stands between collectors, so inside a value it is written as a plus. */
-static void put_value(struct sd_buf *to, const char *value)
-{
-    for (; *value; value++)
-        sd_buf_u8(to, *value == ',' ? '+' : (uint8_t)*value);
-}
-
 /* "name:option=value;option=value", only what was given. */
 static void put_inside(const struct sd_chosen *ch,
                        const struct sd_collector_about *about, struct sd_buf *to)
@@ -127,9 +120,9 @@ static void put_inside(const struct sd_chosen *ch,
             continue;
         sd_buf_printf(to, "%c%s=", before, about->options[i].name);
         if (about->options[i].kind == SD_FLAG)
-            put_value(to, values[i].number ? "1" : "0");
+            sd_option_pack(to, values[i].number ? "1" : "0");
         else
-            put_value(to, values[i].text);
+            sd_option_pack(to, values[i].text);
         before = ';';
     }
 }

@@ -25,7 +25,19 @@ static void add_up(const struct sd_profile *p, int64_t *sums)
 static bool can_be_said(const struct sd_site *s)
 {
     return s->kind == SD_SITE_FUNCTION && !s->is_native && s->file && s->line > 0 &&
-           *s->file == '/' && !strpbrk(s->file, ",+;*?[");
+           *s->file == '/';
+}
+
+/* As --only reads it: a comma would end the name, and the others stand for more than
+ * themselves. */
+static void put_place(struct sd_buf *to, const struct sd_site *s)
+{
+    for (const char *at = s->file; *at; at++) {
+        if (strchr(",*?[\\", *at))
+            sd_buf_u8(to, '\\');
+        sd_buf_u8(to, (uint8_t)*at);
+    }
+    sd_buf_printf(to, ":%" PRIu32, s->line);
 }
 
 static size_t largest(const struct sd_profile *p, const int64_t *sums)
@@ -53,8 +65,8 @@ int sd_hot_functions(const struct sd_profile *p, size_t n, struct sd_buf *to)
         if (at == SIZE_MAX)
             break;
         sums[at] = 0;
-        sd_buf_printf(to, "%s%s:%" PRIu32, to->n > 0 ? "," : "", p->sites[at].file,
-                      p->sites[at].line);
+        sd_buf_text(to, to->n > 0 ? "," : "");
+        put_place(to, &p->sites[at]);
     }
     sd_free(sums);
     if (to->bad)

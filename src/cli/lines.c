@@ -169,10 +169,7 @@ static bool may_mean(const struct sd_line_choice *one, const struct sd_site *s)
                                    .module = "__main__",
                                    .name = s->label ? s->label : s->name,
                                    .first = s->line };
-    size_t n = strlen(one->text);
-    bool is_file =
-        !strchr(one->text, ':') &&
-        (strchr(one->text, '/') || (n > 3 && strcmp(one->text + n - 3, ".py") == 0));
+    bool is_file = !strchr(one->text, ':') && sd_line_choice_is_file(one->text);
     char module[PATH_MAX];
 
     if ((!s->label && !is_file) || sd_line_choice_has(one, &named))

@@ -380,6 +380,9 @@ def test_another_deed_than_the_debugger(folder):
     status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "exec echo pid $SONDE_PID")
     equal(status, 0, err)
     assert re.search(r"^pid \d+$", out, re.M), out
+    status, out, err = lines(folder, SCRIPT, "--debug-above", "100MiB", "--then", "exec echo 100%, a+b; echo c")
+    equal(status, 0, err)
+    contains(out, "100%, a+b\nc\n", "what a command of two says")
 
 
 LAST = """@profile
@@ -496,6 +499,21 @@ def test_hot_chooses_what_took_most_time_in_a_capture(folder):
     status, out, err = lines(folder, HOT, "--hot", os.path.join(folder, "none.sonde"))
     equal((status, out), (1, ""), "status and stdout without such a capture")
     contains(err, "none.sonde")
+
+
+def test_files_whose_names_have_marks_can_be_chosen(folder):
+    place = os.path.join(folder, "c++;[x]")
+    os.mkdir(place)
+    path = write(place, "a,b.py", HOT)
+    typed = ["-q", "--python", PYTHON, "--force", "-o", "x.sonde"]
+    equal(sonde("calls", "-q", "--python", PYTHON, "-o", "before.sonde", path, cwd=folder).status, 0, "status of calls")
+    for words in (["--only", "c++;\\[x]/a\\,b.py:hot"], ["--only", "nothing,a\\,b.py"], ["--hot", "before.sonde", "--most", "1"]):
+        status, out, err = sonde("lines", *(typed + words + [path]), cwd=folder)
+        equal(status, 0, err)
+        contains(out, "Function: hot at line 2", "lines of %r" % words)
+    status, out, err = sonde("lines", *(typed + ["--only", "a,b.py", "a,b.py"]), cwd=place)
+    equal((status, out), (2, ""), "status and stdout where the comma is not told")
+    contains(err, "a comma stands between names; one that is part of a name is written as \\,")
 
 
 run_tests(globals())

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -65,9 +66,6 @@ static int check_limit(const struct sd_option_value *values)
     if (then->text && !is_deed(then->text))
         return sd_fail(SD_EUSAGE, "--then is dump, or exec and a command, not \"%s\"",
                        then->text);
-    if (then->text && strpbrk(then->text, ",;"))
-        return sd_fail(SD_EUSAGE, "a command of --then has no comma and no semicolon; "
-                                  "put it into a script");
     if (above->is_given && above->number == 0)
         return sd_fail(SD_EUSAGE, "--debug-above wants a size, such as 100MiB");
     if (above->is_given && above->number < LEAST_LIMIT)
@@ -78,6 +76,18 @@ static int check_limit(const struct sd_option_value *values)
     return 0;
 }
 
+/* Whoever typed the name of a file that is there meant it. */
+static int check_comma(const char *only)
+{
+    if (!strchr(only, ',') || access(only, F_OK) != 0)
+        return 0;
+    return sd_fail(
+        SD_EUSAGE,
+        "--only %s: a comma stands between names; one that is part of a name "
+        "is written as \\,",
+        only);
+}
+
 static int check(const struct sd_option_value *values)
 {
     const char *only = values[SD_LINES_OPT_ONLY].text;
@@ -86,9 +96,11 @@ static int check(const struct sd_option_value *values)
 
     if (rc < 0)
         return rc;
-    if (only)
+    if (only) {
         sd_line_choice_release(&choice);
-    return check_limit(values);
+        rc = check_comma(only);
+    }
+    return rc < 0 ? rc : check_limit(values);
 }
 
 const struct sd_collector_about sd_about_lines = {
@@ -138,7 +150,7 @@ static bool read_one(const char *at, size_t n, struct sd_lines_asked *out)
 
     value = value_of(at, n, "only", &m);
     if (value && !out->only)
-        out->only = sd_strndup(value, m);
+        out->only = sd_option_unpack(value, m);
     if (value)
         return out->only != NULL;
     value = value_of(at, n, "memory", &m);
@@ -146,7 +158,7 @@ static bool read_one(const char *at, size_t n, struct sd_lines_asked *out)
         out->has_memory = *value == '1';
     value = value_of(at, n, "then", &m);
     if (value && !out->then)
-        out->then = sd_strndup(value, m);
+        out->then = sd_option_unpack(value, m);
     value = value_of(at, n, "debug-above", &m);
     if (value)
         out->limit_bytes = size_of(value, m);

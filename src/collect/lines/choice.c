@@ -10,6 +10,19 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+/* Up to the next comma that is none of its own; other backslashes are fnmatch's. */
+static const char *take_name(const char *at, char *text, size_t *to)
+{
+    for (; *at && *at != ','; at++) {
+        if (*at == '\\' && at[1] == ',')
+            at++;
+        else if (*at == '\\' && at[1])
+            text[(*to)++] = *at++;
+        text[(*to)++] = *at;
+    }
+    return at;
+}
+
 int sd_line_choice_read(const char *typed, const char *folder,
                         struct sd_line_choice *out)
 {
@@ -22,14 +35,12 @@ int sd_line_choice_read(const char *typed, const char *folder,
         sd_line_choice_release(out);
         return sd_no_memory();
     }
-    for (const char *at = typed; *at;) {
-        size_t m = strcspn(at, ",+");
+    for (const char *at = typed; *at; at += *at == ',') {
+        size_t from = to;
 
-        memcpy(out->text + to, at, m);
-        to += m;
-        if (m > 0)
+        at = take_name(at, out->text, &to);
+        if (to > from)
             out->text[to++] = '\0';
-        at += m + (at[m] != '\0');
     }
     out->n = to;
     if (to == 0) {
@@ -59,10 +70,9 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* The part of an item before its colon is a file. */
-static bool is_file(const char *item)
+bool sd_line_choice_is_file(const char *place)
 {
-    return strchr(item, '/') || ends_with(item, ".py") || ends_with(item, ".pyw");
+    return strchr(place, '/') || ends_with(place, ".py") || ends_with(place, ".pyw");
 }
 
 static const char *last_part(const char *path)
@@ -136,12 +146,13 @@ static bool has_item(const struct sd_line_choice *c, const char *item,
     bool is_there;
 
     if (!colon)
-        return is_file(item) ? has_file(c, item, f->file)
-                             : has_name(item, f->name) ||
-                                   (f->module && has_module(item, f->module, f->name));
+        return sd_line_choice_is_file(item)
+                   ? has_file(c, item, f->file)
+                   : has_name(item, f->name) ||
+                         (f->module && has_module(item, f->module, f->name));
     snprintf(place, sizeof place, "%.*s", (int)(colon - item), item);
-    is_there = is_file(place) ? has_file(c, place, f->file)
-                              : f->module && matches(place, f->module);
+    is_there = sd_line_choice_is_file(place) ? has_file(c, place, f->file)
+                                             : f->module && matches(place, f->module);
     return is_there && (has_line(colon + 1, f->first) || has_name(colon + 1, f->name));
 }
 

@@ -3,7 +3,8 @@
 #define SD_LINES_CHOICE_H
 /* choice: which functions are meant by what a user typed after --only.
  *
- * Names with commas between them (in the environment a plus), each one of
+ * Names with commas between them (one that is part of a name has a backslash before
+ * it), each one of
  *
  *     func   Class.method   Class     by qualified name, or its end
  *     pkg.mod   pkg.mod.func          a whole module, or one function of it
@@ -30,6 +31,8 @@ struct sd_line_named {
 /* SD_EUSAGE when nothing is named. */
 int sd_line_choice_read(const char *typed, const char *folder,
                         struct sd_line_choice *out);
+/* Whether a name, or what stands before its colon, is that of a file. */
+bool sd_line_choice_is_file(const char *place);
 bool sd_line_choice_has(const struct sd_line_choice *c, const struct sd_line_named *f);
 void sd_line_choice_release(struct sd_line_choice *c);
 #endif

@@ -30,7 +30,7 @@ TEST(functions_are_named_by_their_end_their_class_or_their_module)
     CHECK(has("pkg.a.Model", "/x/a.py", "pkg.a", "Model.fit", 1));
     CHECK(has("pkg.a:fit", "/x/a.py", "pkg.a", "fit", 1));
     CHECK(has("nothing,f*t", "/x/a.py", "pkg.a", "fit", 1));
-    CHECK(has("nothing+fit", "/x/a.py", "pkg.a", "fit", 1));
+    CHECK(!has("nothing+fit", "/x/a.py", "pkg.a", "fit", 1));
     CHECK(!has("fit", "/x/a.py", "pkg.a", "refit", 1));
     CHECK(!has("pkg.b:fit", "/x/a.py", "pkg.a", "fit", 1));
     CHECK(!has("fit", "/x/a.py", "pkg.a", "fit.<locals>.inner", 1));
@@ -51,6 +51,18 @@ TEST(files_are_named_from_the_current_folder_or_the_root)
     CHECK(!has("src/*.py", "/home/me/src/deep/a.py", NULL, "f", 1));
 }
 
+TEST(files_whose_names_have_marks_are_named_too)
+{
+    CHECK(has("c++/s.py", "/home/me/c++/s.py", NULL, "f", 1));
+    CHECK(has("nothing,/x/c++/s.py:3", "/x/c++/s.py", NULL, "f", 3));
+    CHECK(has("a\\,b.py", "/elsewhere/a,b.py", NULL, "f", 1));
+    CHECK(has("/x/a\\,b.py:3,nothing", "/x/a,b.py", NULL, "f", 3));
+    CHECK(has("/x/\\[a\\]\\*.py:3", "/x/[a]*.py", NULL, "f", 3));
+    CHECK(has("/x/a\\\\,nothing", "/x/a\\", NULL, "f", 3));
+    CHECK(!has("/x/\\[a\\].py", "/x/a.py", NULL, "f", 3));
+    CHECK(!has("a,b.py", "/elsewhere/a,b.py", NULL, "f", 1));
+}
+
 TEST(a_choice_of_nothing_is_refused)
 {
     struct sd_line_choice c;
@@ -69,6 +81,6 @@ TEST(what_a_run_asks_of_lines_is_read_from_the_environment)
     CHECK(sd_lines_asked_from("sections,lines", &a));
     CHECK(!a.only && !a.has_memory && !a.has_cpu);
     CHECK(sd_lines_asked_from("calls:cpu=1,lines:only=f+src/*.py;memory=1;cpu=0", &a));
-    CHECK(strcmp(a.only, "f+src/*.py") == 0 && a.has_memory && !a.has_cpu);
+    CHECK(strcmp(a.only, "f,src/*.py") == 0 && a.has_memory && !a.has_cpu);
     sd_lines_asked_release(&a);
 }
