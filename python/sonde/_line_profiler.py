@@ -576,13 +576,23 @@ class LineProfiler(Decorating, _sonde.Lines):
 
 # ---- a decorator that stays in a program
 
-_own = None  # the LineProfiler of SONDE_LINES=1, once something was decorated
+_own = None  # the LineProfiler of SONDE_LINES=1, once something was decorated; False: lines cannot be counted
 
 
 def is_worker():
     """Is this a process that multiprocessing started?  It may have run the program's file anew, up to `if __name__ == ...`."""
     process = sys.modules.get("multiprocessing.process")
     return process is not None and process.parent_process() is not None
+
+
+def enables(profiler, stacklevel):
+    """Enables it, or warns: a decorator that was left in a program must not end it."""
+    try:
+        profiler.enable()
+    except Exception as why:
+        warnings.warn("no lines are counted: {0}".format(why), RuntimeWarning, stacklevel + 1)
+        return False
+    return True
 
 
 def _print_own(pid):
@@ -606,7 +616,10 @@ def profile(func):
         import atexit
 
         _own = LineProfiler()
-        _own.enable()
-        atexit.register(_print_own, os.getpid())
-    _own.add_callable(func)
+        if enables(_own, 2):
+            atexit.register(_print_own, os.getpid())
+        else:
+            _own = False
+    if _own:
+        _own.add_callable(func)
     return func

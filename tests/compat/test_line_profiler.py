@@ -775,4 +775,17 @@ def test_sonde_profile(folder):
     equal((done.status, done.out.count("Timer unit")), (0, 1), "status and tables of a program that forks (%s)" % done.err)
 
 
+def test_a_decorator_that_was_left_in_a_program_does_not_end_it(folder):
+    if not hasattr(sys, "monitoring"):
+        raise helpers.Skip("Python before 3.12 has no sys.monitoring, whose ids may be taken")
+    for switch, name in (("SONDE_LINES", "sonde"), ("LINE_PROFILE", "sonde.compat.line_profiler")):
+        write(folder, "taken.py", "import sys\nfor i in range(6):\n    sys.monitoring.get_tool(i) or sys.monitoring.use_tool_id(i, 'x')\n"
+                                  "from %s import profile\n@profile\ndef f():\n    return 1\n@profile\ndef g():\n    return 2\n"
+                                  "print(f(), g())\n" % name)
+        done = run([PYTHON, "taken.py"], cwd=folder, env=helpers.clean_env(**{switch: "1"}))
+        equal((done.status, done.out), (0, "1 2\n"), "end of a program with %s (%s)" % (switch, done.err))
+        contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools hold the monitoring ids")
+        equal(done.err.count("no lines are counted"), 1, "warnings")
+
+
 helpers.run_tests(globals())

@@ -152,6 +152,28 @@ def test_time_stamps(folder):
           ["FUNC %s.grow N N N N 0" % __name__, "FUNC %s.grow N N N N 1" % __name__, "FUNC .block N N N N 0"], "stamps")
 
 
+def test_time_stamps_of_what_still_runs(folder):
+    stamps, inside, ends = memory_profiler.TimeStamper("psutil"), threading.Event(), threading.Event()
+
+    def waits():
+        inside.set()
+        ends.wait()
+
+    thread = threading.Thread(target=stamps(waits))
+    thread.start()
+    inside.wait()
+    out = io.StringIO()
+    try:
+        stamps.show_results(out)
+    finally:
+        ends.set()
+        thread.join()
+    assert re.match(r"FUNC %s.waits \d+\.\d{4} (\d+\.\d{4}) \d+\.\d{4} (\d+\.\d{4}) 0\n$" % __name__, out.getvalue()), out.getvalue()
+    out = io.StringIO()
+    stamps.show_results(out)
+    equal(out.getvalue().count("FUNC"), 1, "stamps at the end")
+
+
 NAMED = '''\
 import io, sys
 from sonde.compat import memory_profiler

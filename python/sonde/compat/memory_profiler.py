@@ -154,10 +154,15 @@ class TimeStamper:
 
     def show_results(self, stream=None):
         stream = sys.stdout if stream is None else stream
-        for func, timestamps in self.functions.items():
+        for func, timestamps in list(self.functions.items()):
             name = "%s.%s" % (func.__module__, func.__name__)
             for ts, level in zip(timestamps, self.stack[func]):
-                stream.write("FUNC %s %.4f %.4f %.4f %.4f %d\n" % ((name,) + ts[0] + ts[1] + (level,)))
+                if ts:
+                    stream.write("FUNC %s %.4f %.4f %.4f %.4f %d\n" % ((name,) + ts[0] + self._end_of(ts, func) + (level,)))
+
+    def _end_of(self, ts, func):
+        """Of what another thread is still in, it is now."""
+        return ts[1] if len(ts) > 1 else _get_memory(-1, self.backend, True, self.include_children, _source_file(func))
 
 
 # ---- lines

@@ -9,7 +9,7 @@ import os
 import sys
 
 from ... import _sonde
-from ..._line_profiler import LineProfiler, is_worker
+from ..._line_profiler import LineProfiler, enables, is_worker
 from .cli_utils import command_of
 
 FALSE = ("", "0", "off", "false", "no")
@@ -60,7 +60,17 @@ class GlobalProfiler:
         is_wanted = any(os.environ.get(flag, "").lower() not in FALSE for flag in self.setup_config["environ_flags"])
         if is_wanted or any(flag in sys.argv for flag in self.setup_config["cli_flags"]):
             self.enable()
+            self._try()
         else:
+            self.disable()
+
+    def _try(self):
+        """Where lines cannot be counted, what was switched on from outside goes on without, and it is said once."""
+        if enables(self._profile, 4):
+            self._profile.disable()
+        else:
+            atexit.unregister(self.show)
+            self._profile = None
             self.disable()
 
     def enable(self, output_prefix=None):
