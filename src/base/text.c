@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/plain_locale.h"
 
 struct range {
     uint32_t first, last;
@@ -328,21 +329,17 @@ static void shortest(char out[SD_TEXT_MAX], double v)
     }
 }
 
-/* printf and strtod take the decimal point from the locale, so this thread, and it
- * alone, steps out of it for the moment. */
 char *sd_text_real(char out[SD_TEXT_MAX], double v)
 {
-    locale_t plain, before;
+    struct sd_plain_locale locale;
 
     if (!__builtin_isfinite(v)) {
         strcpy(out, __builtin_isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return out;
     }
-    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* takes no memory */
-    before = uselocale(plain);
+    sd_plain_locale_enter(&locale);
     shortest(out, v);
-    uselocale(before);
-    freelocale(plain);
+    sd_plain_locale_leave(&locale);
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/zip.h"
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; nobody writes more by hand */
@@ -142,4 +143,19 @@ struct sd_code_text_line sd_code_text_line(const struct sd_code_text *s,
     end = number < s->n ? s->starts[number] : s->text.n;
     return (struct sd_code_text_line){ (const char *)s->text.p + start,
                                        end - start - 1 };
+}
+
+void sd_code_put(struct sd_out *out, const char *p, size_t n)
+{
+    struct sd_buf line = { 0 };
+
+    for (size_t i = 0, from = 0; i <= n; i++)
+        if (i == n || p[i] == '\t' || p[i] == '\f') {
+            sd_text_escape(&line, p + from, i - from);
+            if (i < n)
+                sd_buf_u8(&line, (uint8_t)p[i]);
+            from = i + 1;
+        }
+    sd_out_write(out, line.p, line.n);
+    sd_buf_release(&line);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/out.h"
 
 struct sd_code_text { /* all zero is an empty one */
     struct sd_buf text;
@@ -45,4 +46,11 @@ size_t sd_code_block(const struct sd_code_text *s, uint64_t first);
  * or `first` is beyond its end. */
 size_t sd_code_extent(const struct sd_code_text *s, const char *name, size_t n_name,
                       uint64_t first);
+
+/* No table of a function has more lines, whatever a file says that is not ours. */
+enum { SD_CODE_LINES_MAX = 1 << 20 };
+
+/* Source may hold anything: only its tabs and form feeds are let by, and what else a
+ * terminal must not get is shown as \x1b. */
+void sd_code_put(struct sd_out *out, const char *p, size_t n);
 #endif

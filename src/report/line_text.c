@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/line_text.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +8,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/plain_locale.h"
 
-enum { CELL_MAX = 352 };      /* the largest double has 309 digits before the point */
-enum { LINES_MAX = 1 << 20 }; /* of a function whose source is not there */
+enum { CELL_MAX = 352 }; /* the largest double has 309 digits before the point */
 
 enum column { COLUMN_LINE, COLUMN_HITS, COLUMN_TIME, COLUMN_PER_HIT, COLUMN_PERCENT };
 enum { N_COLUMNS = SD_LINE_TEXT_COLUMNS };
@@ -30,6 +28,8 @@ struct printing {
     const struct sd_line_function *f;
     double total; /* of the function, in units */
     double scale; /* from the stats' unit to the shown one */
+    struct sd_code_files sources;
+    struct sd_plain_locale locale;
     int least[N_COLUMNS];
     int widths[N_COLUMNS]; /* of this function */
 };
@@ -88,28 +88,11 @@ static void measure(struct printing *p)
         }
 }
 
-/* --- Text of others: the source may hold anything, and only its tabs are let by */
-
-static void put_escaped(struct sd_out *out, const char *s, size_t n)
-{
-    struct sd_buf line = { 0 };
-
-    for (size_t i = 0, from = 0; i <= n; i++)
-        if (i == n || s[i] == '\t' || s[i] == '\f') {
-            sd_text_escape(&line, s + from, i - from);
-            if (i < n)
-                sd_buf_u8(&line, (uint8_t)s[i]);
-            from = i + 1;
-        }
-    sd_out_write(out, line.p, line.n);
-    sd_buf_release(&line);
-}
-
 static void put_name(struct sd_out *out, const char *before,
                      const struct sd_interned *name)
 {
     sd_out_text(out, before);
-    put_escaped(out, name->p, name->n);
+    sd_code_put(out, name->p, name->n);
 }
 
 /* --- A function's table */
@@ -144,7 +127,7 @@ static void put_row(const struct printing *p, int64_t number,
         sd_out_printf(p->out, " %*s", p->widths[c], cell);
     }
     sd_out_text(p->out, "  ");
-    put_escaped(p->out, text.p, text.n);
+    sd_code_put(p->out, text.p, text.n);
     sd_out_text(p->out, "\n");
 }
 
@@ -188,7 +171,7 @@ static size_t count_lines(const struct sd_line_function *f)
         last = f->entries[i].line > last ? f->entries[i].line : last;
     }
     n = (uint64_t)last - (uint64_t)first + 1;
-    return n < LINES_MAX ? (size_t)n : LINES_MAX;
+    return n < SD_CODE_LINES_MAX ? (size_t)n : SD_CODE_LINES_MAX;
 }
 
 /* Those that the source has, and at least up to the last that ran: where a file has
@@ -204,7 +187,7 @@ static size_t count_shown(const struct sd_line_function *f,
         return count_lines(f);
     for (size_t i = 0; i < f->n; i++)
         if (!__builtin_sub_overflow(f->entries[i].line, f->line, &least) &&
-            least < LINES_MAX && least >= (int64_t)n)
+            least < SD_CODE_LINES_MAX && least >= (int64_t)n)
             n = (size_t)least + 1;
     return n;
 }
@@ -225,17 +208,22 @@ static void put_absent(const struct printing *p)
                 "Continuing without the function's contents.\n");
 }
 
-static int find_source(const struct printing *p, struct sd_code_text *source)
+/* Whoever is asked may run code of the program, which has its locale then. */
+static int find_source(struct printing *p, const struct sd_code_text **source)
 {
-    return p->wish->source ? p->wish->source(p->wish->context, p->f->file.p, source)
-                           : sd_code_text_read(source, p->f->file.p);
+    int rc;
+
+    sd_plain_locale_leave(&p->locale);
+    rc = sd_code_files_find(&p->sources, p->f->file.p, source);
+    sd_plain_locale_enter(&p->locale);
+    return rc;
 }
 
 /* A file that has changed may end before the function began: its numbers are shown all
  * the same. */
 static int put_function(struct printing *p)
 {
-    struct sd_code_text source = { 0 };
+    const struct sd_code_text *source;
     int rc = find_source(p, &source);
 
     if (rc < 0)
@@ -248,9 +236,7 @@ static int put_function(struct printing *p)
         put_absent(p);
     measure(p);
     put_heading(p);
-    rc = put_rows(p, &source, count_shown(p->f, &source));
-    sd_code_text_release(&source);
-    return rc;
+    return put_rows(p, source, count_shown(p->f, source));
 }
 
 /* --- The whole */
@@ -334,24 +320,23 @@ static int put_all(struct printing *p, const size_t *order)
     return rc;
 }
 
-/* printf takes the decimal point from the locale, which may be the program's we are a
- * guest of: this thread steps out of it for the moment. */
 int sd_report_lines(const struct sd_line_stats *s, const struct sd_line_text_wish *wish,
                     struct sd_out *out)
 {
-    struct printing p = { .out = out, .s = s, .wish = wish };
-    locale_t plain, before;
+    struct printing p = { .out = out,
+                          .s = s,
+                          .wish = wish,
+                          .sources = { .read = wish->source,
+                                       .context = wish->context } };
     size_t *order;
     int rc = sd_line_text_order(s, wish, &order);
 
     if (rc < 0)
         return rc;
-    plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    before = uselocale(plain);
+    sd_plain_locale_enter(&p.locale);
     rc = put_all(&p, order);
-    uselocale(before);
-    if (plain)
-        freelocale(plain);
+    sd_plain_locale_leave(&p.locale);
+    sd_code_files_release(&p.sources);
     sd_free(order);
     return rc;
 }

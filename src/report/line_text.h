@@ -11,7 +11,7 @@
 
 #include "base/out.h"
 #include "profile/line_stats.h"
-#include "report/code_text.h"
+#include "report/code_files.h"
 
 enum { SD_LINE_TEXT_COLUMNS = 5 }; /* line, hits, time, time of a hit, share */
 
@@ -24,9 +24,7 @@ struct sd_line_text_wish {
     bool is_reversed;                 /* the other way round */
     int widths[SD_LINE_TEXT_COLUMNS]; /* at least; less than line_profiler's are those
                                          of line_profiler */
-    /* The source of a file: 1 when there is one, which `into` then holds; 0; or
-     * negative.  NULL: the file of that name is read. */
-    int (*source)(void *context, const char *file, struct sd_code_text *into);
+    sd_code_files_read *source;       /* NULL: files are read */
     void *context;
 };
 

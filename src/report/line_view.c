@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
-#include "report/code_text.h"
+#include "report/code_files.h"
 
 enum { TAB = 8 };
 
@@ -298,21 +298,18 @@ static void put_cost(const struct sd_lined *l, const struct sd_text_style *style
 int sd_report_lines_combined(const struct sd_lined *l,
                              const struct sd_text_style *style, struct sd_out *out)
 {
-    struct sd_code_text source = { 0 };
+    struct sd_code_files sources = { 0 };
     int rc = 0;
 
     for (size_t i = 0; i < l->n && rc >= 0; i++) {
-        const struct sd_lined_function *f = &l->functions[i];
+        const struct sd_code_text *source;
 
-        if (i == 0 || strcmp(f->file, l->functions[i - 1].file) != 0) {
-            sd_code_text_release(&source);
-            rc = sd_code_text_read(&source, f->file);
-        }
+        rc = sd_code_files_find(&sources, l->functions[i].file, &source);
         sd_out_text(out, i > 0 ? "\n" : "");
         if (rc >= 0)
-            rc = put_function(f, &source, l->has_memory, style, out);
+            rc = put_function(&l->functions[i], source, l->has_memory, style, out);
     }
-    sd_code_text_release(&source);
+    sd_code_files_release(&sources);
     if (rc >= 0)
         put_cost(l, style, out);
     return rc < 0 ? rc : 0;
@@ -450,21 +447,17 @@ static int put_hot(struct sd_view *v, struct sd_view_table *t, const struct hot 
 static int put_sources(struct sd_view *v, struct sd_view_table *t, struct hot *hot,
                        size_t n)
 {
-    struct sd_code_text source = { 0 };
-    const char *file = NULL;
+    struct sd_code_files sources = { 0 };
     int rc = 0;
 
     qsort(hot, n, sizeof *hot, by_function); /* functions are in the order of files */
     for (size_t i = 0; i < n && rc >= 0; i++) {
+        const struct sd_code_text *source;
         struct sd_code_text_line line;
         const char *text;
 
-        if (!file || strcmp(file, hot[i].f->file) != 0) {
-            file = hot[i].f->file;
-            sd_code_text_release(&source);
-            rc = sd_code_text_read(&source, file);
-        }
-        line = sd_code_text_line(&source, hot[i].row->line);
+        rc = sd_code_files_find(&sources, hot[i].f->file, &source);
+        line = sd_code_text_line(source, hot[i].row->line);
         while (line.n > 0 && (*line.p == ' ' || *line.p == '\t'))
             line.p++, line.n--;
         text = rc < 0 ? NULL : code_of(v, line);
@@ -473,7 +466,7 @@ static int put_sources(struct sd_view *v, struct sd_view_table *t, struct hot *h
         else if (rc >= 0)
             rc = sd_no_memory();
     }
-    sd_code_text_release(&source);
+    sd_code_files_release(&sources);
     return rc < 0 ? rc : 0;
 }
 

@@ -5,35 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "report/code_text.h"
+#include "base/plain_locale.h"
+#include "report/code_files.h"
 
-enum { CELL = 40 };           /* bytes of one number's text */
-enum { LINES_MAX = 1 << 20 }; /* of a function whose source is not there */
+enum { CELL = 40 }; /* bytes of one number's text */
 
 static void put_mib(char *to, int64_t bytes, unsigned precision)
 {
     snprintf(to, CELL, "%*.*f MiB", (int)precision + 4, (int)precision,
              (double)bytes / (1024 * 1024));
-}
-
-/* A tab stays one; what a terminal must not get is shown as \x1b. */
-static void put_code(struct sd_out *out, const char *p, size_t n)
-{
-    struct sd_buf clean = { 0 };
-
-    while (n > 0) {
-        const char *tab = memchr(p, '\t', n);
-        size_t m = tab ? (size_t)(tab - p) : n;
-
-        sd_text_escape(&clean, p, m);
-        if (tab)
-            sd_buf_u8(&clean, '\t');
-        p += m + (tab != NULL);
-        n -= m + (tab != NULL);
-    }
-    sd_out_write(out, clean.p, clean.n);
-    sd_buf_release(&clean);
 }
 
 /* The row of the def has no hits: what it shows is all that was there when the function
@@ -53,7 +33,7 @@ static void put_row(struct sd_out *out, uint32_t line, const struct sd_lined_row
                  is_entry ? v[SD_LINE_READ] : v[SD_LINE_HITS]);
     }
     sd_out_printf(out, "%6" PRIu32 " %12s %12s  %10s   ", line, memory, grew, times);
-    put_code(out, text.p, text.n);
+    sd_code_put(out, text.p, text.n);
     sd_out_text(out, "\n");
 }
 
@@ -66,7 +46,7 @@ static size_t count_lines(const struct sd_lined_function *f,
     uint32_t last = f->n_rows ? f->rows[f->n_rows - 1].line : f->first;
     size_t least = last > f->first ? (size_t)(last - f->first) + 1 : 1;
 
-    least = least < LINES_MAX ? least : LINES_MAX;
+    least = least < SD_CODE_LINES_MAX ? least : SD_CODE_LINES_MAX;
     return n > least ? n : least;
 }
 
@@ -78,7 +58,7 @@ static void put_function(struct sd_out *out, const struct sd_lined_function *f,
     size_t n = count_lines(f, source), at = 0;
 
     sd_out_text(out, "Filename: ");
-    put_code(out, f->file, strlen(f->file));
+    sd_code_put(out, f->file, strlen(f->file));
     sd_out_printf(out, "\n\n%s\n", heading);
     for (size_t i = 1; i < sizeof heading; i++)
         sd_out_text(out, "=");
@@ -96,19 +76,19 @@ static void put_function(struct sd_out *out, const struct sd_lined_function *f,
 int sd_report_line_memory(const struct sd_lined *l, unsigned precision,
                           struct sd_out *out)
 {
-    struct sd_code_text source = { 0 };
+    struct sd_code_files sources = { 0 };
+    struct sd_plain_locale locale;
     int rc = 0;
 
+    sd_plain_locale_enter(&locale);
     for (size_t i = 0; i < l->n && rc >= 0; i++) {
-        const struct sd_lined_function *f = &l->functions[i];
+        const struct sd_code_text *source;
 
-        if (i == 0 || strcmp(f->file, l->functions[i - 1].file) != 0) {
-            sd_code_text_release(&source);
-            rc = sd_code_text_read(&source, f->file);
-        }
+        rc = sd_code_files_find(&sources, l->functions[i].file, &source);
         if (rc >= 0)
-            put_function(out, f, &source, precision);
+            put_function(out, &l->functions[i], source, precision);
     }
-    sd_code_text_release(&source);
+    sd_plain_locale_leave(&locale);
+    sd_code_files_release(&sources);
     return rc < 0 ? rc : 0;
 }

@@ -174,6 +174,38 @@ def test_time_stamps_of_what_still_runs(folder):
     equal(out.getvalue().count("FUNC"), 1, "stamps at the end")
 
 
+COMMA = """
+import io, locale, logging, sys
+from sonde.compat import memory_profiler
+
+locale.setlocale(locale.LC_NUMERIC, "comma")
+logging.basicConfig(level=20, stream=sys.stdout, format="%(message)s")
+
+@memory_profiler.profile(stream=memory_profiler.LogFile("x", reportIncrementFlag=True))
+def f():
+    return bytearray(b"x") * (64 << 20)
+
+f()
+print(locale.localeconv()["decimal_point"])
+"""
+
+
+def test_the_programs_locale_stays_out_of_numbers(folder):
+    import struct
+
+    place = os.path.join(folder, "locales", "comma")
+    os.makedirs(place)
+    with open(os.path.join(place, "LC_NUMERIC"), "wb") as f:  # what localedef makes of de_DE: glibc's number, 6 values, where they are
+        f.write(struct.pack("<8I", 0x20031114, 6, 32, 34, 36, 40, 44, 48) + b",\0.\0\3\3\0\0" + struct.pack("<2I", 44, 46) + b"UTF-8\0")
+    path = write(folder, "comma.py", COMMA)
+    done = run([PYTHON, path], cwd=folder, env=helpers.clean_env(LOCPATH=os.path.join(folder, "locales"), PYTHONPATH=helpers.PACKAGE_PATH))
+    if "unsupported locale setting" in done.err:
+        raise helpers.Skip("this C library takes no locale from LOCPATH")
+    equal((done.status, done.err), (0, ""), "end")
+    contains(done.out, "MiB")
+    assert re.search(r" 64\.\d MiB +1 +return bytearray", done.out) and done.out.endswith("\n,\n"), done.out
+
+
 NAMED = '''\
 import io, sys
 from sonde.compat import memory_profiler
