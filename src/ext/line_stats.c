@@ -184,44 +184,77 @@ static PyObject *pair_object(const struct sd_line_stats *s)
 
 /* --- Source */
 
+/* Tables are made, and files read, without the interpreter's lock. */
+struct asking {
+    PyObject *source;       /* source(file) is its text, or None */
+    PyThreadState *resting; /* this thread's, while it is without the lock */
+};
+
+/* A loader that fails has no source; an interrupt, or an exit, is the program's. */
+static int forget_failure(void)
+{
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return SD_EGONE;
+    PyErr_Clear();
+    return 0;
+}
+
 /* What the program's linecache has: cells of notebooks, modules in a zip. */
-static int ask_source(void *context, const char *file, struct sd_code_text *into)
+static int ask_linecache(PyObject *source, const char *file, struct sd_code_text *into)
 {
     PyObject *name =
         PyUnicode_DecodeUTF8(file, (Py_ssize_t)strlen(file), "surrogatepass");
-    PyObject *text = name ? PyObject_CallFunctionObjArgs(context, name, NULL) : NULL;
+    PyObject *text = name ? PyObject_CallFunctionObjArgs(source, name, NULL) : NULL;
     PyObject *owner = NULL;
-    Py_ssize_t n;
+    Py_ssize_t n = 0;
     const char *p = text && PyUnicode_Check(text) ? text_of(text, &owner, &n) : NULL;
-    int rc = p ? sd_code_text_take_utf8(into, p, (size_t)n) : 0;
+    int rc = forget_failure();
 
-    if (!text || PyErr_Occurred())
-        PyErr_Clear(); /* a loader that fails has no source */
-    rc = rc < 0 ? rc : p != NULL;
-    if (rc == 0)
-        rc = sd_code_text_read(into, file);
+    if (rc == 0 && p)
+        rc = sd_code_text_take_utf8(into, p, (size_t)n) < 0 ? SD_ENOMEM : 1;
     Py_XDECREF(owner);
     Py_XDECREF(text);
     Py_XDECREF(name);
     return rc;
 }
 
+static int ask_source(void *context, const char *file, struct sd_code_text *into)
+{
+    struct asking *a = context;
+    int rc;
+
+    PyEval_RestoreThread(a->resting);
+    rc = ask_linecache(a->source, file, into);
+    a->resting = PyEval_SaveThread();
+    return rc != 0 ? rc : sd_code_text_read(into, file);
+}
+
 /* --- line_stats.h */
 
 static PyObject *text_object(const struct sd_line_stats *s,
-                             const struct sd_line_text_wish *wish)
+                             struct sd_line_text_wish *wish, PyObject *source)
 {
+    struct asking asking = { .source = source };
     struct sd_out out;
+    int rc;
 
+    wish->source = ask_source;
+    wish->context = &asking;
     sd_out_to_memory(&out);
-    return sd_ext_text(&out, sd_report_lines(s, wish, &out));
+    asking.resting = PyEval_SaveThread();
+    rc = sd_report_lines(s, wish, &out);
+    PyEval_RestoreThread(asking.resting);
+    if (!PyErr_Occurred())
+        return sd_ext_text(&out, rc);
+    sd_out_release(&out);
+    return NULL;
 }
 
 PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
 {
     PyObject *timings, *unit, *output_unit, *source, *text = NULL;
     int strips, details, summarizes, sorts;
-    struct sd_line_text_wish wish = { .source = ask_source };
+    struct sd_line_text_wish wish = { 0 };
     struct sd_line_stats s;
 
     (void)module;
@@ -237,10 +270,9 @@ PyObject *sd_line_stats_text(PyObject *module, PyObject *args)
     wish.has_no_details = !details;
     wish.has_summary = summarizes;
     wish.is_sorted = sorts;
-    wish.context = source;
     sd_line_stats_init(&s);
     if (take(&s, timings, unit) == 0)
-        text = text_object(&s, &wish);
+        text = text_object(&s, &wish, source);
     sd_line_stats_release(&s);
     return text;
 }

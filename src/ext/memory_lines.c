@@ -113,9 +113,12 @@ static int take(struct sd_lined *l, PyObject *functions)
 static PyObject *text_of(const struct sd_lined *l, unsigned precision)
 {
     struct sd_out out;
+    int rc;
 
     sd_out_to_memory(&out);
-    return sd_ext_text(&out, sd_report_line_memory(l, precision, &out));
+    Py_BEGIN_ALLOW_THREADS /* files are read */
+        rc = sd_report_line_memory(l, precision, &out);
+    Py_END_ALLOW_THREADS return sd_ext_text(&out, rc);
 }
 
 PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)

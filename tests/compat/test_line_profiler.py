@@ -19,7 +19,7 @@ import helpers  # noqa: E402
 from helpers import PYTHON, SONDE, contains, equal, run, write  # noqa: E402
 
 sys.path.insert(0, helpers.PACKAGE_PATH)
-from sonde import LineProfiler, LineStats  # noqa: E402
+from sonde import LineProfiler, LineStats, _sonde  # noqa: E402
 from sonde.compat import line_profiler  # noqa: E402
 
 
@@ -786,6 +786,47 @@ def test_a_decorator_that_was_left_in_a_program_does_not_end_it(folder):
         equal((done.status, done.out), (0, "1 2\n"), "end of a program with %s (%s)" % (switch, done.err))
         contains(done.err, "taken.py:5: RuntimeWarning: no lines are counted: other tools hold the monitoring ids")
         equal(done.err.count("no lines are counted"), 1, "warnings")
+
+
+INTERRUPTED = """import linecache, sys
+from sonde import LineProfiler
+def f():
+    return 1
+lp = LineProfiler(f)
+lp.runcall(f)
+def getlines(file):
+    raise %s
+linecache.getlines = getlines
+try:
+    lp.print_stats()
+    print("printed")
+except BaseException as e:
+    print("stopped by", type(e).__name__)
+"""
+
+
+def test_an_interrupt_while_source_is_looked_for_is_the_programs(folder):
+    for raised, said in (("KeyboardInterrupt", "stopped by KeyboardInterrupt"), ("SystemExit", "stopped by SystemExit"),
+                         ("ValueError", "return 1\n\nprinted")):
+        write(folder, "interrupted.py", INTERRUPTED % raised)
+        done = run([PYTHON, "interrupted.py"], cwd=folder)
+        equal((done.status, done.err), (0, ""), "end")
+        contains(done.out, said + "\n", "after a " + raised)
+
+
+def test_a_file_is_asked_for_once_whatever_functions_it_has(folder):
+    asked = []
+
+    def source(file):
+        asked.append(file)
+        return "def f():\n    return 1\n" * 50
+
+    timings = {("%s.py" % name, 2 * i + 1, "f"): [(2 * i + 2, 1, i)] for i in range(50) for name in "ab"}
+    for is_sorted in (False, True):
+        text = _sonde.line_text(timings, 1e-9, None, False, True, False, is_sorted, source, (0,) * 5)
+        equal(text.count("    return 1\n"), 100, "functions with their source")
+        equal(sorted(asked), ["a.py", "b.py"], "files that were asked for, sorted: %s" % is_sorted)
+        del asked[:]
 
 
 helpers.run_tests(globals())
