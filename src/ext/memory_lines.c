@@ -135,3 +135,71 @@ PyObject *sd_memory_lines_text(PyObject *module, PyObject *args)
     sd_lined_release(&l);
     return text;
 }
+
+/* --- Out of what was counted */
+
+/* Adds a row of rows() to what is known of its line.  The line of the def, which has no
+ * hits, has what was there before, once for each call, as memory_profiler shows it. */
+static int add_row(PyObject *measured, PyObject *row)
+{
+    PyObject *line, *times_hit, *more, *whole, *times_read, *known, *sum;
+    double grew, after, grew_before = 0, most = 0;
+    long long hits, times = 0;
+    int rc;
+
+    if (!PyArg_ParseTuple(row, "OOOOOOOOOOO", &line, &times_hit, &known, &known, &known,
+                          &known, &known, &more, &whole, &known, &times_read))
+        return -1;
+    if (more == Py_None)
+        return 0;
+    hits = PyLong_AsLongLong(times_hit);
+    grew = PyFloat_AsDouble(more) / MIB;
+    after = PyFloat_AsDouble(whole) / MIB;
+    if (hits == 0) {
+        hits = PyLong_AsLongLong(times_read);
+        grew = after;
+    }
+    known = PyErr_Occurred() ? NULL : PyDict_GetItemWithError(measured, line);
+    if (PyErr_Occurred() ||
+        (known && !PyArg_ParseTuple(known, "ddL", &grew_before, &most, &times)))
+        return -1;
+    sum = Py_BuildValue("(ddL)", grew_before + grew, most > after ? most : after,
+                        times + hits);
+    rc = sum ? PyDict_SetItem(measured, line, sum) : -1;
+    Py_XDECREF(sum);
+    return rc;
+}
+
+static int add_rows(PyObject *lines, PyObject *code, PyObject *measured)
+{
+    PyObject *rows = PyObject_CallMethod(lines, "rows", "O", code);
+    Py_ssize_t n = rows && PyList_Check(rows) ? PyList_GET_SIZE(rows) : 0;
+    int rc = rows ? 0 : -1;
+
+    for (Py_ssize_t i = 0; rc == 0 && i < n; i++)
+        rc = add_row(measured, PyList_GET_ITEM(rows, i));
+    Py_XDECREF(rows);
+    return rc;
+}
+
+PyObject *sd_memory_lines_rows(PyObject *module, PyObject *args)
+{
+    PyObject *lines, *map, *code, *measured;
+    Py_ssize_t at = 0;
+    int rc = 0;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO!", &lines, &PyDict_Type, &map))
+        return NULL;
+    while (PyDict_Next(map, &at, &code, &measured))
+        if (PyDict_Check(measured))
+            PyDict_Clear(measured);
+    for (at = 0; rc == 0 && PyDict_Next(map, &at, &code, &measured);) {
+        Py_INCREF(code); /* another thread may change the map */
+        Py_INCREF(measured);
+        rc = PyDict_Check(measured) ? add_rows(lines, code, measured) : 0;
+        Py_DECREF(measured);
+        Py_DECREF(code);
+    }
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}

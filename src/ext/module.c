@@ -394,6 +394,7 @@ static PyMethodDef module_methods[] = {
     { "_memory", module_memory, METH_NOARGS, NULL },
     { "_interval", sd_interval_rebuild, METH_VARARGS, NULL },
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
+    { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },

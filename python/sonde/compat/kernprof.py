@@ -12,6 +12,7 @@ import threading
 from inspect import CO_OPTIMIZED
 
 from .._line_profiler import Decorating, LineProfiler
+from . import _script
 from .cProfile import Profile
 from .line_profiler import __version__
 from .line_profiler import profile as global_profiler
@@ -66,10 +67,9 @@ def execfile(filename, globals=None, locals=None):
 
 def find_script(name, *, exit_on_error=True):
     """The path of a script, which may also stand in a folder of PATH."""
-    for folder in [""] + [f for f in os.environ.get("PATH", os.defpath).split(os.pathsep) if f]:
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
-            return path
+    path = _script.find(name)
+    if path is not None:
+        return path
     message = "Could not find script {0!r}".format(name)
     if not exit_on_error:
         raise FileNotFoundError(message)

@@ -13,6 +13,7 @@ import os
 import sys
 
 from .. import _memory, _sonde
+from . import _script
 
 __version__ = "0.61.0"  # of memory_profiler: what is the same
 MIB = _memory.MIB
@@ -304,22 +305,7 @@ class LineProfiler:
     # ---- resident memory, which the extension reads
 
     def _take_rows(self):
-        for _, top, _ in self.code_map._toplevel:
-            dict.__getitem__(self.code_map, top).clear()
-        for code in list(self.code_map):
-            measured = dict.__getitem__(self.code_map, code)
-            rows = [row for row in self._lines.rows(code) if row[7] is not None]
-            for row in rows:
-                self._add_row(measured, row)
-
-    @staticmethod
-    def _add_row(measured, row):
-        """The line of the def has what was there before, once for each call, as memory_profiler shows it."""
-        line, hits, grew, after = row[0], row[1], row[7] / MIB, row[8] / MIB
-        if hits == 0:
-            hits, grew = row[10], after
-        known = measured.get(line, (0, 0, 0))
-        measured[line] = known[0] + grew, max(known[1], after), known[2] + hits
+        _sonde.memory_rows(self._lines, self.code_map)
 
     # ---- other memory, of which every reading takes long anyway: read here
 
@@ -445,10 +431,9 @@ def load_ipython_extension(ip):
 
 
 def _find_script(name):
-    for folder in [""] + [f for f in os.environ.get("PATH", os.defpath).split(os.pathsep) if f]:
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
-            return path
+    path = _script.find(name)
+    if path is not None:
+        return path
     sys.stderr.write("Could not find script {0}\n".format(name))
     raise SystemExit(1)
 
