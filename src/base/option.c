@@ -51,9 +51,13 @@ char *sd_option_unpack(const char *p, size_t n)
         int high = p[i] == '%' && n - i > 2 ? digit_of(p[i + 1]) : -1;
         int low = high > 0 ? digit_of(p[i + 2]) : -1;
 
+        typed[to] = p[i];
         if (low >= 0)
-            i += 2;
-        typed[to++] = low >= 0 ? (char)(high << 4 | low) : p[i] == '+' ? ',' : p[i];
+            typed[to] = (char)(high << 4 | low);
+        else if (p[i] == '+')
+            typed[to] = ',';
+        i += low >= 0 ? 2 : 0;
+        to++;
     }
     if (typed)
         typed[to] = '\0';
