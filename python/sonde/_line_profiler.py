@@ -485,11 +485,11 @@ class LineProfiler(Decorating, _sonde.Lines):
 
     @staticmethod
     def _remember_source(filename, func):
-        """A module in a zip has its source only while its loader is known."""
+        """A module in a zip has its source only while its loader is known: `func` is the function, or its module."""
         import linecache
 
         if not os.path.exists(filename):
-            linecache.lazycache(filename, getattr(func, "__globals__", None))
+            linecache.lazycache(filename, getattr(func, "__globals__", None) or getattr(func, "__dict__", None))
 
     def add_callable(self, func, guard=None, name=None):
         """Adds the functions behind anything that can be called.  1 if there was a new one, else 0."""
@@ -502,6 +502,15 @@ class LineProfiler(Decorating, _sonde.Lines):
             self.add_function(info.func if info else impl)
             n_added = 1
         return n_added
+
+    def _choose(self, func):
+        """Adds what `sonde lines` would, also what functools.wraps and lru_cache have wrapped; and objects that can be called."""
+        found = _sonde.codes_of(func)
+        if not found:
+            self.add_callable(func)
+        for code in found:
+            self._remember_source(code.co_filename, sys.modules.get(getattr(func, "__module__", None)))
+            self.add(code)
 
     def add_class(self, cls, *, scoping_policy=None, wrap=False):
         """Adds the functions of a class; how many members had some."""
@@ -621,5 +630,5 @@ def profile(func):
         else:
             _own = False
     if _own:
-        _own.add_callable(func)
+        _own._choose(func)
     return func

@@ -775,6 +775,43 @@ def test_sonde_profile(folder):
     equal((done.status, done.out.count("Timer unit")), (0, 1), "status and tables of a program that forks (%s)" % done.err)
 
 
+KINDS = """import functools
+from sonde import profile
+def around(f):
+    @functools.wraps(f)
+    def wrapper():
+        return f()
+    return wrapper
+
+@profile
+@functools.lru_cache(None)
+def cached():
+    return 1
+
+@profile
+@around
+def wrapped():
+    return 2
+
+@profile
+class Kinds:
+    def method(self):
+        return 3
+
+print(cached(), wrapped(), Kinds().method())
+"""
+
+
+def test_sonde_profile_chooses_the_same_with_and_without_sonde_lines(folder):
+    path = write(folder, "kinds.py", KINDS)
+    alone = run([PYTHON, path], cwd=folder, env=helpers.clean_env(SONDE_LINES="1"))
+    under = run([SONDE, "lines", "-q", "--python", PYTHON, path], cwd=folder)
+    chosen = [sorted(re.findall(r"^Function: (\S+) at line", done.out, re.M)) for done in (alone, under)]
+    equal((alone.status, alone.err), (0, ""), "end")
+    equal(sorted(name.rpartition(".")[2] for name in chosen[0]), ["cached", "method", "wrapped", "wrapper"], "functions")
+    equal(chosen[0], chosen[1], "functions with SONDE_LINES=1 and under sonde lines")
+
+
 def test_a_decorator_that_was_left_in_a_program_does_not_end_it(folder):
     if not hasattr(sys, "monitoring"):
         raise helpers.Skip("Python before 3.12 has no sys.monitoring, whose ids may be taken")
