@@ -866,4 +866,27 @@ def test_a_file_is_asked_for_once_whatever_functions_it_has(folder):
         del asked[:]
 
 
+# A pipe as the source: who reads it waits for another thread to write.  The alarm is the kernel's, in case that one never runs.
+WAITS = """import os, signal, threading
+from sonde import _sonde
+signal.signal(signal.SIGALRM, signal.SIG_DFL)
+signal.alarm(60)
+os.mkfifo("pipe.py")
+path, made = os.path.abspath("pipe.py"), []
+for make in (lambda: _sonde.line_text({(path, 1, "f"): [(2, 1, 5)]}, 1e-9, None, False, True, False, False, lambda file: None, (0,) * 5),
+             lambda: _sonde.memory_text([(path, 1, "f", {2: (1.0, 2.0, 1)})], 1)):
+    reader = threading.Thread(target=lambda: made.append(make()))
+    reader.start()
+    with open(path, "w") as f:
+        f.write("def f():\\n    return 1\\n")
+    reader.join()
+print(["    return 1\\n" in text for text in made])
+"""
+
+
+def test_other_threads_run_while_source_is_read(folder):
+    done = run([PYTHON, "-c", WAITS], cwd=folder)
+    equal((done.status, done.out, done.err), (0, "[True, True]\n", ""), "end")
+
+
 helpers.run_tests(globals())
