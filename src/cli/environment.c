@@ -2,7 +2,9 @@
 #include "cli/environment.h"
 
 #include <stdbool.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The value when `entry` is "name=value", else NULL. */
 static const char *value_of(const char *entry, const char *name)
@@ -34,23 +36,23 @@ static char *python_path(struct sd_arena *a, const char *bootstrap, const char *
     return sd_arena_printf(a, "PYTHONPATH=%s:%s", bootstrap, old);
 }
 
-/* Names of ours that the program does not see as we did: two are set anew, and which
+/* Names of ours that the program does not see as we did: three are set anew, and which
  * interpreter started us is nothing to a run inside this one. */
 static bool is_replaced(const char *entry)
 {
     return value_of(entry, "SONDE_LIVE") || value_of(entry, "SONDE_WITH") ||
-           value_of(entry, "SONDE_PYTHON");
+           value_of(entry, "SONDE_FROM") || value_of(entry, "SONDE_PYTHON");
 }
 
 char **sd_environment_for(struct sd_arena *a, char *const *ours, const char *live_dir,
                           const char *with, const char *bootstrap)
 {
-    char **theirs;
+    char **theirs, folder[PATH_MAX];
     size_t n = 0, at = 0;
 
     while (ours[n])
         n++;
-    theirs = sd_arena_alloc(a, (n + 4) * sizeof *theirs);
+    theirs = sd_arena_alloc(a, (n + 5) * sizeof *theirs);
     if (!theirs)
         return NULL;
     for (size_t i = 0; i < n; i++)
@@ -62,6 +64,11 @@ char **sd_environment_for(struct sd_arena *a, char *const *ours, const char *liv
     theirs[at] = sd_arena_printf(a, "SONDE_WITH=%s", with);
     if (!theirs[at++])
         return NULL;
+    if (getcwd(folder, sizeof folder)) {
+        theirs[at] = sd_arena_printf(a, "SONDE_FROM=%s", folder);
+        if (!theirs[at++])
+            return NULL;
+    }
     if (bootstrap)
         theirs[at++] = python_path(a, bootstrap, find(ours, "PYTHONPATH"));
     return bootstrap && !theirs[at - 1] ? NULL : theirs;

@@ -14,4 +14,8 @@ void sd_source_name_begins(void);
 /* Makes a name whole that is not, if there is such a file.  False: it stays as it is.
  */
 bool sd_source_name_whole(const char *name, char whole[PATH_MAX]);
+/* The shortest name of the same file, without "." and ".." and doubled slashes, as who
+ * types it would.  False: it is that already, or another file (a link stands before a
+ * ".."). */
+bool sd_source_name_plain(const char *name, char plain[PATH_MAX]);
 #endif

@@ -343,6 +343,22 @@ def test_the_debugger_stops_after_the_line_that_passed_the_limit(folder):
     contains(out, "the end")
 
 
+def test_files_are_chosen_however_their_names_are_written(folder):
+    """By the script as it was typed, through sys.path, and in a child that is elsewhere."""
+    os.mkdir(os.path.join(folder, "src"))
+    write(folder, "src/x.py", "def chosen():\n    return 1\nchosen()\n")
+    winding = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', %r, 'src'))\nimport x\n"
+    programs = {"by_path.py": winding % os.path.basename(folder), "relative.py": "import sys\nsys.path.insert(0, './src')\nimport x\n",
+                "elsewhere.py": "import os, subprocess, sys\nsubprocess.run([sys.executable, os.path.abspath('src/x.py')], cwd='/')\n"}
+    for name, source in programs.items():
+        write(folder, name, source)
+    up = os.path.join("..", os.path.basename(folder))
+    for only in ("src/x.py", "./src/x.py", os.path.join(up, "src", "x.py"), os.path.join(folder, "src", "x.py")):
+        for script in ("./src/x.py", os.path.join(up, "src", "x.py"), "by_path.py", "relative.py", "elsewhere.py"):
+            status, out, err = sonde("lines", "-q", "-o", "x.sonde", "--force", "--python", PYTHON, "--only", only, script, cwd=folder)
+            equal((status, "Function: chosen at line 1" in out), (0, True), "--only %s %s (%s)" % (only, script, err))
+
+
 QUIT = """import os
 
 @profile

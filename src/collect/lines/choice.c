@@ -38,7 +38,9 @@ int sd_line_choice_read(const char *typed, const char *folder,
     for (const char *at = typed; *at; at += *at == ',') {
         size_t from = to;
 
-        at = take_name(at, out->text, &to);
+        at = take_name(at + strspn(at, " "), out->text, &to);
+        while (to > from && out->text[to - 1] == ' ')
+            to--;
         if (to > from)
             out->text[to++] = '\0';
     }
@@ -94,10 +96,19 @@ static bool has_file(const struct sd_line_choice *c, const char *glob, const cha
         return true; /* a script is found by its name from anywhere */
     if (*glob == '/')
         return false;
-    while (strncmp(glob, "./", 2) == 0)
-        glob += 2;
     /* The folder is no pattern, whatever its name is. */
     n -= n > 0 && c->folder[n - 1] == '/';
+    for (;;) {
+        if (strncmp(glob, "./", 2) == 0) {
+            glob += 2;
+        } else if (strncmp(glob, "../", 3) == 0 && n > 0) {
+            glob += 3;
+            while (c->folder[--n] != '/' && n > 0)
+                ;
+        } else {
+            break;
+        }
+    }
     return strncmp(file, c->folder, n) == 0 && file[n] == '/' &&
            fnmatch(glob, file + n + 1, FNM_PATHNAME) == 0;
 }

@@ -66,9 +66,10 @@ static bool is_not_programs(const char *file, const char *module)
 static void judge_one(PyCodeObject *code, const char *module, const char *name)
 {
     const char *file = text_of(code->co_filename);
-    char whole[PATH_MAX];
+    char whole[PATH_MAX], plain[PATH_MAX];
+    const char *name_of_file = sd_source_name_whole(file, whole) ? whole : file;
     const struct sd_line_named f = {
-        .file = sd_source_name_whole(file, whole) ? whole : file,
+        .file = sd_source_name_plain(name_of_file, plain) ? plain : name_of_file,
         .module = module,
         .name = name,
         .first = (uint32_t)code->co_firstlineno,
@@ -149,13 +150,14 @@ static bool is_first(void)
 
 static int read_choice(const char *only)
 {
+    const char *from = secure_getenv("SONDE_FROM"); /* a child may be elsewhere */
     char folder[PATH_MAX] = "";
 
     if (!only)
         return 0;
-    if (!getcwd(folder, sizeof folder))
+    if (!from && !getcwd(folder, sizeof folder))
         folder[0] = '\0';
-    return sd_line_choice_read(only, folder, &captured.choice);
+    return sd_line_choice_read(only, from ? from : folder, &captured.choice);
 }
 
 void sd_lines_above(sd_lines_deed *deed) { captured.deed = deed; }
