@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,6 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/say.h"
+
+enum { NOTES_MAX = 2, NOTE_MAX = 256 };
 
 int sd_machine_known(bool is_fresh, struct sd_machine *m)
 {
@@ -75,8 +78,30 @@ static void put_levels(struct sd_out *out, const struct sd_machine *m)
     sd_out_text(out, "     all cores (a = b + s * c, as STREAM counts)\n");
 }
 
+/* What must be known of the figures; how many sentences there are. */
+static int find_notes(const struct sd_machine *m, char notes[NOTES_MAX][NOTE_MAX])
+{
+    char read[SD_TEXT_MAX], caches[SD_TEXT_MAX];
+    int n = 0;
+
+    if (m->n_unsettled > 0)
+        snprintf(notes[n++], NOTE_MAX,
+                 "other programs were at work: of %u of the %u figures the best two "
+                 "rounds differ by more than 2 %%; --fresh measures again",
+                 m->n_unsettled, m->n_figures);
+    if (m->bytes_read < 2 * m->cache_bytes)
+        snprintf(notes[n++], NOTE_MAX,
+                 "memory was measured with %s, and there are %s of caches: there was "
+                 "no room for more, and some of it may be a cache's speed",
+                 sd_text_bytes(read, (int64_t)m->bytes_read),
+                 sd_text_bytes(caches, (int64_t)m->cache_bytes));
+    return n;
+}
+
 static void put_text(struct sd_out *out, const struct sd_machine *m)
 {
+    char notes[NOTES_MAX][NOTE_MAX];
+    int n_notes = find_notes(m, notes);
     time_t seconds = (time_t)m->measured_at;
     struct sd_buf cpu = { 0 };
     char text[64] = "";
@@ -90,6 +115,8 @@ static void put_text(struct sd_out *out, const struct sd_machine *m)
     sd_out_printf(out, "%-11s %s\n", "measured", text);
     put_numbers(out, m);
     put_levels(out, m);
+    for (int i = 0; i < n_notes; i++)
+        sd_out_printf(out, "%-11s %s\n", "note", notes[i]);
     sd_buf_release(&cpu);
 }
 
@@ -101,6 +128,8 @@ static void put_pair(struct sd_json *j, double one, double all)
 
 static void put_json(struct sd_out *out, const struct sd_machine *m)
 {
+    char notes[NOTES_MAX][NOTE_MAX];
+    int n_notes = find_notes(m, notes);
     struct sd_json j;
 
     sd_json_init(&j, out, true);
@@ -133,6 +162,11 @@ static void put_json(struct sd_out *out, const struct sd_machine *m)
     }
     sd_json_end(&j);
     sd_json_key_real(&j, "triad", m->triad);
+    sd_json_key(&j, "notes");
+    sd_json_array(&j);
+    for (int i = 0; i < n_notes; i++)
+        sd_json_string(&j, notes[i]);
+    sd_json_end(&j);
     sd_json_end(&j);
     sd_out_text(out, "\n");
 }

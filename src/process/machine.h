@@ -7,15 +7,18 @@
  * Data sheets tell the peak of a processor that is alone in its box; in a virtual
  * machine, in a container or with few memory channels it is another.  So it is
  * measured: loops of nothing but multiply-adds in registers, with the widest
- * instructions that the processor has, and loops that only read.  A loop of
- * multiply-adds is timed by the CPU time of its thread, best of many short rounds, so
- * that other programs on the machine cost precision, not truth; memory is shared with
- * them, and its figures are best on a quiet machine.  All of it takes about two
- * seconds; it is measured once and kept in the user's cache
- * (XDG_CACHE_HOME/sonde/machine.txt), until the processor or the number of usable cores
- * is another.  Usable are those of the affinity, and no more of them than the limit of
- * CPU time of the control groups allows (cpu.max of cgroup 2; a part of a core counts
- * as one): by the CPU time of threads such a limit would not be seen. */
+ * instructions that the processor has, and loops that only read.  A loop is timed by
+ * the CPU time of its thread, best of many short rounds that are spread over a second
+ * or more, until the best two agree within 2 %: other programs on the machine cost
+ * precision, not truth.  Memory is shared with them, though, and its figures are best
+ * on a quiet machine.  There all of it takes two to three seconds; where no two rounds
+ * agree it goes on for five seconds, of a machine that is busy, and that is noted.
+ *
+ * It is measured once and kept in the user's cache
+ * (XDG_CACHE_HOME/sonde/machine-*.txt), a file for each machine and number of usable
+ * cores.  Usable are those of the affinity, and no more of them than the limit of CPU
+ * time of the control groups allows (a part of a core counts as one): by the CPU time
+ * of threads such a limit would not be seen. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +42,7 @@ struct sd_machine_level {
 };
 
 struct sd_machine {
+    char host[24];             /* made of its id; not the id */
     char cpu[SD_MACHINE_TEXT]; /* "Intel(R) Xeon(R) ..." */
     char vectors[16];          /* "AVX-512", "AVX2", "SSE2" */
     unsigned n_cores;          /* that this process may use */
@@ -49,14 +53,18 @@ struct sd_machine {
     unsigned n_levels;
     double triad; /* bytes a second of a[i] = b[i] + s * c[i], all cores, as STREAM
                      counts: three each */
+    uint64_t bytes_read;  /* of memory, by all cores; and all that their caches hold: */
+    uint64_t cache_bytes; /* if that is not far less, caches answered for memory */
+    unsigned n_figures;
+    unsigned n_unsettled; /* whose best two rounds differ by more than 2 % */
 };
 
 const char *sd_machine_word(enum sd_machine_number k);
 const char *sd_machine_meaning(enum sd_machine_number k);
 
-/* The cores that a limit allows, as cpu.max tells it ("200000 100000": 2); 0: any. */
-unsigned sd_machine_quota(const char *cpu_max);
-/* Processor and cores, nothing measured. */
+/* Has it what others divide by: arithmetic in float32 and the speed of memory? */
+bool sd_machine_is_whole(const struct sd_machine *m);
+/* Host, processor and cores, nothing measured. */
 void sd_machine_identify(struct sd_machine *m);
 /* Measures all of it.  SD_ENOMEM, or what the system refused. */
 int sd_machine_measure(struct sd_machine *m);

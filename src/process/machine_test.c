@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/machine.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,26 +43,18 @@ TEST(machine_figures_are_kept_and_read_back)
     sd_buf_release(&text);
 }
 
-TEST(machine_cache_is_of_this_machine_and_may_be_missing)
+/* What the test keeps is kept in a folder of its own. */
+static char *move_cache(const char *folder)
 {
-    char folder[] = "/tmp/sonde-machine-XXXXXX", path[64];
     const char *before = getenv("XDG_CACHE_HOME");
-    struct sd_machine m, again;
     char *kept = before ? sd_strdup(before) : NULL;
 
-    CHECK(mkdtemp(folder));
     setenv("XDG_CACHE_HOME", folder, 1);
-    CHECK(sd_machine_load(&again) == SD_EABSENT);
-    make_example(&m);
-    CHECK(sd_machine_keep(&m) == 0);
-    CHECK(sd_machine_load(&again) == 0 && again.all_cores[SD_MACHINE_F32] == 4e11);
-    m.n_cores++;
-    CHECK(sd_machine_keep(&m) == 0);
-    CHECK(sd_machine_load(&again) == SD_EABSENT);
-    snprintf(path, sizeof path, "%s/sonde/machine.txt", folder);
-    CHECK(unlink(path) == 0);
-    snprintf(path, sizeof path, "%s/sonde", folder);
-    CHECK(rmdir(path) == 0 && rmdir(folder) == 0);
+    return kept;
+}
+
+static void move_cache_back(char *kept)
+{
     if (kept)
         setenv("XDG_CACHE_HOME", kept, 1);
     else
@@ -69,14 +62,97 @@ TEST(machine_cache_is_of_this_machine_and_may_be_missing)
     sd_free(kept);
 }
 
-TEST(machine_cores_are_no_more_than_a_limit_allows)
+/* How many files are in it; they are removed, and it, too. */
+static int empty_cache(const char *folder)
 {
-    CHECK(sd_machine_quota("max 100000\n") == 0);
-    CHECK(sd_machine_quota("200000 100000\n") == 2);
-    CHECK(sd_machine_quota("150000 100000\n") == 2);
-    CHECK(sd_machine_quota("5000 100000\n") == 1);
-    CHECK(sd_machine_quota("18446744073709551615 1\n") == 1024);
-    CHECK(sd_machine_quota("") == 0 && sd_machine_quota("7") == 0);
+    char path[512], inner[64];
+    struct dirent *e;
+    int n = 0;
+    DIR *d;
+
+    snprintf(inner, sizeof inner, "%s/sonde", folder);
+    d = opendir(inner);
+    while (d && (e = readdir(d)))
+        if (e->d_name[0] != '.') {
+            snprintf(path, sizeof path, "%s/%s", inner, e->d_name);
+            unlink(path);
+            n++;
+        }
+    if (d)
+        closedir(d);
+    rmdir(inner);
+    CHECK(rmdir(folder) == 0);
+    return n;
+}
+
+TEST(machine_figures_are_of_one_host_and_number_of_cores)
+{
+    char folder[] = "/tmp/sonde-machine-XXXXXX", *kept;
+    struct sd_machine m, again;
+
+    CHECK(mkdtemp(folder));
+    kept = move_cache(folder);
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    m.n_cores++;
+    CHECK(sd_machine_keep(&m) == 0);
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    m.host[0] ^= 1;
+    CHECK(sd_machine_keep(&m) == 0);
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    CHECK(sd_machine_keep(&m) == 0);
+    m.n_cores++; /* one does not take the other's place */
+    CHECK(sd_machine_keep(&m) == 0);
+    CHECK(sd_machine_load(&again) == 0 && again.all_cores[SD_MACHINE_F32] == 4e11);
+    CHECK(empty_cache(folder) == 3);
+    move_cache_back(kept);
+}
+
+TEST(machine_figures_that_cannot_be_are_not_taken)
+{
+    char folder[] = "/tmp/sonde-machine-XXXXXX", *kept;
+    struct sd_machine m, again;
+
+    CHECK(mkdtemp(folder));
+    kept = move_cache(folder);
+    make_example(&m);
+    m.levels[1].all_cores = 0;
+    CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    m.n_levels = 1;
+    CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    m.one_core[SD_MACHINE_F32] = 0;
+    CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
+    CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == 0);
+    empty_cache(folder);
+    move_cache_back(kept);
+}
+
+/* Once, and all that must be true of any machine. */
+TEST(machine_is_measured_whole)
+{
+    struct sd_machine m;
+
+    CHECK(sd_machine_measure(&m) == 0);
+    CHECK(sd_machine_is_whole(&m) && m.measured_at > 1700000000);
+    CHECK(m.n_figures >= 7 && m.n_unsettled <= m.n_figures && m.triad > 0);
+    CHECK(m.bytes_read > 0);
+    for (int k = 0; k < SD_MACHINE_NUMBERS; k++) {
+        bool can = sd_machine_kernel((enum sd_machine_number)k).run;
+
+        CHECK(can == (m.one_core[k] > 0) && m.all_cores[k] >= m.one_core[k]);
+        CHECK(m.all_cores[k] <= m.n_cores * m.one_core[k] * 1.001);
+    }
+    CHECK(m.one_core[SD_MACHINE_F32] > m.one_core[SD_MACHINE_F64]);
+    for (unsigned i = 0; i < m.n_levels; i++) {
+        CHECK(m.levels[i].one_core > 0);
+        CHECK(m.levels[i].all_cores >= m.levels[i].one_core);
+    }
+    CHECK(m.levels[0].all_cores >= m.levels[m.n_levels - 1].all_cores);
 }
 
 TEST(machine_peak_of_a_type_that_it_cannot_do_is_that_of_a_larger_one)
