@@ -261,10 +261,7 @@ static void keep_figures(const struct measuring *g)
 static int measure(struct measuring *g, struct sd_machine *m)
 {
     struct job first = { .run = touch, .memory = &g->memory, .results = g->results };
-    int rc = sd_memory_take(&g->memory);
 
-    if (rc < 0)
-        return rc;
     sd_team_run(&g->team, g->team.n, work, &first);
     add_figures(g, m);
     m->n_unsettled = measure_rounds(g);
@@ -294,6 +291,8 @@ int sd_machine_measure(struct sd_machine *m)
     rc = g.results ? sd_memory_plan(&g.memory, "", cpus, m->n_cores,
                                     sd_memory_most("", &limits))
                    : sd_no_memory();
+    if (rc == 0)
+        rc = sd_memory_take(&g.memory);
     if (rc == 0)
         rc = sd_team_start(&g.team, cpus, m->n_cores);
     if (rc == 0) {
