@@ -12,7 +12,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "formats"))
 from helpers import SONDE, clean_env, equal, need, run_tests  # noqa: E402
+from test_model_files import resnet18  # noqa: E402
 
 KEPT = {}
 
@@ -80,6 +82,33 @@ def test_text_has_a_line_for_each_figure(folder):
     equal([line.split()[0] for line in lines], wanted, "lines")
     float32 = lines[4].split()
     assert float32[2].endswith("FLOP/s") and "one core" in lines[4] and "all cores" in lines[4], lines[4]
+
+
+def test_layers_of_a_file_stand_under_the_roof(folder):
+    """What is known is not measured again; what is not known is, and where it cannot be there is no picture."""
+    _, kept = measured()
+    path = os.path.join(folder, "resnet18.onnx")
+    with open(path, "wb") as f:
+        f.write(resnet18(1))
+
+    def roofline(cache, name, memory):
+        picture = os.path.join(folder, name)
+        p = subprocess.run([SONDE, "model", path, "--plot", "roofline", "-o", picture], env=clean_env(XDG_CACHE_HOME=cache), stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
+        return p.returncode, p.stderr.decode(), picture
+
+    status, err, picture = roofline(kept, "roof.svg", 200 << 20)
+    equal((status, err), (0, ""), "status and stderr")
+    with open(picture) as f:
+        text = f.read()
+    assert "layers under the roof of this machine" in text and "FLOPs for each byte" in text, text[:2000]
+    assert text.count("<path ") >= 21, "%d paths, and there are 21 products" % text.count("<path ")
+    assert "peak " in text and "memory " in text, text[:2000]
+    status, err, picture = roofline(folder, "none.svg", 60 << 20)
+    equal(status, 1, "status")
+    assert "measuring once" in err and "cannot take the " in err, err
+    assert not os.path.exists(picture), "half a picture"
 
 
 def test_fresh_measures_again_and_takes_the_place(folder):

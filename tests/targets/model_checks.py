@@ -4,6 +4,7 @@
 Prints `ok NAME` or `FAIL NAME: why` for each; names on the command line choose among them.
 """
 import contextlib
+import csv
 import io
 import json
 import os
@@ -242,9 +243,14 @@ def check_the_verb():
             f.write("from torch import nn\nprint('hello')\nnumber = 3\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
                     "        self.fc = nn.Linear(4, 2)\n    def forward(self, x, mask=None):\n        return self.fc(x)\ndef bad():\n    raise ValueError('no weights')\n"
                     "class Odd(Net):\n    def train(self, mode=True):\n        raise TypeError('no mode of mine')\ndef odd():\n    return Odd()\n")
-        done = sonde("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv", cwd=folder)
+        env = dict(os.environ, XDG_CACHE_HOME=folder)
+        words = ("net:Net", "--input", "x=2,4", "--input", "mask=2:bool", "--runtime", "--backward", "--csv")
+        done = sonde(*words, cwd=folder, env=env)
+        equal((done.returncode, done.stderr), (0, "hello\nsonde: measuring once what this machine can do (sonde info --machine shows it)\n"))
+        done = sonde(*words, cwd=folder, env=env)
         equal((done.returncode, done.stderr), (0, "hello\n"))
         assert done.stdout.splitlines()[1].startswith("fc,Linear,"), done.stdout
+        beside_the_machine(folder, env)
         sys.path.insert(0, folder)
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
                                     (("net:Not", "--input=1"), 1, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
@@ -255,6 +261,29 @@ def check_the_verb():
             equal(status_found, status, text)
             assert said in text and text.count("\n") == 1, text
         sys.path.remove(folder)
+
+
+def beside_the_machine(folder, env):
+    """Times have their share of the peak where that is known, and reading a capture never measures it."""
+    def layer(**how):
+        done = sonde("net.sonde", "--csv", cwd=folder, **how)
+        equal(done.returncode, 0, done.stderr)
+        return next(csv.DictReader(io.StringIO(done.stdout)))
+
+    done = sonde("net:Net", "--input", "x=2,4", "--runtime", "-o", "net.sonde", cwd=folder, env=env)
+    equal((done.returncode, done.stderr), (0, "hello\n"))
+    done = subprocess.run([SONDE, "info", "--machine", "--json"], env=env, stdout=subprocess.PIPE)
+    peak = json.loads(done.stdout)["operations_per_second"]["float32"]["all_cores"]
+    row = layer(env=env)
+    reached = 100 * int(row["flops"]) / (int(row["runtime"]) * 1e-9) / peak
+    assert abs(float(row["peak%"]) / reached - 1) < 1e-6, (row, peak)
+    elsewhere = os.path.join(folder, "elsewhere")
+    assert "peak%" not in layer(env=dict(env, XDG_CACHE_HOME=elsewhere))
+    assert not os.path.exists(elsewhere)
+    done = sonde("net.sonde", "--plot", "roofline", "-o", "roof.svg", cwd=folder, env=env)
+    equal((done.returncode, done.stderr), (0, ""))
+    with open(os.path.join(folder, "roof.svg")) as f:
+        assert "layers under the roof of this machine" in f.read()
 
 
 def ended(words):
