@@ -132,6 +132,25 @@ TEST(machine_figures_that_cannot_be_are_not_taken)
     move_cache_back(kept);
 }
 
+TEST(machine_figures_without_a_home_are_not_kept_and_it_is_said)
+{
+    const char *home = getenv("HOME");
+    char *kept = move_cache("/proc/nowhere"), *old = home ? sd_strdup(home) : NULL;
+    struct sd_machine m, again;
+
+    make_example(&m);
+    CHECK(sd_machine_keep(&m) < 0 && strstr(sd_fail_text(), "/proc/nowhere/"));
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    CHECK(sd_machine_keep(&m) == SD_EABSENT && strstr(sd_fail_text(), "no HOME"));
+    CHECK(sd_machine_load(&again) == SD_EABSENT);
+    if (old)
+        setenv("HOME", old, 1);
+    sd_free(old);
+    move_cache_back(kept);
+}
+
 /* Once, and all that must be true of any machine. */
 TEST(machine_is_measured_whole)
 {
