@@ -86,7 +86,7 @@ static int find_notes(const struct sd_machine *m, char notes[NOTES_MAX][NOTE_MAX
 
     if (m->n_unsettled > 0)
         snprintf(notes[n++], NOTE_MAX,
-                 "other programs were at work: of %u of the %u figures the best two "
+                 "other programs were at work: of %u of the %u figures the best "
                  "rounds differ by more than 2 %%; --fresh measures again",
                  m->n_unsettled, m->n_figures);
     if (m->bytes_read < 2 * m->cache_bytes)

@@ -9,9 +9,9 @@
  * measured: loops of nothing but multiply-adds in registers, with the widest
  * instructions that the processor has, and loops that only read.  A loop is timed by
  * the CPU time of its thread, best of many short rounds that are spread over a second
- * or more, until the best two agree within 2 %: other programs on the machine cost
+ * or more, until two of the best agree within 2 %: other programs on the machine cost
  * precision, not truth.  Memory is shared with them, though, and its figures are best
- * on a quiet machine.  There all of it takes two to three seconds; where no two rounds
+ * on a quiet machine.  There all of it takes two seconds or less; where no two rounds
  * agree it goes on for five seconds, of a machine that is busy, and that is noted.
  *
  * It is measured once and kept in the user's cache
@@ -56,7 +56,7 @@ struct sd_machine {
     uint64_t bytes_read;  /* of memory, by all cores; and all that their caches hold: */
     uint64_t cache_bytes; /* if that is not far less, caches answered for memory */
     unsigned n_figures;
-    unsigned n_unsettled; /* whose best two rounds differ by more than 2 % */
+    unsigned n_unsettled; /* whose best rounds differ by more than 2 % */
 };
 
 const char *sd_machine_word(enum sd_machine_number k);

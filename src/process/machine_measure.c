@@ -7,16 +7,18 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/machine.h"
+#include "process/machine_best.h"
 #include "process/machine_identity.h"
 #include "process/machine_limits.h"
 #include "process/machine_loops.h"
 #include "process/machine_memory.h"
 #include "process/machine_team.h"
 
-/* Every figure is timed in many short rounds, of which the best counts.  A moment in
- * which the machine was slow must not spoil one figure and leave the others, so the
- * rounds of one do not follow each other: all figures are gone through, again and
- * again, until enough time has passed and the best two rounds of each agree. */
+/* Every figure is timed in many short rounds, of which the best that was reached twice
+ * counts.  A moment in which the machine was slow must not spoil one figure and leave
+ * the others, so the rounds of one do not follow each other: all figures are gone
+ * through, again and again, until enough time has passed and two of the best of each
+ * agree. */
 enum {
     ROUND_NS = 8 * 1000 * 1000, /* of a loop that can be repeated */
     TIMED_NS = 1000 * 1000,     /* long enough to be timed */
@@ -28,7 +30,6 @@ static const uint64_t LEAST_NS = 50000000, MOST_NS = 100000000;
 #else
 static const uint64_t LEAST_NS = 1000000000, MOST_NS = 5000000000; /* of all passes */
 #endif
-static const double AGREEING = 0.98;
 
 struct result {
     double done; /* operations, or bytes */
@@ -47,11 +48,11 @@ struct job {
 
 struct figure {
     struct job job;
-    unsigned n;          /* cores */
-    double *to;          /* where it goes */
-    double *one_core;    /* what one of them reached goes there, if it is better */
-    double best, second; /* of all rounds */
-    double best_member;
+    unsigned n;            /* cores */
+    double *to;            /* where it goes */
+    double *one_core;      /* what one of them reached goes there, if it is better */
+    struct sd_best rounds; /* of all cores together */
+    struct sd_best members;
 };
 
 struct measuring {
@@ -158,19 +159,9 @@ static void measure_round(struct measuring *g, struct figure *f)
         double rate = r->ns > 0 ? r->done / ((double)r->ns * 1e-9) : 0;
 
         sum += rate;
-        f->best_member = rate > f->best_member ? rate : f->best_member;
+        sd_best_add(&f->members, rate);
     }
-    if (sum > f->best) {
-        f->second = f->best;
-        f->best = sum;
-    } else if (sum > f->second) {
-        f->second = sum;
-    }
-}
-
-static bool is_settled(const struct figure *f)
-{
-    return f->second >= AGREEING * f->best;
+    sd_best_add(&f->rounds, sum);
 }
 
 /* How many are not settled when the time is over. */
@@ -186,9 +177,10 @@ static unsigned measure_rounds(struct measuring *g)
         for (unsigned i = 0; i < g->n_figures; i++) {
             struct figure *f = &g->figures[i];
 
-            if (pass < PASSES_LEAST || passed < LEAST_NS || !is_settled(f))
+            if (pass < PASSES_LEAST || passed < LEAST_NS ||
+                !sd_best_is_settled(&f->rounds))
                 measure_round(g, f);
-            left += !is_settled(f);
+            left += !sd_best_is_settled(&f->rounds);
         }
         passed = sd_clock_ns() - start;
     }
@@ -250,9 +242,9 @@ static void keep_figures(const struct measuring *g)
     for (unsigned i = 0; i < g->n_figures; i++) {
         const struct figure *f = &g->figures[i];
 
-        *f->to = f->best;
-        if (f->one_core && f->best_member > *f->one_core)
-            *f->one_core = f->best_member;
+        *f->to = sd_best_of(&f->rounds);
+        if (f->one_core && sd_best_of(&f->members) > *f->one_core)
+            *f->one_core = sd_best_of(&f->members);
         if (f->one_core && *f->one_core > *f->to)
             *f->to = *f->one_core;
     }
