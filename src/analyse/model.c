@@ -143,17 +143,20 @@ static void set_memory(const struct sd_model *m, uint32_t layer, int64_t params,
 
 struct naming {
     struct sd_model_costs *costs;
-    uint32_t within;        /* operators in this layer are named */
+    const bool *is_inside;  /* of each layer: are its operators named? */
     struct sd_table places; /* of a name among costs->operators, or types */
     size_t cap;
 };
 
-/* A parent stands before its children, so this ends at the root. */
-static bool is_within(const struct sd_model *m, uint32_t layer, uint32_t outer)
+/* Which layers are this one or in it: a parent stands before its children.  The caller
+ * frees it. */
+static bool *find_inside(const struct sd_model *m, uint32_t outer)
 {
-    while (layer > outer)
-        layer = m->layers[layer].parent;
-    return layer == outer;
+    bool *is_inside = sd_zalloc(m->n_layers * sizeof *is_inside);
+
+    for (size_t i = outer; is_inside && i < m->n_layers; i++)
+        is_inside[i] = i == outer || is_inside[m->layers[i].parent];
+    return is_inside;
 }
 
 static int named(struct naming *n, struct sd_model_named **list, size_t *n_list,
@@ -190,7 +193,7 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
 
     s.time_ns = s.backward_ns = s.activation_bytes = SD_MODEL_NONE;
     add(&costs->own[op->layer], &s);
-    if (!is_within(costs->model, op->layer, n->within))
+    if (!n->is_inside[op->layer])
         return 0;
     rc = named(n, &costs->operators, &costs->n_operators, op->name, &by_name);
     if (rc < 0)
@@ -204,12 +207,14 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
 static int add_ops(struct sd_model_costs *costs, const struct sd_mode *mode,
                    uint32_t within)
 {
-    struct naming n = { .costs = costs, .within = within };
-    int rc = 0;
+    bool *is_inside = find_inside(costs->model, within);
+    struct naming n = { .costs = costs, .is_inside = is_inside };
+    int rc = is_inside ? 0 : sd_no_memory();
 
     for (size_t i = 0; i < costs->model->n_ops && rc == 0; i++)
         rc = add_op(&n, mode, &costs->model->ops[i]);
     sd_table_release(&n.places);
+    sd_free(is_inside);
     return rc;
 }
 

@@ -207,44 +207,34 @@ struct mapping {
     struct sd_arena *arena;
     struct sd_view_map *out;
     uint32_t *box;          /* of each layer, or UINT32_MAX; owned */
-    uint32_t *deep;         /* how many layers each is in; owned */
+    uint32_t *shown;        /* the layer that stands for each: itself, or the one at the
+                               depth asked for that holds it; owned */
     struct sd_table linked; /* pairs of boxes */
 };
 
-/* A parent stands before its children, so its depth is known first. */
+/* A parent stands before its children, so what stands for it is known first. */
 static int prepare(struct mapping *k)
 {
     const struct sd_model *m = k->costs->model;
 
     k->box = sd_alloc(m->n_layers * sizeof *k->box);
-    k->deep = sd_zalloc(m->n_layers * sizeof *k->deep);
-    if (!k->box || !k->deep)
+    k->shown = sd_alloc(m->n_layers * sizeof *k->shown);
+    if (!k->box || !k->shown)
         return sd_no_memory();
     for (size_t i = 0; i < m->n_layers; i++) {
+        const struct sd_model_layer *l = &m->layers[i];
+
         k->box[i] = UINT32_MAX;
-        if (i != SD_MODEL_ROOT)
-            k->deep[i] = k->deep[m->layers[i].parent] + 1;
+        k->shown[i] =
+            k->depth > 0 && l->depth > k->depth ? k->shown[l->parent] : (uint32_t)i;
     }
     return 0;
-}
-
-/* The layer that stands for this one: itself, or the one at the depth asked for that
- * holds it. */
-static uint32_t shown_as(const struct mapping *k, uint32_t layer)
-{
-    const struct sd_model *m = k->costs->model;
-
-    if (k->depth == 0)
-        return layer;
-    for (uint32_t depth = k->deep[layer]; depth > k->depth; depth--)
-        layer = m->layers[layer].parent;
-    return layer;
 }
 
 /* What lies deeper than is shown belongs to the layer that holds it. */
 static bool holds_hidden(const struct mapping *k, uint32_t layer)
 {
-    return k->depth > 0 && k->deep[layer] >= k->depth;
+    return k->depth > 0 && k->costs->model->layers[layer].depth >= k->depth;
 }
 
 static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
@@ -279,7 +269,7 @@ static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
 
 static int add_box(struct mapping *k, uint32_t of)
 {
-    uint32_t layer = shown_as(k, of);
+    uint32_t layer = k->shown[of];
 
     if (k->box[layer] != UINT32_MAX)
         return 0;
@@ -333,8 +323,8 @@ static int add_links(struct mapping *k)
     if (!k->out->links)
         return sd_no_memory();
     for (size_t i = 0; i < m->n_edges && rc == 0; i++)
-        rc = add_link(k, k->box[shown_as(k, m->edges[i].from)],
-                      k->box[shown_as(k, m->edges[i].to)]);
+        rc = add_link(k, k->box[k->shown[m->edges[i].from]],
+                      k->box[k->shown[m->edges[i].to]]);
     if (m->n_edges > 0)
         return rc;
     k->out->note = "lines: the order in which layers ran first";
@@ -376,7 +366,7 @@ int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
     if (rc == 0)
         rc = add_links(&k);
     sd_free(k.box);
-    sd_free(k.deep);
+    sd_free(k.shown);
     sd_table_release(&k.linked);
     return rc;
 }

@@ -224,6 +224,11 @@ static int add_layer(struct sd_model *m, uint32_t name, uint32_t type, uint32_t 
     if (m->n_layers >= UINT32_MAX)
         return sd_fail(SD_EFORMAT, "a model has more layers than can be counted");
     sd_assert(m->n_layers == 0 || parent < m->n_layers);
+    if (m->n_layers > 0) {
+        if (m->layers[parent].depth == SD_MODEL_DEPTH_MAX)
+            made.parent = parent = m->layers[parent].parent;
+        made.depth = (uint16_t)(m->layers[parent].depth + 1);
+    }
     rc = more(&m->layers, m->n_layers, &m->cap_layers, sizeof *m->layers);
     if (rc == 0)
         rc = sd_table_put(&m->layer_by_name, name, m->n_layers);

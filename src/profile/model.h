@@ -28,6 +28,8 @@ enum {
     SD_MODEL_DIMS_MAX = 64,        /* axes of a tensor */
     SD_MODEL_OPERANDS_MAX = 65535, /* inputs, or outputs, of one call */
     SD_MODEL_ATTRS_MAX = 255,      /* of one operator or layer */
+    SD_MODEL_DEPTH_MAX = 256,      /* layers in each other; what is said to lie deeper
+                                      stands beside the last of them */
     SD_MODEL_ROOT = 0,             /* the layer that is the whole model */
 };
 
@@ -137,6 +139,7 @@ struct sd_model_layer {
     uint32_t name;   /* "layer1.0.conv1"; "" is the model */
     uint32_t type;   /* "Conv2d" */
     uint32_t parent; /* a place in `layers` */
+    uint16_t depth;  /* how many layers it is in; 0: the model.  Set by the builder */
     uint16_t flags;  /* enum sd_model_layer_flags */
     uint8_t n_attrs;
     const struct sd_attr *attrs;

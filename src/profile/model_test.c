@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -110,6 +111,32 @@ TEST(a_layers_path_makes_the_layers_around_it_once)
     CHECK(sd_model_find_layer(&m, "layer9", 6) == UINT32_MAX);
     CHECK(sd_model_layer(&m, "layer1", 6, "Sequential", 0, &a) == 0 && a == 1);
     CHECK(!strcmp(sd_model_text(&m, m.layers[1].type), "Sequential"));
+    sd_model_release(&m);
+}
+
+/* Chains without end would be walked for every row and operator in them. */
+TEST(layers_lie_no_deeper_in_each_other_than_their_bound)
+{
+    uint32_t at = SD_MODEL_ROOT, deepest = 0;
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    for (int i = 0; i < 2 * SD_MODEL_DEPTH_MAX; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "n%d", i);
+        CHECK(sd_model_layer(&m, name, strlen(name), "", at, &at) == 0);
+    }
+    CHECK(m.n_layers == 2 * SD_MODEL_DEPTH_MAX + 1);
+    for (size_t i = 1; i < m.n_layers; i++) {
+        uint32_t depth = 0;
+
+        for (size_t k = i; k != SD_MODEL_ROOT; k = m.layers[k].parent)
+            depth++;
+        CHECK(m.layers[i].depth == depth);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    CHECK(deepest == SD_MODEL_DEPTH_MAX);
     sd_model_release(&m);
 }
 
