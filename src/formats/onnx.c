@@ -16,7 +16,9 @@ enum { /* what is read of a hostile file; real models have a thousandth of it */
         * each body that it is in. */
        INSIDE_BYTES_MAX = 32 << 20,
        INSIDE_TIMES = 4,
-       VALUES_MAX = 4 << 20,
+       /* Operators and values: each takes some hundred bytes, and may be one of a
+        * function that is called many times. */
+       PARTS_MAX = 512 << 10,
 };
 
 enum {
@@ -130,6 +132,8 @@ static int run_node(struct sd_onnx *x, struct sd_cursor c, struct sd_onnx_scope 
     struct sd_onnx_step s = { .x = x, .node = &node };
     int rc = scope->depth > 0 ? sd_onnx_charge(x, sd_cursor_left(&c)) : 0;
 
+    if (rc == 0)
+        rc = sd_onnx_count_part(x);
     if (rc < 0)
         return rc;
     rc = sd_onnx_node_read(c, scope->call, &scratch, &node);
@@ -281,7 +285,7 @@ int sd_onnx_read(const void *p, size_t n, const struct sd_model_wish *wish,
                          .wish = wish,
                          .fold_left = FOLD_ALL_MAX,
                          .inside_left = INSIDE_BYTES_MAX + INSIDE_TIMES * n,
-                         .values_left = VALUES_MAX };
+                         .parts_left = PARTS_MAX };
     struct sd_cursor graph;
     int rc;
 

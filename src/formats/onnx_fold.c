@@ -27,6 +27,16 @@ static struct sd_onnx_elements *fresh(const struct sd_onnx_step *s, uint32_t out
     return sd_onnx_elements(s->x, sd_onnx_count(s->out[out]), is_real, rc);
 }
 
+/* May so many elements be looked at?  What is made pays for itself (sd_onnx_elements);
+ * this is for work that is more than what it makes. */
+static bool may_work(const struct sd_onnx_step *s, uint64_t elements)
+{
+    if (elements > s->x->fold_left)
+        return false;
+    s->x->fold_left -= elements;
+    return true;
+}
+
 static double real_at(const struct sd_onnx_elements *e, uint32_t i)
 {
     return e->is_real ? e->real[i] : (double)e->whole[i];
@@ -190,6 +200,15 @@ static uint32_t place_in(const struct sd_onnx_value *v, const struct sd_onnx_val
     return (uint32_t)place;
 }
 
+/* May all elements of the output be looked up so? */
+static bool may_place(const struct sd_onnx_step *s)
+{
+    const struct sd_onnx_value *y = s->out[0];
+    int64_t n = y->has_dims ? sd_onnx_count(y) : 0;
+
+    return n <= SD_ONNX_FOLD_MAX && may_work(s, (uint64_t)n * y->n_dims);
+}
+
 /* By -1 nothing is left; the processor traps on the least number by it. */
 static int64_t remainder_of(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 
@@ -212,111 +231,197 @@ static int64_t power(int64_t base, int64_t exponent)
     return (int64_t)v;
 }
 
-/* An operator of two, its attributes looked up once for all elements. */
-struct arithmetic {
-    struct sd_onnx_text op;
-    bool is_truncated; /* of Mod: the sign of what is divided, as C has it */
+enum arithmetic {
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    MOD,
+    FMOD,
+    POW,
+    MAX,
+    MIN,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    EQUAL,
+    LESS,
+    LESS_EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    AND,
+    OR,
+    XOR,
 };
 
+/* Looked up once for all elements; false: there is none of this name. */
+static bool arithmetic_of(const struct sd_onnx_node *node, enum arithmetic *op)
+{
+    static const struct {
+        const char *name;
+        enum arithmetic op;
+    } all[] = { { "Add", ADD },
+                { "Sub", SUB },
+                { "Mul", MUL },
+                { "Div", DIV },
+                { "Mod", MOD },
+                { "Pow", POW },
+                { "Max", MAX },
+                { "Min", MIN },
+                { "BitwiseAnd", BIT_AND },
+                { "BitwiseOr", BIT_OR },
+                { "BitwiseXor", BIT_XOR },
+                { "Equal", EQUAL },
+                { "Less", LESS },
+                { "LessOrEqual", LESS_EQUAL },
+                { "Greater", GREATER },
+                { "GreaterOrEqual", GREATER_EQUAL },
+                { "And", AND },
+                { "Or", OR },
+                { "Xor", XOR } };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!sd_onnx_text_is(node->op, all[i].name))
+            continue;
+        *op = all[i].op;
+        if (*op == MOD && sd_onnx_int(node, "fmod", 0) != 0)
+            *op = FMOD; /* the sign of what is divided, as C has it */
+        return true;
+    }
+    return false;
+}
+
 /* False: it is none (a division by 0). */
-static bool of_wholes(const struct arithmetic *how, int64_t a, int64_t b, int64_t *out)
+static bool of_wholes(enum arithmetic op, int64_t a, int64_t b, int64_t *out)
 {
-    struct sd_onnx_text op = how->op;
-
-    if (sd_onnx_text_is(op, "Add"))
+    switch (op) {
+    case ADD:
         *out = (int64_t)((uint64_t)a + (uint64_t)b);
-    else if (sd_onnx_text_is(op, "Sub"))
+        return true;
+    case SUB:
         *out = (int64_t)((uint64_t)a - (uint64_t)b);
-    else if (sd_onnx_text_is(op, "Mul"))
+        return true;
+    case MUL:
         *out = (int64_t)((uint64_t)a * (uint64_t)b);
-    else if (sd_onnx_text_is(op, "Div") && b != 0)
-        *out = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
-    else if (sd_onnx_text_is(op, "Mod") && b != 0)
-        *out = how->is_truncated ? remainder_of(a, b) : floor_mod(a, b);
-    else if (sd_onnx_text_is(op, "Pow"))
+        return true;
+    case DIV:
+        if (b != 0)
+            *out = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+        return b != 0;
+    case MOD:
+        if (b != 0)
+            *out = floor_mod(a, b);
+        return b != 0;
+    case FMOD:
+        if (b != 0)
+            *out = remainder_of(a, b);
+        return b != 0;
+    case POW:
         *out = power(a, b);
-    else if (sd_onnx_text_is(op, "Max"))
+        return true;
+    case MAX:
         *out = a > b ? a : b;
-    else if (sd_onnx_text_is(op, "Min"))
+        return true;
+    case MIN:
         *out = a < b ? a : b;
-    else if (sd_onnx_text_is(op, "BitwiseAnd"))
+        return true;
+    case BIT_AND:
         *out = a & b;
-    else if (sd_onnx_text_is(op, "BitwiseOr"))
+        return true;
+    case BIT_OR:
         *out = a | b;
-    else if (sd_onnx_text_is(op, "BitwiseXor"))
+        return true;
+    case BIT_XOR:
         *out = a ^ b;
-    else
+        return true;
+    default:
         return false;
-    return true;
+    }
 }
 
-static bool of_reals(struct sd_onnx_text op, double a, double b, double *out)
+static bool of_reals(enum arithmetic op, double a, double b, double *out)
 {
-    if (sd_onnx_text_is(op, "Add"))
+    switch (op) {
+    case ADD:
         *out = a + b;
-    else if (sd_onnx_text_is(op, "Sub"))
+        return true;
+    case SUB:
         *out = a - b;
-    else if (sd_onnx_text_is(op, "Mul"))
+        return true;
+    case MUL:
         *out = a * b;
-    else if (sd_onnx_text_is(op, "Div"))
+        return true;
+    case DIV:
         *out = b == 0 ? 0 : a / b;
-    else if (sd_onnx_text_is(op, "Max"))
+        return true;
+    case MAX:
         *out = a > b ? a : b;
-    else if (sd_onnx_text_is(op, "Min"))
+        return true;
+    case MIN:
         *out = a < b ? a : b;
-    else
+        return true;
+    default:
         return false;
-    return true;
+    }
 }
 
-static bool compare(struct sd_onnx_text op, double a, double b, int64_t *out)
+static bool compare(enum arithmetic op, double a, double b, int64_t *out)
 {
-    if (sd_onnx_text_is(op, "Equal"))
+    switch (op) {
+    case EQUAL:
         *out = a == b;
-    else if (sd_onnx_text_is(op, "Less"))
+        return true;
+    case LESS:
         *out = a < b;
-    else if (sd_onnx_text_is(op, "LessOrEqual"))
+        return true;
+    case LESS_EQUAL:
         *out = a <= b;
-    else if (sd_onnx_text_is(op, "Greater"))
+        return true;
+    case GREATER:
         *out = a > b;
-    else if (sd_onnx_text_is(op, "GreaterOrEqual"))
+        return true;
+    case GREATER_EQUAL:
         *out = a >= b;
-    else if (sd_onnx_text_is(op, "And"))
+        return true;
+    case AND:
         *out = a != 0 && b != 0;
-    else if (sd_onnx_text_is(op, "Or"))
+        return true;
+    case OR:
         *out = a != 0 || b != 0;
-    else if (sd_onnx_text_is(op, "Xor"))
+        return true;
+    case XOR:
         *out = (a != 0) != (b != 0);
-    else
+        return true;
+    default:
         return false;
-    return true;
+    }
 }
 
-static bool pair(const struct arithmetic *how, const struct sd_onnx_elements *a,
-                 uint32_t i, const struct sd_onnx_elements *b, uint32_t k,
+static bool pair(enum arithmetic op, const struct sd_onnx_elements *a, uint32_t i,
+                 const struct sd_onnx_elements *b, uint32_t k,
                  struct sd_onnx_elements *out, uint32_t at)
 {
     if (out->is_real)
-        return of_reals(how->op, real_at(a, i), real_at(b, k), &out->real[at]);
-    if (compare(how->op, real_at(a, i), real_at(b, k), &out->whole[at]))
+        return of_reals(op, real_at(a, i), real_at(b, k), &out->real[at]);
+    if (compare(op, real_at(a, i), real_at(b, k), &out->whole[at]))
         return true;
-    return of_wholes(how, whole_at(a, i), whole_at(b, k), &out->whole[at]);
+    return of_wholes(op, whole_at(a, i), whole_at(b, k), &out->whole[at]);
 }
 
 FOLD(pairs)
 {
-    const struct arithmetic how = { s->node->op, sd_onnx_int(s->node, "fmod", 0) != 0 };
     const struct sd_onnx_elements *a = known(s, 0), *b = known(s, 1);
     struct sd_onnx_elements *out;
+    enum arithmetic op;
     bool is_real;
     int rc;
 
-    if (!a || !b || s->n_in != 2)
+    if (!a || !b || s->n_in != 2 || !may_place(s) || !arithmetic_of(s->node, &op))
         return 0;
     is_real = (a->is_real || b->is_real) && s->out[0]->dtype != SD_DTYPE_BOOL;
     out = fresh(s, 0, is_real, &rc);
     for (uint32_t i = 0; out && i < out->n; i++)
-        if (!pair(&how, a, place_in(s->in[0], s->out[0], i), b,
+        if (!pair(op, a, place_in(s->in[0], s->out[0], i), b,
                   place_in(s->in[1], s->out[0], i), out, i))
             return 0;
     s->out[0]->elements = out;
@@ -329,7 +434,7 @@ FOLD(where)
     struct sd_onnx_elements *out;
     int rc;
 
-    if (!is || !a || !b)
+    if (!is || !a || !b || !may_place(s))
         return 0;
     out = fresh(s, 0, a->is_real || b->is_real, &rc);
     for (uint32_t i = 0; out && i < out->n; i++) {
@@ -342,25 +447,56 @@ FOLD(where)
     return rc;
 }
 
-static double of_real(struct sd_onnx_text op, double v)
+enum change { NEGATE, ABSOLUTE, ROUND_DOWN, ROUND_UP, ROOT, INVERT, NOT };
+
+static enum change change_of(struct sd_onnx_text op)
 {
-    if (sd_onnx_text_is(op, "Neg"))
+    static const struct {
+        const char *name;
+        enum change change;
+    } all[] = { { "Neg", NEGATE },    { "Abs", ABSOLUTE }, { "Floor", ROUND_DOWN },
+                { "Ceil", ROUND_UP }, { "Sqrt", ROOT },    { "Not", NOT } };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (sd_onnx_text_is(op, all[i].name))
+            return all[i].change;
+    return INVERT; /* Reciprocal */
+}
+
+static double of_real(enum change change, double v)
+{
+    switch (change) {
+    case NEGATE:
         return -v;
-    if (sd_onnx_text_is(op, "Abs"))
+    case ABSOLUTE:
         return v < 0 ? -v : v;
-    if (sd_onnx_text_is(op, "Floor"))
+    case ROUND_DOWN:
         return __builtin_floor(v);
-    if (sd_onnx_text_is(op, "Ceil"))
+    case ROUND_UP:
         return __builtin_ceil(v);
-    if (sd_onnx_text_is(op, "Sqrt"))
+    case ROOT:
         return v < 0 ? 0 : __builtin_sqrt(v);
-    return v == 0 ? 0 : 1 / v; /* Reciprocal */
+    case INVERT:
+        return v == 0 ? 0 : 1 / v;
+    case NOT:
+        return v == 0;
+    }
+    return v;
+}
+
+static int64_t of_whole(enum change change, int64_t v)
+{
+    if (change == NOT)
+        return !v;
+    if (change == NEGATE || (change == ABSOLUTE && v < 0))
+        return (int64_t)(0 - (uint64_t)v);
+    return v;
 }
 
 FOLD(single)
 {
     const struct sd_onnx_elements *e = known(s, 0);
-    struct sd_onnx_text op = s->node->op;
+    enum change change = change_of(s->node->op);
     struct sd_onnx_elements *out;
     int rc;
 
@@ -369,14 +505,9 @@ FOLD(single)
     out = fresh(s, 0, e->is_real, &rc);
     for (uint32_t i = 0; out && i < out->n; i++) {
         if (out->is_real)
-            out->real[i] = of_real(op, e->real[i]);
-        else if (sd_onnx_text_is(op, "Not"))
-            out->whole[i] = !e->whole[i];
-        else if (sd_onnx_text_is(op, "Neg") ||
-                 (sd_onnx_text_is(op, "Abs") && e->whole[i] < 0))
-            out->whole[i] = (int64_t)(0 - (uint64_t)e->whole[i]);
+            out->real[i] = of_real(change, e->real[i]);
         else
-            out->whole[i] = e->whole[i];
+            out->whole[i] = of_whole(change, e->whole[i]);
     }
     s->out[0]->elements = out;
     return rc;
@@ -387,31 +518,24 @@ FOLD(single)
 FOLD(reduce)
 {
     const struct sd_onnx_elements *e = known(s, 0);
-    struct sd_onnx_text op = s->node->op;
-    bool is_product = sd_onnx_text_is(op, "ReduceProd");
+    struct sd_onnx_text name = s->node->op;
+    enum arithmetic op = sd_onnx_text_is(name, "ReduceProd")  ? MUL
+                         : sd_onnx_text_is(name, "ReduceSum") ? ADD
+                         : sd_onnx_text_is(name, "ReduceMax") ? MAX
+                                                              : MIN;
     struct sd_onnx_elements *out;
-    int64_t sum;
+    int64_t all;
     int rc;
 
     if (!e || e->is_real || !s->out[0]->has_dims || sd_onnx_count(s->out[0]) != 1 ||
-        (e->n == 0 && !is_product && !sd_onnx_text_is(op, "ReduceSum")))
+        (e->n == 0 && op != MUL && op != ADD) || !may_work(s, e->n))
         return 0;
-    sum = e->n ? e->whole[0] : is_product;
-    for (uint32_t i = 1; i < e->n; i++) {
-        int64_t v = e->whole[i];
-
-        if (is_product)
-            sum = (int64_t)((uint64_t)sum * (uint64_t)v);
-        else if (sd_onnx_text_is(op, "ReduceSum"))
-            sum = (int64_t)((uint64_t)sum + (uint64_t)v);
-        else if (sd_onnx_text_is(op, "ReduceMax"))
-            sum = v > sum ? v : sum;
-        else
-            sum = v < sum ? v : sum;
-    }
+    all = e->n ? e->whole[0] : op == MUL;
+    for (uint32_t i = 1; i < e->n; i++)
+        of_wholes(op, all, e->whole[i], &all);
     out = fresh(s, 0, false, &rc);
     if (out)
-        out->whole[0] = sum;
+        out->whole[0] = all;
     s->out[0]->elements = out;
     return rc;
 }
@@ -466,7 +590,7 @@ FOLD(expand)
     struct sd_onnx_elements *out;
     int rc;
 
-    if (!e)
+    if (!e || !may_place(s))
         return 0;
     out = fresh(s, 0, e->is_real, &rc);
     for (uint32_t i = 0; out && i < out->n; i++)

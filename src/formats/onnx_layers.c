@@ -7,6 +7,23 @@
 
 enum { NAME_MAX_BYTES = 1024, LEVELS_MAX = 32 };
 
+/* A layer of the model, made where it is missing.  Layers have operators, so a few for
+ * each operator is all that is made, as of weights (weights.c): *layer is then the one
+ * that would hold it. */
+static int find_layer(struct sd_onnx *x, const char *name, size_t n, const char *type,
+                      uint32_t parent, uint32_t *layer)
+{
+    enum { LAYERS_FREE = 1024, LAYERS_EACH = 2 };
+    const struct sd_model *m = x->m;
+
+    if (m->n_layers >= LAYERS_FREE + LAYERS_EACH * m->n_ops &&
+        sd_model_find_layer(m, name, n) == UINT32_MAX) {
+        *layer = parent;
+        return 0;
+    }
+    return sd_model_layer(x->m, name, n, type, parent, layer);
+}
+
 /* --- What torch's newer exporter writes: two Python lists as text,
  *     ['', 'layer1', 'layer1.0', 'layer1.0.conv1', 'conv2d_3']
  *     ['m.Net', 'torch.nn.modules.container.Sequential', 'm.Block', '...Conv2d', ...]
@@ -89,7 +106,7 @@ static int layer_of_scopes(struct sd_onnx *x, const struct sd_onnx_node *node,
                 sd_model_set_type(x->m, SD_MODEL_ROOT, id);
             continue;
         }
-        rc = sd_model_layer(x->m, scope.p, scope.n, type, *layer, layer);
+        rc = find_layer(x, scope.p, scope.n, type, *layer, layer);
     }
     return rc;
 }
@@ -125,7 +142,7 @@ static int layer_of_path(struct sd_onnx *x, struct sd_onnx_text name, uint32_t *
             n += part;
             before = p;
             n_before = part;
-            rc = sd_model_layer(x->m, path, n, "", *layer, layer);
+            rc = find_layer(x, path, n, "", *layer, layer);
         }
         p = slash + 1;
     }
@@ -145,8 +162,8 @@ static int layer_of_node(struct sd_onnx *x, const struct sd_onnx_node *node,
     if (name.n == 0 || name.n > NAME_MAX_BYTES)
         name =
             node->op.n <= NAME_MAX_BYTES ? node->op : (struct sd_onnx_text){ "?", 1 };
-    return sd_model_layer(x->m, name.p, name.n, short_class(node->op, type),
-                          SD_MODEL_ROOT, layer);
+    return find_layer(x, name.p, name.n, short_class(node->op, type), SD_MODEL_ROOT,
+                      layer);
 }
 
 static int place(struct sd_onnx *x, const struct sd_onnx_node *node, uint32_t *layer)

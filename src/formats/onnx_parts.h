@@ -151,7 +151,7 @@ struct sd_onnx {
     size_t fold_left;   /* elements that may still be computed */
     size_t inside_left; /* bytes of functions and bodies that may still be walked: each
                            may be called many times */
-    size_t values_left; /* values that may still be made */
+    size_t parts_left;  /* operators and values that may still be made */
     unsigned n_missed;  /* notes that say what is not known */
     bool is_reshaped;   /* other inputs than the file's: its own shapes are not true */
     bool has_bodies;    /* a note says how If, Loop and Scan are counted */
@@ -235,6 +235,7 @@ struct sd_onnx_value *sd_onnx_look_up(const struct sd_onnx *x,
                                       struct sd_onnx_text name); /* or NULL */
 int sd_onnx_bind(struct sd_onnx *x, struct sd_onnx_scope *scope,
                  struct sd_onnx_text name, const struct sd_onnx_value *v);
+int sd_onnx_count_part(struct sd_onnx *x); /* takes one of parts_left */
 int sd_onnx_make(struct sd_onnx *x, struct sd_onnx_text name,
                  struct sd_onnx_value **out);
 int sd_onnx_set_dims(struct sd_onnx *x, struct sd_onnx_value *v, const int64_t *dims,

@@ -891,6 +891,74 @@ TEST(onnx_attributes_of_calls_are_not_searched_without_end)
     drop_file(&f);
 }
 
+/* A sum looks at every element and makes one: what is looked at is what costs. */
+TEST(onnx_sums_of_constants_have_an_end)
+{
+    enum { ELEMENTS = 1024, SUMS = 9000 };
+    struct sd_buf t = { 0 }, zeros = { 0 };
+    struct file f = { 0 };
+    struct sd_model m;
+
+    sd_pb_number(&t, 1, ELEMENTS);
+    sd_pb_number(&t, 2, 7);
+    put_text(&t, 8, "c");
+    for (int i = 0; i < ELEMENTS; i++)
+        sd_buf_u64(&zeros, 1);
+    sd_pb_message(&t, 9, &zeros);
+    sd_pb_message(&f.graph, 5, &t);
+    for (int i = 0; i < SUMS; i++)
+        add_node(&f, "ReduceMax", "c", "y", "keepdims=0!");
+    read_it(&f, &m);
+    CHECK(m.n_ops > 0); /* the first are worked out and gone */
+    sd_model_release(&m);
+    sd_buf_release(&t);
+    sd_buf_release(&zeros);
+    drop_file(&f);
+}
+
+/* Each takes some hundred bytes, and twenty in the file. */
+TEST(onnx_of_more_operators_than_any_model_is_refused)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    for (int i = 0; i < 300000; i++)
+        add_node(&f, "Relu", "x", "x", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "more operators and values than any model"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* Every node names 30 layers that no other has. */
+TEST(onnx_makes_no_more_layers_than_operators_can_have)
+{
+    enum { NODES = 2000 };
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3");
+    for (int i = 0; i < NODES; i++) {
+        struct sd_buf node = { 0 };
+
+        make_node(&node, "Relu", "x", "y", "");
+        sd_buf_u8(&node, 3 << 3 | 2); /* its name */
+        sd_buf_u8(&node, 8 + 60);
+        sd_buf_printf(&node, "/a%05d/", i);
+        for (int level = 0; level < 30; level++)
+            sd_buf_text(&node, "b/");
+        sd_pb_message(&f.graph, 1, &node);
+        sd_buf_release(&node);
+    }
+    read_it(&f, &m);
+    CHECK(m.n_layers > NODES && m.n_layers < 1100 + 2 * NODES);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 /* An If or a Loop with a body that ends in `out`. */
 static void add_body(struct file *f, const char *op, const char *attr, const char *in,
                      const char *outputs)

@@ -35,12 +35,21 @@ int sd_onnx_bind(struct sd_onnx *x, struct sd_onnx_scope *scope,
     return rc == 0 ? sd_table_put(&scope->values, id, (uintptr_t)v) : rc;
 }
 
+int sd_onnx_count_part(struct sd_onnx *x)
+{
+    if (x->parts_left == 0)
+        return sd_onnx_damaged("it has more operators and values than any model");
+    x->parts_left--;
+    return 0;
+}
+
 int sd_onnx_make(struct sd_onnx *x, struct sd_onnx_text name,
                  struct sd_onnx_value **out)
 {
-    if (x->values_left == 0)
-        return sd_onnx_damaged("it has more values than any model");
-    x->values_left--;
+    int rc = sd_onnx_count_part(x);
+
+    if (rc < 0)
+        return rc;
     *out = sd_arena_alloc(&x->arena, sizeof **out);
     if (!*out)
         return sd_no_memory();
