@@ -147,11 +147,11 @@ int64_t sd_rule_foreach_mm(const struct sd_model *m, const struct sd_model_op *o
     return all;
 }
 
-int64_t sd_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
+static int64_t gemm(const struct sd_model *m, const struct sd_model_op *op, size_t b_at)
 {
     bool turn_a = sd_op_number(m, op, "transA", 0, 0) != 0;
     bool turn_b = sd_op_number(m, op, "transB", 0, 0) != 0;
-    const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, 1);
+    const struct sd_operand *a = tensor_in(op, 0), *b = tensor_in(op, b_at);
     int64_t k = axis(a, turn_a ? 0 : 1);
 
     if (!a || !b || a->dims.n != 2 || b->dims.n != 2 || k != axis(b, turn_b ? 1 : 0))
@@ -159,11 +159,24 @@ int64_t sd_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
     return PRODUCT(axis(a, turn_a ? 1 : 0), k, axis(b, turn_b ? 0 : 1));
 }
 
+int64_t sd_rule_gemm(const struct sd_model *m, const struct sd_model_op *op)
+{
+    return gemm(m, op, 1);
+}
+
+int64_t sd_rule_gemm_q(const struct sd_model *m, const struct sd_model_op *op)
+{
+    return gemm(m, op, 3);
+}
+
+/* transBatchA: the first axis stands behind the batches, before the last. */
 int64_t sd_rule_fused_matmul(const struct sd_model *m, const struct sd_model_op *op)
 {
+    const struct sd_operand *a = tensor_in(op, 0);
     bool turned = sd_op_number(m, op, "transA", 0, 0) != 0;
+    bool is_first = a && a->dims.n > 2 && sd_op_number(m, op, "transBatchA", 0, 0) != 0;
 
-    return PRODUCT(elements(tensor_out(op)), axis(tensor_in(op, 0), turned ? -2 : -1));
+    return PRODUCT(elements(tensor_out(op)), axis(a, !turned ? -1 : is_first ? 0 : -2));
 }
 
 int64_t sd_rule_linear(const struct sd_model *m, const struct sd_model_op *op)
@@ -522,11 +535,11 @@ int64_t sd_rule_onnx_attention(const struct sd_model *m, const struct sd_model_o
 
 /* input (b, s, k), weights (k, 3 n), or as qkv_hidden_sizes has it: q and k of one
  * width, v of another */
-int64_t sd_rule_microsoft_attention(const struct sd_model *m,
-                                    const struct sd_model_op *op)
+static int64_t packed_attention(const struct sd_model *m, const struct sd_model_op *op,
+                                size_t past_at)
 {
     const struct sd_operand *x = tensor_in(op, 0), *w = tensor_in(op, 1);
-    int64_t keys = sum(axis(x, 1), past_keys(op, 4)), third = axis(w, 1) / 3;
+    int64_t keys = sum(axis(x, 1), past_keys(op, past_at)), third = axis(w, 1) / 3;
     int64_t n_q = sd_op_number(m, op, "qkv_hidden_sizes", 0, third);
     int64_t n_k = sd_op_number(m, op, "qkv_hidden_sizes", 1, third);
     int64_t n_v = sd_op_number(m, op, "qkv_hidden_sizes", 2, third);
@@ -538,31 +551,65 @@ int64_t sd_rule_microsoft_attention(const struct sd_model *m,
                PRODUCT(axis(x, 0), axis(x, 1), keys, sum(n_q, n_v)));
 }
 
-/* q (b, s, n), k (b, t, n), v (b, t, n_v) */
+int64_t sd_rule_microsoft_attention(const struct sd_model *m,
+                                    const struct sd_model_op *op)
+{
+    return packed_attention(m, op, 4);
+}
+
+int64_t sd_rule_quantized_attention(const struct sd_model *m,
+                                    const struct sd_model_op *op)
+{
+    return packed_attention(m, op, 8);
+}
+
+/* q (b, s, n), k (b, t, n), v (b, t, n_v); or k and v (b, heads, t, d) of another
+ * sequence; or both in k, (b, t, heads, 2, d); or all in q, (b, s, heads, 3, d). */
 int64_t sd_rule_microsoft_multi_head(const struct sd_model *m,
                                      const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
     const struct sd_operand *v = tensor_in(op, 2);
+    int64_t past = past_keys(op, 6), width = axis(q, 2), width_v, keys;
 
     (void)m;
-    if (!q || !k || !v || q->dims.n != 3 || k->dims.n != 3 || v->dims.n != 3 ||
-        axis(q, 2) != axis(k, 2))
+    if (q && q->dims.n == 5)
+        return PRODUCT(2, axis(q, 0), axis(q, 1), sum(axis(q, 1), past), axis(q, 2),
+                       axis(q, 4));
+    if (!q || !k || q->dims.n != 3)
         return UNFIT;
-    return PRODUCT(axis(q, 0), axis(q, 1), sum(axis(k, 1), past_keys(op, 6)),
-                   sum(axis(q, 2), axis(v, 2)));
+    if (k->dims.n == 5) {
+        keys = axis(k, 1);
+        width_v = PRODUCT(axis(k, 2), axis(k, 4));
+    } else if (v && k->dims.n == 4 && v->dims.n == 4) {
+        keys = axis(k, 2);
+        width_v = PRODUCT(axis(v, 1), axis(v, 3));
+    } else if (v && k->dims.n == 3 && v->dims.n == 3 && width == axis(k, 2)) {
+        keys = axis(k, 1);
+        width_v = axis(v, 2);
+    } else {
+        return UNFIT;
+    }
+    return PRODUCT(axis(q, 0), axis(q, 1), sum(keys, past), sum(width, width_v));
 }
 
-/* q (b, s, heads * d), k and v (b, s, fewer heads * d) */
+/* q (b, s, heads * d), k and v (b, s, fewer heads * d); or both behind q in its last
+ * axis. */
 int64_t sd_rule_group_query(const struct sd_model *m, const struct sd_model_op *op)
 {
     const struct sd_operand *q = tensor_in(op, 0), *k = tensor_in(op, 1);
+    int64_t heads = sd_op_number(m, op, "num_heads", 0, UNFIT);
+    int64_t kv_heads = sd_op_number(m, op, "kv_num_heads", 0, UNFIT);
+    int64_t width = axis(q, 2), keys = k ? axis(k, 1) : axis(q, 1);
 
-    (void)m;
-    if (!q || !k || q->dims.n != 3 || k->dims.n != 3)
+    if (!q || q->dims.n != 3 || (k && k->dims.n != 3))
         return UNFIT;
-    return PRODUCT(2, axis(q, 0), axis(q, 1), sum(axis(k, 1), past_keys(op, 3)),
-                   axis(q, 2));
+    if (!k) {
+        if (heads <= 0 || kv_heads <= 0 || heads > 1 << 20 || kv_heads > 1 << 20)
+            return UNFIT;
+        width = width / (heads + 2 * kv_heads) * heads;
+    }
+    return PRODUCT(2, axis(q, 0), axis(q, 1), sum(keys, past_keys(op, 3)), width);
 }
 
 /* --- Recurrent layers */

@@ -18,8 +18,9 @@ typedef int64_t sd_op_rule(const struct sd_model *m, const struct sd_model_op *o
 sd_op_rule sd_rule_matmul_01, sd_rule_matmul_12, sd_rule_matmul_03;
 sd_op_rule sd_rule_inner;      /* over the last axes of both */
 sd_op_rule sd_rule_foreach_mm; /* two lists of matrices, as long as each other */
-sd_op_rule sd_rule_gemm, sd_rule_fused_matmul; /* ONNX's: transA, transB */
-sd_op_rule sd_rule_linear;                     /* (..., k) by a weight (n, k) */
+sd_op_rule sd_rule_gemm, sd_rule_gemm_q,
+    sd_rule_fused_matmul;           /* ONNX's: transA, transB */
+sd_op_rule sd_rule_linear;          /* (..., k) by a weight (n, k) */
 sd_op_rule sd_rule_linear_backward; /* one product for each gradient that is wanted */
 sd_op_rule sd_rule_packed;     /* (..., k) by packed weights: what came out times k */
 sd_op_rule sd_rule_packed_out; /* (..., k) by packed weights, out_features wide */
@@ -40,8 +41,9 @@ sd_op_rule
 sd_op_rule sd_rule_flash, sd_rule_flash_backward; /* (batch, s, heads, d) */
 sd_op_rule sd_rule_multi_head;                    /* the projections too */
 sd_op_rule sd_rule_encoder_layer;
-sd_op_rule sd_rule_onnx_attention;      /* opset 23 */
-sd_op_rule sd_rule_microsoft_attention; /* input, weights: the projection too */
+sd_op_rule sd_rule_onnx_attention; /* opset 23 */
+sd_op_rule sd_rule_microsoft_attention,
+    sd_rule_quantized_attention; /* input, weights: the projection too */
 sd_op_rule sd_rule_microsoft_multi_head, sd_rule_group_query;
 
 /* Recurrent layers: each weight matrix once for each step and sample. */

@@ -179,8 +179,12 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
             s->out[i]->elements = NULL;
         else if (length >= 0 && length <= SD_ONNX_AXIS_MAX)
             rc = reshaped(s->x, s->out[i], 0, length);
-        else
+        else {
             s->out[i]->has_dims = false;
+            s->out[i]->untold = s->node->op;
+            if (is_loop && s->n_in > 0 && s->in[0])
+                s->out[i]->needs = s->in[0]; /* how many rounds there are */
+        }
     }
     sd_free(inputs);
     sd_free(outputs);

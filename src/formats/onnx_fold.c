@@ -95,6 +95,23 @@ FOLD(cast)
     return rc;
 }
 
+FOLD(shape)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_elements *e;
+    int64_t from, to;
+    int rc;
+
+    if (!x)
+        return 0;
+    sd_onnx_axes_taken(s, x->n_dims, &from, &to);
+    e = sd_onnx_elements(s->x, to - from, false, &rc);
+    for (int64_t i = from; e && i < to; i++)
+        e->whole[i - from] = x->dims[i];
+    s->out[0]->elements = e;
+    return rc;
+}
+
 FOLD(size)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
@@ -206,7 +223,7 @@ static bool may_place(const struct sd_onnx_step *s)
     const struct sd_onnx_value *y = s->out[0];
     int64_t n = y->has_dims ? sd_onnx_count(y) : 0;
 
-    return n <= SD_ONNX_FOLD_MAX && may_work(s, (uint64_t)n * y->n_dims);
+    return y->has_dims && n <= SD_ONNX_FOLD_MAX && may_work(s, (uint64_t)n * y->n_dims);
 }
 
 /* By -1 nothing is left; the processor traps on the least number by it. */
@@ -511,6 +528,95 @@ FOLD(single)
     }
     s->out[0]->elements = out;
     return rc;
+}
+
+/* --- Some of them, in another order */
+
+/* Elements of the first input in the places of the output: along axis i of the output a
+ * step goes `steps[i]` elements on in the input, the first being element `from`. */
+static int pick(const struct sd_onnx_step *s, int64_t from, const int64_t *steps)
+{
+    const struct sd_onnx_value *x = s->in[0], *y = s->out[0];
+    struct sd_onnx_elements *e;
+    int rc;
+
+    if (!x->elements || (int64_t)x->elements->n != sd_onnx_count(x) || !may_place(s))
+        return 0;
+    e = sd_onnx_elements(s->x, sd_onnx_count(y), x->elements->is_real, &rc);
+    for (uint32_t i = 0; e && i < e->n; i++) {
+        int64_t left = i, at = from;
+
+        for (uint32_t axis = y->n_dims; axis-- > 0; left /= y->dims[axis])
+            at += left % y->dims[axis] * steps[axis];
+        if (at < 0 || at >= (int64_t)x->elements->n)
+            return 0;
+        e->whole[i] = x->elements->whole[at]; /* or the bits of a real one */
+    }
+    s->out[0]->elements = e;
+    return rc;
+}
+
+/* How many elements lie from one place of an axis to the next. */
+static void strides_of(const struct sd_onnx_value *x,
+                       int64_t strides[SD_MODEL_DIMS_MAX])
+{
+    int64_t size = 1;
+
+    for (uint32_t i = x->n_dims; i-- > 0; size = sd_times(size, x->dims[i]))
+        strides[i] = size;
+}
+
+FOLD(slice)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_list starts = sd_onnx_list(s, "starts", 1),
+                        ends = sd_onnx_list(s, "ends", 2);
+    struct sd_onnx_list axes = sd_onnx_list(s, "axes", 3),
+                        steps = sd_onnx_list(s, NULL, 4);
+    bool is_cut[SD_MODEL_DIMS_MAX] = { false };
+    int64_t strides[SD_MODEL_DIMS_MAX] = { 0 }, from = 0;
+    uint32_t axis;
+
+    if (!x || !x->elements || !s->out[0]->has_dims)
+        return 0;
+    /* No elements are known ones, too: torch's attention puts a shape together from
+     * what stands before and behind some axes, and behind the last one stands nothing.
+     * Axes may then have any length, and strides too: they are not looked at. */
+    if (x->elements->n == 0 || sd_onnx_count(s->out[0]) == 0)
+        return pick(s, 0, strides);
+    strides_of(x, strides);
+    for (uint32_t i = 0; i < starts.n; i++) {
+        int64_t step = steps.is_there ? steps.v[i] : 1;
+
+        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
+            is_cut[axis]) /* the same twice: a stride of many steps runs over */
+            return 0;
+        is_cut[axis] = true;
+        if (sd_onnx_slice(x->dims[axis], &starts.v[i], ends.v[i], step) <= 0 ||
+            step > SD_ONNX_FOLD_MAX || step < -SD_ONNX_FOLD_MAX)
+            return 0;
+        from += starts.v[i] * strides[axis];
+        strides[axis] *= step;
+    }
+    return pick(s, from, strides);
+}
+
+FOLD(transpose)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    int64_t perm[SD_MODEL_DIMS_MAX], strides[SD_MODEL_DIMS_MAX],
+        turned[SD_MODEL_DIMS_MAX];
+    uint32_t n = sd_onnx_ints(s->node, "perm", perm, SD_MODEL_DIMS_MAX), from;
+
+    if (!x || !x->elements || !s->out[0]->has_dims)
+        return 0;
+    strides_of(x, strides);
+    for (uint32_t i = 0; i < x->n_dims; i++) {
+        if (!sd_onnx_axis(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
+            return 0;
+        turned[i] = strides[from];
+    }
+    return pick(s, 0, turned);
 }
 
 /* All elements to one: what shapes need.  None of them have a product (the elements of

@@ -281,11 +281,11 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
 
 /* --- What is not known */
 
-static int tell_missing(struct sd_onnx *x, const struct sd_onnx_node *node,
+static int tell_missing(struct sd_onnx *x, struct sd_onnx_text op,
                         const struct sd_onnx_value *out, bool has_rule)
 {
     const struct sd_onnx_value *needs = out->needs;
-    int n_op = (int)(node->op.n < 80 ? node->op.n : 80);
+    int n_op = (int)(op.n < 80 ? op.n : 80);
     int n_out = (int)(out->name.n < 200 ? out->name.n : 200);
 
     if (x->n_missed++ >= SD_ONNX_MISSED_MAX)
@@ -294,7 +294,7 @@ static int tell_missing(struct sd_onnx *x, const struct sd_onnx_node *node,
         return sd_model_note(x->m,
                              "the shape of %.*s (%.*s) needs the constant %.*s, whose "
                              "data are in another file and not read",
-                             n_out, out->name.p, n_op, node->op.p,
+                             n_out, out->name.p, n_op, op.p,
                              (int)(needs->name.n < 200 ? needs->name.n : 200),
                              needs->name.p);
     if (needs && needs->name.n)
@@ -302,14 +302,42 @@ static int tell_missing(struct sd_onnx *x, const struct sd_onnx_node *node,
             x->m,
             "the shape of %.*s (%.*s) depends on the data in %.*s: what "
             "follows from it is not counted",
-            n_out, out->name.p, n_op, node->op.p,
+            n_out, out->name.p, n_op, op.p,
             (int)(needs->name.n < 200 ? needs->name.n : 200), needs->name.p);
     return sd_model_note(x->m,
                          has_rule ? "the shape of %.*s (%.*s) does not follow from its "
                                     "inputs: what follows from it is not counted"
                                   : "the shape of %.*s is not known: there is no rule "
                                     "for the operator %.*s",
-                         n_out, out->name.p, n_op, node->op.p);
+                         n_out, out->name.p, n_op, op.p);
+}
+
+/* A shape that the file fixes, but not for inputs of these lengths. */
+static int tell_misfit(const struct sd_onnx_step *s)
+{
+    const struct sd_onnx_value *out = s->out[0];
+    struct sd_onnx_text op = s->node->op;
+    struct sd_buf to = { 0 }, from = { 0 };
+    int rc;
+
+    if (s->x->n_missed++ >= SD_ONNX_MISSED_MAX)
+        return 0;
+    for (uint32_t i = 0; i < out->n_dims; i++)
+        sd_buf_printf(&to, "%s%lld", i ? "," : "", (long long)out->dims[i]);
+    for (uint32_t i = 0; i < s->in[0]->n_dims; i++)
+        sd_buf_printf(&from, "%s%lld", i ? "," : "", (long long)s->in[0]->dims[i]);
+    rc = to.bad || from.bad
+             ? sd_no_memory()
+             : sd_model_note(s->x->m,
+                             "the file fixes the shape of %.*s (%.*s) to %s, and what "
+                             "goes in has %s: give the lengths that it was made for "
+                             "with --input NAME=1,2,3; what follows is not counted",
+                             (int)(out->name.n < 200 ? out->name.n : 200), out->name.p,
+                             (int)(op.n < 80 ? op.n : 80), op.p, sd_buf_string(&to),
+                             sd_buf_string(&from));
+    sd_buf_release(&to);
+    sd_buf_release(&from);
+    return rc;
 }
 
 /* The file's own word for the shape, if it has one. */
@@ -342,17 +370,42 @@ static bool inputs_known(const struct sd_onnx_step *s)
     return true;
 }
 
-int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *scope,
-                   bool has_rule)
+/* What was left unknown without a word, and is used. */
+static int tell_used(const struct sd_onnx_step *s)
 {
     int rc = 0;
 
+    for (uint32_t i = 0; i < s->n_in && rc == 0; i++) {
+        struct sd_onnx_value *v = (struct sd_onnx_value *)(uintptr_t)s->in[i];
+
+        if (!v || v->has_dims || !v->untold.n)
+            continue;
+        rc = tell_missing(s->x, v->untold, v, true);
+        v->untold.n = 0;
+    }
+    return rc;
+}
+
+int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *scope,
+                   bool has_rule)
+{
+    bool is_cause = inputs_known(s);
+    int rc = tell_used(s);
+
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
+        if (s->out[i]->is_unfit) {
+            rc = tell_misfit(s);
+            continue;
+        }
         if (!s->out[i]->has_dims)
             rc = shape_from_info(s->x, scope, s->out[i]);
-        /* Further outputs are statistics that nobody uses; only the cause is told. */
-        if (rc == 0 && i == 0 && !s->out[i]->has_dims && inputs_known(s))
-            rc = tell_missing(s->x, s->node, s->out[i], has_rule);
+        if (rc < 0 || s->out[i]->has_dims || !is_cause)
+            continue;
+        /* Further outputs are mostly statistics that nobody uses. */
+        if (i == 0)
+            rc = tell_missing(s->x, s->node->op, s->out[i], has_rule);
+        else if (has_rule)
+            s->out[i]->untold = s->node->op;
     }
     return rc;
 }

@@ -5,40 +5,10 @@
 
 #include "formats/onnx_parts.h"
 
-enum { AXES = SD_MODEL_DIMS_MAX };
-
-/* A list of numbers from an attribute, as operators had it once, or from an input. */
-struct list {
-    int64_t v[AXES];
-    uint32_t n;
-    bool is_there, is_known;
-};
-
-static struct list list_of(const struct sd_onnx_step *s, const char *attribute,
-                           uint32_t input)
-{
-    struct list l = { .is_known = true };
-    const struct sd_onnx_elements *e;
-    struct sd_onnx_attr a;
-
-    if (attribute && sd_onnx_attr_find(s->node, attribute, &a) && a.has_list) {
-        l.n = sd_onnx_attr_ints(&a, l.v, AXES);
-        l.is_there = true;
-    } else if (input < s->n_in && s->in[input]) {
-        e = sd_onnx_wholes(s, input);
-        l.is_there = true;
-        l.is_known = e != NULL;
-        l.n = e ? e->n : 0;
-        if (e && e->n <= AXES)
-            memcpy(l.v, e->whole, e->n * sizeof *l.v);
-    }
-    if (l.n > AXES)
-        l.is_known = false;
-    return l;
-}
+enum { AXES = SD_MODEL_DIMS_MAX, ONNX_INT32 = 6 };
 
 /* Which axes a list names; false: one that is not there. */
-static bool mark_axes(const struct list *l, uint32_t n, bool marks[AXES])
+static bool mark_axes(const struct sd_onnx_list *l, uint32_t n, bool marks[AXES])
 {
     memset(marks, 0, AXES * sizeof *marks);
     for (uint32_t i = 0; i < l->n; i++) {
@@ -58,7 +28,7 @@ static bool mark_axes(const struct list *l, uint32_t n, bool marks[AXES])
 RULE(reshape)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list l = list_of(s, "shape", 1);
+    struct sd_onnx_list l = sd_onnx_list(s, "shape", 1);
     bool keeps_zero = sd_onnx_int(s->node, "allowzero", 0) != 0;
     int64_t known = 1, all;
     uint32_t open = UINT32_MAX;
@@ -76,9 +46,13 @@ RULE(reshape)
         else
             known = sd_times(known, l.v[i]);
     }
-    if (open != UINT32_MAX)
+    if (open != UINT32_MAX) {
         l.v[open] = known > 0 ? all / known : 0;
-    return sd_onnx_give(s, 0, l.v, l.n);
+        known = sd_times(known, l.v[open]);
+    }
+    /* Of so many elements none becomes more or less: a file that was made for one
+     * length has it here, whatever its inputs are given. */
+    return known == all ? sd_onnx_give(s, 0, l.v, l.n) : sd_onnx_misfit(s, l.v, l.n);
 }
 
 RULE(flatten)
@@ -98,7 +72,7 @@ RULE(flatten)
 RULE(squeeze)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list l = list_of(s, "axes", 1);
+    struct sd_onnx_list l = sd_onnx_list(s, "axes", 1);
     bool gone[AXES];
     int64_t dims[AXES];
     uint32_t n = 0;
@@ -114,7 +88,7 @@ RULE(squeeze)
 RULE(unsqueeze)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list l = list_of(s, "axes", 1);
+    struct sd_onnx_list l = sd_onnx_list(s, "axes", 1);
     bool added[AXES];
     int64_t dims[AXES];
     uint32_t n, from = 0;
@@ -148,6 +122,18 @@ RULE(transpose)
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
 
+bool sd_onnx_join(int64_t *dims, uint32_t n, uint32_t axis,
+                  const struct sd_onnx_value *v)
+{
+    if (!v || v->n_dims != n)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (i != axis && v->dims[i] != dims[i])
+            return false;
+    dims[axis] = sd_plus(dims[axis], v->dims[axis]);
+    return true;
+}
+
 RULE(concat)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
@@ -158,11 +144,8 @@ RULE(concat)
         return 0;
     memcpy(dims, x->dims, x->n_dims * sizeof *dims);
     for (uint32_t i = 1; i < s->n_in; i++) {
-        const struct sd_onnx_value *v = sd_onnx_shaped(s, i);
-
-        if (!v || v->n_dims != x->n_dims)
+        if (!sd_onnx_join(dims, x->n_dims, axis, sd_onnx_shaped(s, i)))
             return 0;
-        dims[axis] = sd_plus(dims[axis], v->dims[axis]);
     }
     return sd_onnx_give(s, 0, dims, x->n_dims);
 }
@@ -171,7 +154,7 @@ RULE(concat)
 RULE(split)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list l = list_of(s, "split", 1);
+    struct sd_onnx_list l = sd_onnx_list(s, "split", 1);
     int64_t dims[AXES], length, each;
     uint32_t axis;
     int rc = 0;
@@ -213,8 +196,10 @@ int64_t sd_onnx_slice(int64_t length, int64_t *start, int64_t end, int64_t step)
 RULE(slice)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list starts = list_of(s, "starts", 1), ends = list_of(s, "ends", 2);
-    struct list axes = list_of(s, "axes", 3), steps = list_of(s, NULL, 4);
+    struct sd_onnx_list starts = sd_onnx_list(s, "starts", 1),
+                        ends = sd_onnx_list(s, "ends", 2);
+    struct sd_onnx_list axes = sd_onnx_list(s, "axes", 3),
+                        steps = sd_onnx_list(s, NULL, 4);
     int64_t dims[AXES];
     uint32_t axis;
 
@@ -230,89 +215,6 @@ RULE(slice)
                                    steps.is_there ? steps.v[i] : 1);
     }
     return sd_onnx_give(s, 0, dims, x->n_dims);
-}
-
-/* Elements of the first input in the places of the output: along axis i of the output a
- * step goes `steps[i]` elements on in the input, the first being element `from`. */
-static int pick(const struct sd_onnx_step *s, int64_t from, const int64_t *steps)
-{
-    const struct sd_onnx_value *x = s->in[0], *y = s->out[0];
-    struct sd_onnx_elements *e;
-    int rc;
-
-    if (!x->elements || (int64_t)x->elements->n != sd_onnx_count(x) || !y->has_dims)
-        return 0;
-    e = sd_onnx_elements(s->x, sd_onnx_count(y), x->elements->is_real, &rc);
-    for (uint32_t i = 0; e && i < e->n; i++) {
-        int64_t left = i, at = from;
-
-        for (uint32_t axis = y->n_dims; axis-- > 0; left /= y->dims[axis])
-            at += left % y->dims[axis] * steps[axis];
-        if (at < 0 || at >= (int64_t)x->elements->n)
-            return 0;
-        e->whole[i] = x->elements->whole[at]; /* or the bits of a real one */
-    }
-    s->out[0]->elements = e;
-    return rc;
-}
-
-/* How many elements lie from one place of an axis to the next. */
-static void strides_of(const struct sd_onnx_value *x, int64_t strides[AXES])
-{
-    int64_t size = 1;
-
-    for (uint32_t i = x->n_dims; i-- > 0; size = sd_times(size, x->dims[i]))
-        strides[i] = size;
-}
-
-int sd_onnx_fold_slice(const struct sd_onnx_step *s)
-{
-    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list starts = list_of(s, "starts", 1), ends = list_of(s, "ends", 2);
-    struct list axes = list_of(s, "axes", 3), steps = list_of(s, NULL, 4);
-    bool is_cut[AXES] = { false };
-    int64_t strides[AXES] = { 0 }, from = 0;
-    uint32_t axis;
-
-    if (!x || !x->elements || !s->out[0]->has_dims)
-        return 0;
-    /* No elements are known ones, too: torch's attention puts a shape together from
-     * what stands before and behind some axes, and behind the last one stands nothing.
-     * Axes may then have any length, and strides too: they are not looked at. */
-    if (x->elements->n == 0 || sd_onnx_count(s->out[0]) == 0)
-        return pick(s, 0, strides);
-    strides_of(x, strides);
-    for (uint32_t i = 0; i < starts.n; i++) {
-        int64_t step = steps.is_there ? steps.v[i] : 1;
-
-        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis) ||
-            is_cut[axis]) /* the same twice: a stride of many steps runs over */
-            return 0;
-        is_cut[axis] = true;
-        if (sd_onnx_slice(x->dims[axis], &starts.v[i], ends.v[i], step) <= 0 ||
-            step > SD_ONNX_FOLD_MAX || step < -SD_ONNX_FOLD_MAX)
-            return 0;
-        from += starts.v[i] * strides[axis];
-        strides[axis] *= step;
-    }
-    return pick(s, from, strides);
-}
-
-int sd_onnx_fold_transpose(const struct sd_onnx_step *s)
-{
-    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    int64_t perm[AXES], strides[AXES], turned[AXES];
-    uint32_t n = sd_onnx_ints(s->node, "perm", perm, AXES), from;
-
-    if (!x || !x->elements || !s->out[0]->has_dims)
-        return 0;
-    strides_of(x, strides);
-    for (uint32_t i = 0; i < x->n_dims; i++) {
-        if (!sd_onnx_axis(n ? perm[i] : (int64_t)(x->n_dims - 1 - i), x->n_dims, &from))
-            return 0;
-        turned[i] = strides[from];
-    }
-    return pick(s, 0, turned);
 }
 
 RULE(gather)
@@ -383,7 +285,7 @@ RULE(tile)
 RULE(pad)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list axes = list_of(s, NULL, 3);
+    struct sd_onnx_list axes = sd_onnx_list(s, NULL, 3);
     int64_t attribute[2 * AXES], dims[AXES];
     const int64_t *pads = attribute;
     uint32_t n = sd_onnx_ints(s->node, "pads", attribute, 2 * AXES), axis;
@@ -438,12 +340,33 @@ RULE(space_to_depth)
                         4);
 }
 
-/* --- Sums and the like */
-
-RULE(reduce)
+/* Some axes, or all, cut or padded to a length. */
+RULE(center_crop_pad)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct list l = list_of(s, "axes", 1);
+    struct sd_onnx_list to = sd_onnx_list(s, NULL, 1);
+    struct sd_onnx_list axes = sd_onnx_list(s, "axes", UINT32_MAX);
+    int64_t dims[AXES];
+    uint32_t axis;
+
+    if (!x || !to.is_known || !axes.is_known ||
+        to.n != (axes.is_there ? axes.n : x->n_dims))
+        return 0;
+    memcpy(dims, x->dims, x->n_dims * sizeof *dims);
+    for (uint32_t i = 0; i < to.n; i++) {
+        if (!sd_onnx_axis(axes.is_there ? axes.v[i] : (int64_t)i, x->n_dims, &axis))
+            return 0;
+        dims[axis] = to.v[i];
+    }
+    return sd_onnx_give(s, 0, dims, x->n_dims);
+}
+
+/* --- Sums and the like */
+
+static int give_reduced(const struct sd_onnx_step *s, uint32_t axes_at)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_list l = sd_onnx_list(s, "axes", axes_at);
     bool keeps = sd_onnx_int(s->node, "keepdims", 1) != 0, gone[AXES];
     int64_t dims[AXES];
     uint32_t n = 0;
@@ -460,6 +383,11 @@ RULE(reduce)
     }
     return sd_onnx_give(s, 0, dims, n);
 }
+
+RULE(reduce) { return give_reduced(s, 1); }
+
+/* The axes are an attribute alone: scales and zero points are its inputs. */
+RULE(quantized_reduce) { return give_reduced(s, UINT32_MAX); }
 
 RULE(arg)
 {
@@ -556,6 +484,46 @@ RULE(random)
     return n <= AXES ? sd_onnx_give(s, 0, dims, n) : 0;
 }
 
+RULE(window) /* of weights, as long as the input says */
+{
+    const struct sd_onnx_elements *e = sd_onnx_wholes(s, 0);
+    int64_t type = sd_onnx_int(s->node, "output_datatype", 1);
+
+    s->out[0]->dtype = (uint8_t)sd_dtype_of_onnx(type);
+    return e && e->n == 1 ? sd_onnx_give(s, 0, e->whole, 1) : 0;
+}
+
+RULE(multinomial)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    int64_t n = sd_onnx_int(s->node, "sample_size", 1);
+
+    s->out[0]->dtype =
+        (uint8_t)sd_dtype_of_onnx(sd_onnx_int(s->node, "dtype", ONNX_INT32));
+    return x && x->n_dims == 2 ? sd_onnx_give(s, 0, (int64_t[]){ x->dims[0], n }, 2)
+                               : 0;
+}
+
+/* Of each target, or of all one. */
+RULE(loss)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0), *to = sd_onnx_shaped(s, 1);
+    struct sd_onnx_text word;
+    int rc;
+
+    if (sd_onnx_word(s->node, "reduction", &word) && sd_onnx_text_is(word, "none"))
+        rc = sd_onnx_give_like(s, 0, to);
+    else
+        rc = sd_onnx_give(s, 0, NULL, 0);
+    return rc == 0 ? sd_onnx_give_like(s, 1, x) : rc;
+}
+
+RULE(single_bool)
+{
+    s->out[0]->dtype = SD_DTYPE_BOOL;
+    return sd_onnx_give(s, 0, NULL, 0);
+}
+
 RULE(one_hot)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
@@ -597,18 +565,6 @@ RULE(range)
     return sd_onnx_give(s, 0, (int64_t[]){ (int64_t)n + (n > (double)(int64_t)n) }, 1);
 }
 
-/* Which axes a Shape with `start` and `end` takes. */
-static void axes_taken(const struct sd_onnx_step *s, int64_t n, int64_t *from,
-                       int64_t *to)
-{
-    *from = sd_onnx_int(s->node, "start", 0);
-    *to = sd_onnx_int(s->node, "end", n);
-    *from = *from < -n ? 0 : *from < 0 ? *from + n : *from > n ? n : *from;
-    *to = *to < -n ? 0 : *to < 0 ? *to + n : *to > n ? n : *to;
-    if (*to < *from)
-        *to = *from;
-}
-
 RULE(shape)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
@@ -617,25 +573,8 @@ RULE(shape)
     s->out[0]->dtype = SD_DTYPE_I64;
     if (!x)
         return 0;
-    axes_taken(s, x->n_dims, &from, &to);
+    sd_onnx_axes_taken(s, x->n_dims, &from, &to);
     return sd_onnx_give(s, 0, (int64_t[]){ to - from }, 1);
-}
-
-int sd_onnx_fold_shape(const struct sd_onnx_step *s)
-{
-    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
-    struct sd_onnx_elements *e;
-    int64_t from, to;
-    int rc;
-
-    if (!x)
-        return 0;
-    axes_taken(s, x->n_dims, &from, &to);
-    e = sd_onnx_elements(s->x, to - from, false, &rc);
-    for (int64_t i = from; e && i < to; i++)
-        e->whole[i - from] = x->dims[i];
-    s->out[0]->elements = e;
-    return rc;
 }
 
 RULE(size)

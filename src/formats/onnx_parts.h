@@ -5,7 +5,7 @@
  *
  *     onnx_proto   the messages of the file: nodes, attributes, tensors
  *     onnx_shapes  the shape that an operator gives (onnx_ops.def), with
- *                  onnx_products, onnx_windows and onnx_moves
+ *                  onnx_products, onnx_windows, onnx_moves and onnx_fused
  *     onnx_fold    the elements that it gives, where they are known
  *     onnx_values  names, weights
  *     onnx_inputs  the shapes that the file and the user tell
@@ -57,6 +57,7 @@ struct sd_onnx_value {
     const int64_t *dims;
     uint32_t n_dims;
     bool has_dims; /* all of them are known */
+    bool is_unfit; /* dims are what the file fixes, and its inputs do not fit it */
     uint8_t dtype; /* enum sd_dtype */
     bool is_weight;
     bool is_constant; /* of a node of its own: a weight, if it is used as one */
@@ -65,6 +66,8 @@ struct sd_onnx_value {
     uint32_t layer;   /* whose operator made it */
     const struct sd_onnx_elements *elements; /* NULL: not known */
     const struct sd_onnx_value *needs; /* for want of whose elements it is unknown */
+    struct sd_onnx_text untold; /* the operator that left its shape unknown, of which
+                                   nothing is said unless somebody uses it */
     struct sd_onnx_value *next_weight; /* in the order of the file */
 };
 
@@ -196,12 +199,30 @@ bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out);
 /* Gives output `i` its shape.  One that no tensor has leaves it unknown. */
 int sd_onnx_give(const struct sd_onnx_step *s, uint32_t i, const int64_t *dims,
                  uint32_t n);
+/* The file fixes this shape for the output, and it cannot be: that is kept for the
+ * note.
+ */
+int sd_onnx_misfit(const struct sd_onnx_step *s, const int64_t *dims, uint32_t n);
 /* Gives output `i` the shape of this one; NULL leaves it unknown. */
 int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
                       const struct sd_onnx_value *v);
 /* The shape that several broadcast to; false when they do not. */
 bool sd_onnx_broadcast(const int64_t *a, uint32_t n_a, const int64_t *b, uint32_t n_b,
                        int64_t *out, uint32_t *n_out);
+/* A list of numbers from an attribute, as operators had it once, or from an input. */
+struct sd_onnx_list {
+    int64_t v[SD_MODEL_DIMS_MAX];
+    uint32_t n;
+    bool is_there, is_known;
+};
+struct sd_onnx_list sd_onnx_list(const struct sd_onnx_step *s, const char *attribute,
+                                 uint32_t input);
+/* Which of n axes a Shape with `start` and `end` takes. */
+void sd_onnx_axes_taken(const struct sd_onnx_step *s, int64_t n, int64_t *from,
+                        int64_t *to);
+/* Puts `v` behind what has these axes, along one of them; false: it does not fit. */
+bool sd_onnx_join(int64_t *dims, uint32_t n, uint32_t axis,
+                  const struct sd_onnx_value *v);
 /* How many elements start:end:step takes of `length`, by Python's rules, -1: it is
  * none; *start is then where it begins. */
 int64_t sd_onnx_slice(int64_t length, int64_t *start, int64_t end, int64_t step);

@@ -37,6 +37,41 @@ RULE(matmul)
                        sd_onnx_int(s->node, "transB", 0) != 0);
 }
 
+/* The first axis behind the others, but before the last. */
+static struct sd_onnx_value batches_first(const struct sd_onnx_value *v,
+                                          int64_t dims[AXES])
+{
+    struct sd_onnx_value turned = *v;
+
+    if (v->n_dims < 3)
+        return turned;
+    memcpy(dims, v->dims + 1, (v->n_dims - 2) * sizeof *dims);
+    dims[v->n_dims - 2] = v->dims[0];
+    dims[v->n_dims - 1] = v->dims[v->n_dims - 1];
+    turned.dims = dims;
+    return turned;
+}
+
+RULE(fused_matmul)
+{
+    const struct sd_onnx_value *a = sd_onnx_shaped(s, 0), *b = sd_onnx_shaped(s, 1);
+    struct sd_onnx_value turned_a, turned_b;
+    int64_t dims_a[AXES], dims_b[AXES];
+
+    if (!a || !b)
+        return 0;
+    if (sd_onnx_int(s->node, "transBatchA", 0)) {
+        turned_a = batches_first(a, dims_a);
+        a = &turned_a;
+    }
+    if (sd_onnx_int(s->node, "transBatchB", 0)) {
+        turned_b = batches_first(b, dims_b);
+        b = &turned_b;
+    }
+    return give_matmul(s, a, b, sd_onnx_int(s->node, "transA", 0) != 0,
+                       sd_onnx_int(s->node, "transB", 0) != 0);
+}
+
 RULE(matmul_integer)
 {
     s->out[0]->dtype = SD_DTYPE_I32;
@@ -87,18 +122,6 @@ RULE(attention)
     else
         return 0;
     return sd_onnx_give(s, 0, dims, q->n_dims);
-}
-
-RULE(multi_head) /* onnxruntime's, with query, key and value apart */
-{
-    const struct sd_onnx_value *q = sd_onnx_shaped(s, 0), *v = sd_onnx_shaped(s, 2);
-    int64_t dims[3];
-
-    if (!q || !v || q->n_dims != 3 || v->n_dims != 3)
-        return 0;
-    memcpy(dims, q->dims, sizeof dims);
-    dims[2] = v->dims[2];
-    return sd_onnx_give(s, 0, dims, 3);
 }
 
 RULE(recurrent)

@@ -37,24 +37,21 @@ const struct sd_onnx_elements *sd_onnx_wholes(const struct sd_onnx_step *s, uint
 int sd_onnx_give(const struct sd_onnx_step *s, uint32_t i, const int64_t *dims,
                  uint32_t n)
 {
-    int64_t *copy;
-
-    if (i >= s->n_out)
-        return 0;
-    if (n > SD_MODEL_DIMS_MAX)
+    if (i >= s->n_out || n > SD_MODEL_DIMS_MAX)
         return 0;
     for (uint32_t k = 0; k < n; k++)
         if (dims[k] < 0 || dims[k] > SD_ONNX_AXIS_MAX)
             return 0;
-    copy = sd_arena_alloc(&s->x->arena, (n + 1) * sizeof *copy);
-    if (!copy)
-        return sd_no_memory();
-    if (n)
-        memcpy(copy, dims, n * sizeof *copy);
-    s->out[i]->dims = copy;
-    s->out[i]->n_dims = n;
-    s->out[i]->has_dims = true;
-    return 0;
+    return sd_onnx_set_dims(s->x, s->out[i], dims, n);
+}
+
+int sd_onnx_misfit(const struct sd_onnx_step *s, const int64_t *dims, uint32_t n)
+{
+    int rc = sd_onnx_give(s, 0, dims, n);
+
+    s->out[0]->is_unfit = s->out[0]->has_dims;
+    s->out[0]->has_dims = false;
+    return rc;
 }
 
 int64_t sd_onnx_count(const struct sd_onnx_value *v)
@@ -89,6 +86,41 @@ bool sd_onnx_axis(int64_t axis, uint32_t n, uint32_t *out)
     return true;
 }
 
+struct sd_onnx_list sd_onnx_list(const struct sd_onnx_step *s, const char *attribute,
+                                 uint32_t input)
+{
+    struct sd_onnx_list l = { .is_known = true };
+    const struct sd_onnx_elements *e;
+    struct sd_onnx_attr a;
+
+    if (attribute && sd_onnx_attr_find(s->node, attribute, &a) && a.has_list) {
+        l.n = sd_onnx_attr_ints(&a, l.v, AXES);
+        l.is_there = true;
+    } else if (input < s->n_in && s->in[input]) {
+        e = sd_onnx_wholes(s, input);
+        l.is_there = true;
+        l.is_known = e != NULL;
+        l.n = e ? e->n : 0;
+        if (e && e->n <= AXES)
+            memcpy(l.v, e->whole, e->n * sizeof *l.v);
+    }
+    if (l.n > AXES)
+        l.is_known = false;
+    return l;
+}
+
+/* Which axes a Shape with `start` and `end` takes. */
+void sd_onnx_axes_taken(const struct sd_onnx_step *s, int64_t n, int64_t *from,
+                        int64_t *to)
+{
+    *from = sd_onnx_int(s->node, "start", 0);
+    *to = sd_onnx_int(s->node, "end", n);
+    *from = *from < -n ? 0 : *from < 0 ? *from + n : *from > n ? n : *from;
+    *to = *to < -n ? 0 : *to < 0 ? *to + n : *to > n ? n : *to;
+    if (*to < *from)
+        *to = *from;
+}
+
 int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
                       const struct sd_onnx_value *v)
 {
@@ -99,14 +131,14 @@ int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
 
 /* --- The shape of the first input */
 
-/* Norms give statistics in further outputs, in other shapes; nobody uses them. */
-RULE(same)
+/* Norms give statistics in further outputs, in other shapes. */
+RULE(same) { return sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0)); }
+
+RULE(same_both)
 {
     int rc = sd_onnx_give_like(s, 0, sd_onnx_shaped(s, 0));
 
-    if (rc == 0 && s->n_out > 1 && sd_onnx_text_is(s->node->op, "Dropout"))
-        rc = sd_onnx_give_like(s, 1, sd_onnx_shaped(s, 0));
-    return rc;
+    return rc == 0 ? sd_onnx_give_like(s, 1, sd_onnx_shaped(s, 0)) : rc;
 }
 
 RULE(same_bool)
@@ -117,7 +149,10 @@ RULE(same_bool)
 
 RULE(cast)
 {
-    const char *name = sd_onnx_text_is(s->node->op, "Cast") ? "to" : "dtype";
+    const char *name =
+        sd_onnx_text_is(s->node->op, "Cast") || sd_onnx_text_is(s->node->op, "BitCast")
+            ? "to"
+            : "dtype";
     int64_t to = sd_onnx_int(s->node, name, -1);
 
     if (to >= 0)

@@ -221,6 +221,61 @@ RULE(roi_pool)
         s, 0, (int64_t[]){ rois->dims[0], x->dims[1], shape[0], shape[1] }, 4);
 }
 
+/* Columns back to a picture: (n, channels * block, l) to (n, channels, picture). */
+RULE(col2im)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_list picture = sd_onnx_list(s, NULL, 1);
+    struct sd_onnx_list block = sd_onnx_list(s, NULL, 2);
+    int64_t dims[AXES + 2], size = 1;
+
+    if (!x || x->n_dims != 3 || !picture.is_known || !block.is_known || block.n == 0 ||
+        picture.n != block.n)
+        return 0;
+    for (uint32_t i = 0; i < block.n; i++) {
+        if (block.v[i] < 1)
+            return 0;
+        size = sd_times(size, block.v[i]);
+        dims[2 + i] = picture.v[i];
+    }
+    dims[0] = x->dims[0];
+    dims[1] = x->dims[1] / size;
+    return sd_onnx_give(s, 0, dims, 2 + picture.n);
+}
+
+/* The places (n, [depth,] height, width, 2 or 3) that a picture of this size is taken
+ * from. */
+RULE(affine_grid)
+{
+    struct sd_onnx_list size = sd_onnx_list(s, NULL, 1);
+    int64_t dims[AXES];
+
+    if (!size.is_known || size.n < 4 || size.n > 5)
+        return 0;
+    dims[0] = size.v[0];
+    memcpy(dims + 1, size.v + 2, (size.n - 2) * sizeof *dims);
+    dims[size.n - 1] = size.n - 2;
+    return sd_onnx_give(s, 0, dims, size.n);
+}
+
+/* As large as what was pooled: as it is told, or as the windows have it. */
+RULE(unpool)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_list told = sd_onnx_list(s, NULL, 2);
+    struct window w[AXES];
+    int64_t dims[AXES];
+
+    if (told.is_there)
+        return told.is_known ? sd_onnx_give(s, 0, told.v, told.n) : 0;
+    if (!x || x->n_dims < 3 || !read_windows(s, x->n_dims - 2, NULL, w))
+        return 0;
+    memcpy(dims, x->dims, 2 * sizeof *dims);
+    for (uint32_t i = 2; i < x->n_dims; i++)
+        dims[i] = spread(x->dims[i], &w[i - 2], 0, EXPLICIT);
+    return sd_onnx_give(s, 0, dims, x->n_dims);
+}
+
 /* Sizes, or factors by which the axes grow.  Both may be for some axes only. */
 static int resize_by(const struct sd_onnx_step *s, const struct sd_onnx_value *x,
                      const struct sd_onnx_elements *e)
