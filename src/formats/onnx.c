@@ -54,6 +54,8 @@ static int run_operator(const struct sd_onnx_step *s, const struct sd_onnx_scope
     }
     if (rc == 0)
         rc = sd_onnx_settle(s, scope, has_rule);
+    if (rc == 0 && has_rule)
+        sd_onnx_follow(s);
     if (rc == 0 && sd_onnx_text_is(s->node->op, "Constant")) {
         for (uint32_t i = 0; i < s->n_out; i++)
             s->out[i]->is_constant = s->out[i]->has_dims;
@@ -81,7 +83,7 @@ static int dispatch(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
     if (function)
         return sd_onnx_run_function(s, scope, *function);
     if (is_standard(s->node, "Identity") && s->n_in == 1 && s->n_out == 1 && s->in[0] &&
-        s->in[0]->is_weight) {
+        (s->in[0]->is_weight || s->in[0]->is_constant)) {
         /* Exporters write equal weights once, and the others as copies of it. */
         s->out[0] = (struct sd_onnx_value *)(uintptr_t)s->in[0];
         return 0;
@@ -270,6 +272,7 @@ static void release(struct sd_onnx *x)
 {
     sd_table_release(&x->symbols);
     sd_table_release(&x->first_op);
+    sd_table_release(&x->stored);
     sd_buf_release(&x->unsized);
     sd_intern_release(&x->names);
     sd_intern_release(&x->callees);

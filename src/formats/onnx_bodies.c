@@ -72,8 +72,28 @@ static void take_over(struct sd_onnx_value *to, const struct sd_onnx_value *from
     to->next_weight = NULL;
 }
 
+/* The branch that is not counted is stored, too. */
+static int run_quietly(const struct sd_onnx_step *s, const char *branch,
+                       const struct sd_onnx_scope *outer)
+{
+    struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
+    struct sd_onnx_attr a;
+    int rc;
+
+    if (!sd_onnx_attr_find(s->node, branch, &a) || !a.has_graph)
+        return 0;
+    s->x->n_quiet++;
+    rc = enter(outer, &scope);
+    if (rc == 0)
+        rc = run_body(s->x, a.graph, &scope);
+    s->x->n_quiet--;
+    sd_onnx_leave(&scope);
+    return rc;
+}
+
 int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
 {
+    static const char *const branches[] = { "then_branch", "else_branch" };
     const struct sd_onnx_elements *known = sd_onnx_wholes(s, 0);
     bool is_else = known && known->n == 1 && known->whole[0] == 0;
     struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
@@ -83,8 +103,7 @@ int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
 
     for (uint32_t i = 0; i < s->n_out; i++)
         s->out[i]->needs = NULL;
-    if (!sd_onnx_attr_find(s->node, is_else ? "else_branch" : "then_branch", &a) ||
-        !a.has_graph)
+    if (!sd_onnx_attr_find(s->node, branches[is_else], &a) || !a.has_graph)
         return sd_onnx_damaged("an If has no branches");
     rc = enter(outer, &scope);
     if (rc == 0)
@@ -96,7 +115,9 @@ int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
             take_over(s->out[i], sd_onnx_look_up(s->x, &scope, names[i]));
     sd_free(names);
     sd_onnx_leave(&scope);
-    s->x->has_bodies |= !known;
+    if (rc == 0)
+        rc = run_quietly(s, branches[!is_else], outer);
+    s->x->has_bodies |= !known && s->x->n_quiet == 0;
     return rc;
 }
 
@@ -189,7 +210,7 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
     sd_free(inputs);
     sd_free(outputs);
     sd_onnx_leave(&scope);
-    s->x->has_bodies = true;
+    s->x->has_bodies |= s->x->n_quiet == 0;
     return rc;
 }
 

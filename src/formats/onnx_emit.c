@@ -100,44 +100,12 @@ static int note_run(struct sd_onnx *x, uint32_t layer)
     return 0;
 }
 
-/* A weight is a parameter when it is of numbers that are trained, or were before they
- * were quantised.  Shapes, indices and single numbers of formulas are constants. */
-static bool is_parameter(const struct sd_onnx_value *v)
+static bool has_weights(const struct sd_onnx_step *s)
 {
-    switch (v->dtype) {
-    case SD_DTYPE_I16:
-    case SD_DTYPE_I32:
-    case SD_DTYPE_I64:
-    case SD_DTYPE_U16:
-    case SD_DTYPE_U32:
-    case SD_DTYPE_U64:
-    case SD_DTYPE_BOOL:
-        return false;
-    default: /* texts have no size */
-        return v->n_dims > 0 && sd_dtype_about(v->dtype)->block_bytes > 0;
-    }
-}
-
-/* Some writers put weights into nodes of constants.  They are told by where they are
- * used: the factor of a product that is not the data.  Constants of norms are not taken
- * for weights: exporters write ones for a norm that has none. */
-static void find_weight(struct sd_onnx *x, const struct sd_onnx_node *node, uint32_t i,
-                        struct sd_onnx_value *v)
-{
-    static const char *const products[] = { "Conv", "ConvTranspose", "Gemm", "MatMul",
-                                            "LSTM", "GRU",           "RNN",  "PRelu" };
-    bool is_product = false;
-
-    if (i == 0 || !v->is_constant || node->call || !is_parameter(v))
-        return;
-    for (size_t k = 0; k < sizeof products / sizeof *products; k++)
-        is_product |= sd_onnx_text_is(node->op, products[k]);
-    if (!is_product)
-        return;
-    v->is_constant = false;
-    v->is_weight = true;
-    *x->last_weight = v;
-    x->last_weight = &v->next_weight;
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (s->in[i] && (s->in[i]->is_weight || s->in[i]->is_constant))
+            return true;
+    return false;
 }
 
 int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
@@ -153,7 +121,7 @@ int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
     if (!in || !attrs)
         return sd_no_memory();
     out = in + s->n_in;
-    rc = sd_onnx_layer(x, s->node, &op.layer);
+    rc = x->n_quiet && !has_weights(s) ? 0 : sd_onnx_layer(x, s->node, &op.layer);
     if (rc == 0)
         rc = name_op(x, s->node, &op.name);
     if (rc == 0)
@@ -162,24 +130,25 @@ int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch)
         struct sd_onnx_value *v = (struct sd_onnx_value *)(uintptr_t)s->in[i];
 
         if (v)
-            find_weight(x, s->node, i, v);
+            rc = sd_onnx_take_role(x, s->node, i, v, op.layer);
         in[i] = operand_of(v);
-        if (!v)
+        if (!v || rc < 0)
             continue;
         if (v->is_weight && !v->is_placed) {
             v->is_placed = true;
             v->layer = op.layer;
         } else if (!v->is_weight && v->is_placed && v->layer != op.layer) {
-            rc = sd_model_edge(x->m, v->layer, op.layer);
+            rc = x->n_quiet ? 0 : sd_model_edge(x->m, v->layer, op.layer);
         }
     }
-    for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
+    if (rc < 0 || x->n_quiet)
+        return rc;
+    for (uint32_t i = 0; i < s->n_out; i++) {
         out[i] = operand_of(s->out[i]);
         s->out[i]->layer = op.layer;
         s->out[i]->is_placed = true;
     }
-    if (rc == 0)
-        rc = sd_model_op(x->m, &op, in, s->n_in, out, s->n_out, attrs->list, attrs->n);
+    rc = sd_model_op(x->m, &op, in, s->n_in, out, s->n_out, attrs->list, attrs->n);
     return rc == 0 ? note_run(x, op.layer) : rc;
 }
 
@@ -195,8 +164,14 @@ int sd_onnx_tensors(struct sd_onnx *x)
             .dtype = v->dtype,
             .dims = { v->dims, v->n_dims },
             .bytes = -1,
-            .flags = is_parameter(v) ? SD_TENSOR_PARAMETER : SD_TENSOR_BUFFER,
+            .flags = sd_onnx_is_parameter(v) ? SD_TENSOR_PARAMETER : SD_TENSOR_BUFFER,
         };
+
+        if (v->unpacked) { /* as many bytes as are stored */
+            t.bytes = sd_tensor_bytes(&t);
+            t.dtype = v->packed_dtype;
+            t.dims = (struct sd_dims){ v->unpacked, 2 };
+        }
 
         rc = sd_model_string(x->m, v->name.n ? v->name.p : "", v->name.n, &t.name);
         if (rc == 0)

@@ -288,7 +288,7 @@ static int tell_missing(struct sd_onnx *x, struct sd_onnx_text op,
     int n_op = (int)(op.n < 80 ? op.n : 80);
     int n_out = (int)(out->name.n < 200 ? out->name.n : 200);
 
-    if (x->n_missed++ >= SD_ONNX_MISSED_MAX)
+    if (x->n_quiet || x->n_missed++ >= SD_ONNX_MISSED_MAX)
         return 0;
     if (needs && needs->is_external)
         return sd_model_note(x->m,
@@ -320,7 +320,7 @@ static int tell_misfit(const struct sd_onnx_step *s)
     struct sd_buf to = { 0 }, from = { 0 };
     int rc;
 
-    if (s->x->n_missed++ >= SD_ONNX_MISSED_MAX)
+    if (s->x->n_quiet || s->x->n_missed++ >= SD_ONNX_MISSED_MAX)
         return 0;
     for (uint32_t i = 0; i < out->n_dims; i++)
         sd_buf_printf(&to, "%s%lld", i ? "," : "", (long long)out->dims[i]);

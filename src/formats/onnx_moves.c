@@ -443,6 +443,7 @@ RULE(constant)
             return rc;
         s->out[0]->dtype = t.dtype;
         s->out[0]->is_external = t.is_external;
+        s->out[0]->at = a.tensor.at;
         return sd_onnx_give(s, 0, t.dims, t.n_dims);
     }
     if (sd_onnx_attr_find(s->node, "value_ints", &a)) {

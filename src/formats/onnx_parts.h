@@ -11,6 +11,7 @@
  *     onnx_inputs  the shapes that the file and the user tell
  *     onnx_bodies  functions, If, Loop and Scan
  *     onnx_layers  whose operator it is
+ *     onnx_roles   which weights are parameters (onnx_roles.def)
  *     onnx_emit    operators and weights into the model
  *     onnx         the walk over the graph that uses them
  *
@@ -60,10 +61,17 @@ struct sd_onnx_value {
     bool is_unfit; /* dims are what the file fixes, and its inputs do not fit it */
     uint8_t dtype; /* enum sd_dtype */
     bool is_weight;
-    bool is_constant; /* of a node of its own: a weight, if it is used as one */
-    bool is_placed;   /* of a weight: a layer has it */
-    bool is_external; /* its elements are in another file */
-    uint32_t layer;   /* whose operator made it */
+    bool is_constant;     /* of a node of its own: a weight, if it is used as one */
+    bool is_placed;       /* of a weight: a layer has it */
+    bool is_external;     /* its elements are in another file */
+    char role;            /* what it is used as: a letter of onnx_roles.def, or 0 */
+    uint8_t packed_dtype; /* of `unpacked` */
+    uint32_t layer;       /* whose operator made it */
+    const uint8_t *at;    /* of a weight or constant: where it stands in the file */
+    struct sd_onnx_value *from; /* the weight or constant whose elements these are, in
+                                   another shape or type; NULL: none */
+    const int64_t *unpacked;    /* two axes: what is stored with several elements in a
+                                   byte; NULL: nothing is */
     const struct sd_onnx_elements *elements; /* NULL: not known */
     const struct sd_onnx_value *needs; /* for want of whose elements it is unknown */
     struct sd_onnx_text untold; /* the operator that left its shape unknown, of which
@@ -147,6 +155,8 @@ struct sd_onnx {
     struct sd_cursor *functions;
     size_t cap_functions;
     struct sd_onnx_value *weights, **last_weight;
+    struct sd_table stored;   /* weights by their places in the file: a body that is
+                                 walked   again has the same */
     struct sd_table first_op; /* layer to the id of the name of its first operator */
     struct sd_onnx_run *runs;
     size_t n_runs, cap_runs;
@@ -156,6 +166,7 @@ struct sd_onnx {
                            may be called many times */
     size_t parts_left;  /* operators and values that may still be made */
     unsigned n_missed;  /* notes that say what is not known */
+    unsigned n_quiet;   /* bodies that are walked for their weights alone */
     bool is_reshaped;   /* other inputs than the file's: its own shapes are not true */
     bool has_bodies;    /* a note says how If, Loop and Scan are counted */
 };
@@ -274,6 +285,18 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
 /* Outputs that the rule left unknown: the file's own word, or a note. */
 int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *scope,
                    bool has_rule);
+
+/* One more weight of the model, unless it is there already. */
+int sd_onnx_keep_weight(struct sd_onnx *x, struct sd_onnx_value *v);
+
+/* onnx_roles.c */
+bool sd_onnx_is_parameter(const struct sd_onnx_value *v); /* of a weight */
+/* Input `i` of an operator of this layer is `v`: if that is a weight or constant, or
+ * comes of one, it learns what it is. */
+int sd_onnx_take_role(struct sd_onnx *x, const struct sd_onnx_node *node, uint32_t i,
+                      struct sd_onnx_value *v, uint32_t layer);
+/* What moves a weight or changes its type: the result is known to come of it. */
+void sd_onnx_follow(const struct sd_onnx_step *s);
 
 /* onnx_emit.c: into the model. */
 int sd_onnx_add_op(const struct sd_onnx_step *s, struct sd_arena *scratch);

@@ -923,6 +923,111 @@ TEST(onnx_parameters_are_what_is_trained)
     drop_file(&f);
 }
 
+static void add_weight_of(struct file *f, int type, const char *name, const char *dims)
+{
+    struct sd_buf t = { 0 };
+
+    if (*dims)
+        put_ints(&t, 1, dims);
+    sd_pb_number(&t, 2, (uint64_t)type);
+    put_text(&t, 8, name);
+    sd_pb_number(&t, 14, 1);
+    sd_pb_message(&f->graph, 5, &t);
+    sd_buf_release(&t);
+}
+
+static int64_t elements_of(const struct sd_model *m, uint16_t flag)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].flags & flag)
+            all += sd_dims_elements(m->tensors[i].dims);
+    return all;
+}
+
+static void check_held(struct file *f, int64_t parameters, int64_t buffers)
+{
+    struct sd_model m;
+
+    read_it(f, &m);
+    CHECK(elements_of(&m, SD_TENSOR_PARAMETER) == parameters);
+    CHECK(elements_of(&m, SD_TENSOR_BUFFER) == buffers);
+    sd_model_release(&m);
+    drop_file(f);
+    *f = (struct file){ 0 };
+}
+
+/* Real numbers that nobody trained. */
+TEST(onnx_statistics_scales_and_sizes_are_no_parameters)
+{
+    struct file f = { 0 };
+
+    add_input(&f, "x", "1,4,8,8");
+    add_weight(&f, "gamma", "4");
+    add_weight(&f, "beta", "4");
+    add_weight(&f, "mean", "4");
+    add_weight(&f, "var", "4");
+    add_node(&f, "BatchNormalization", "x gamma beta mean var", "y", "");
+    add_weight(&f, "scales", "4");
+    add_node(&f, "Resize", "y - scales", "z", "");
+    check_held(&f, 8, 12);
+
+    add_input(&f, "x", "1,3,8,8");
+    add_weight_of(&f, 3, "w", "4,3,3,3");
+    add_weight(&f, "ws", "4");
+    add_weight_of(&f, 3, "wz", "4");
+    add_weight_of(&f, 6, "b", "4");
+    add_weight(&f, "s", "");
+    add_weight_of(&f, 2, "z", "");
+    add_node(&f, "QLinearConv", "x s z w ws wz s z b", "y", "");
+    check_held(&f, 108 + 4, 4 + 4 + 1 + 1);
+
+    add_input(&f, "x", "1,3,8,8"); /* the same, taken apart */
+    add_weight_of(&f, 3, "w", "4,3,3,3");
+    add_weight(&f, "ws", "4");
+    add_weight_of(&f, 3, "wz", "4");
+    add_weight_of(&f, 6, "b", "4");
+    add_weight(&f, "bs", "4");
+    add_node(&f, "DequantizeLinear", "w ws wz", "wf", "axis=0!");
+    add_node(&f, "DequantizeLinear", "b bs", "bf", "axis=0!");
+    add_node(&f, "Conv", "x wf bf", "y", "");
+    check_held(&f, 108 + 4, 12);
+
+    add_input(&f, "x", "1,4,64"); /* two elements in a byte */
+    add_weight_of(&f, 2, "w", "48,2,16");
+    add_weight(&f, "s", "96");
+    add_ms_node(&f, "MatMulNBits", "x w s", "y", "K=64!;N=48!;bits=4!;block_size=32!");
+    check_held(&f, 48 * 64, 96);
+}
+
+TEST(onnx_weights_in_nodes_are_found_behind_what_moves_them)
+{
+    struct file f = { 0 };
+
+    add_input(&f, "x", "1,8");
+    add_constant(&f, "c", "5,8");
+    add_node(&f, "Identity", "c", "same", "");
+    add_node(&f, "Transpose", "same", "w", "");
+    add_node(&f, "MatMul", "x w", "y", "");
+    check_held(&f, 40, 0);
+
+    add_input(&f, "x", "1,8");
+    add_constant(&f, "c", "8,5");
+    add_ms_node(&f, "FusedMatMul", "x c", "y", "");
+    check_held(&f, 40, 0);
+
+    add_input(&f, "x", "1,8");
+    add_constant(&f, "c", "100,8");
+    add_node(&f, "Gather", "c x", "y", "");
+    check_held(&f, 800, 0);
+
+    add_input(&f, "x", "1,8"); /* a number of a formula */
+    add_constant(&f, "c", "8");
+    add_node(&f, "Mul", "x c", "y", "");
+    check_held(&f, 0, 0);
+}
+
 /* --- Functions and bodies */
 
 /* A function "twice" of two nodes, each of which may be another call. */
@@ -1156,6 +1261,58 @@ TEST(onnx_bodies_are_counted_once_and_it_is_said)
     check_dims(&m.ops[m.n_ops - 1].out[0], "5,3");
     CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "counted once"));
     sd_model_release(&m);
+    drop_file(&f);
+}
+
+/* A product with a weight of 8 by 8, as a branch of an If. */
+static void put_branch(struct sd_buf *node, const char *name, const char *weight)
+{
+    struct sd_buf graph = { 0 }, a = { 0 }, inner = { 0 };
+    struct file f = { 0 };
+
+    add_weight(&f, weight, "8,8");
+    sd_buf_add(&graph, f.graph.p, f.graph.n);
+    put_words(&inner, 1, "in");
+    put_text(&inner, 1, weight);
+    put_words(&inner, 2, "out");
+    put_text(&inner, 4, "MatMul");
+    sd_pb_message(&graph, 1, &inner);
+    put_value(&graph, 12, "out", "");
+    put_text(&a, 1, name);
+    sd_pb_message(&a, 6, &graph);
+    sd_pb_number(&a, 20, 5);
+    sd_pb_message(node, 5, &a);
+    sd_buf_release(&graph);
+    sd_buf_release(&a);
+    sd_buf_release(&inner);
+    drop_file(&f);
+}
+
+/* What is stored is stored once, whoever walks over it and however often. */
+TEST(onnx_weights_of_bodies_are_counted_once_and_of_both_branches)
+{
+    struct sd_buf function = { 0 }, node = { 0 };
+    struct file f = { 0 };
+    struct sd_model m;
+
+    put_text(&function, 1, "chooses");
+    put_text(&function, 10, "mine");
+    put_words(&function, 4, "in");
+    put_words(&function, 5, "r");
+    make_node(&node, "If", "in", "r", "");
+    put_branch(&node, "then_branch", "a");
+    put_branch(&node, "else_branch", "b");
+    sd_pb_message(&function, 7, &node);
+    sd_pb_message(&f.functions, 25, &function);
+    add_input(&f, "x", "1,8");
+    add_call(&f, "chooses");
+    add_call(&f, "chooses");
+    read_it(&f, &m);
+    CHECK(elements_of(&m, SD_TENSOR_PARAMETER) == 2 * 64);
+    CHECK(m.n_ops == 1 && m.ops[0].n_calls == 2);
+    sd_model_release(&m);
+    sd_buf_release(&function);
+    sd_buf_release(&node);
     drop_file(&f);
 }
 

@@ -80,13 +80,34 @@ void sd_onnx_leave(struct sd_onnx_scope *scope)
 
 /* --- Weights */
 
+int sd_onnx_keep_weight(struct sd_onnx *x, struct sd_onnx_value *v)
+{
+    uint64_t known;
+    int rc = 0;
+
+    if (v->at) {
+        if (sd_table_get(&x->stored, (uintptr_t)v->at, &known))
+            return 0;
+        rc = sd_table_put(&x->stored, (uintptr_t)v->at, (uintptr_t)v);
+    }
+    if (rc < 0)
+        return rc;
+    *x->last_weight = v;
+    x->last_weight = &v->next_weight;
+    return 0;
+}
+
 static int add_weight(struct sd_onnx *x, struct sd_onnx_scope *scope,
                       struct sd_cursor c)
 {
     struct sd_onnx_tensor t;
     struct sd_onnx_value *v = NULL;
+    uint64_t known;
     int rc = sd_onnx_tensor_read(c, &t);
 
+    if (rc == 0 && sd_table_get(&x->stored, (uintptr_t)c.at, &known))
+        return sd_onnx_bind(x, scope, t.name,
+                            (const struct sd_onnx_value *)(uintptr_t)known);
     if (rc == 0)
         rc = sd_onnx_make(x, t.name, &v);
     if (rc == 0)
@@ -100,9 +121,8 @@ static int add_weight(struct sd_onnx *x, struct sd_onnx_scope *scope,
     v->dtype = t.dtype;
     v->is_weight = true;
     v->is_external = t.is_external;
-    *x->last_weight = v;
-    x->last_weight = &v->next_weight;
-    return 0;
+    v->at = c.at;
+    return sd_onnx_keep_weight(x, v);
 }
 
 int sd_onnx_weights(struct sd_onnx *x, struct sd_cursor graph,
