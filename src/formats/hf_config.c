@@ -104,6 +104,9 @@ struct config {
     bool is_gated;        /* t5's "gated-gelu" */
     bool is_encoder_only; /* of t5 */
     uint8_t dtype;
+    bool is_quantized; /* the weights were packed after they were made */
+    char quantizer[64];
+    int64_t bits; /* 0: not said */
     enum head head;
     bool is_tied_by_default;
     const char *prefix;
@@ -253,6 +256,29 @@ static enum yes *yes_named(const struct sd_json_in *j, struct config *c)
     return NULL;
 }
 
+static void read_quantization(struct sd_json_in *j, struct config *c)
+{
+    if (sd_json_in_next(j) != SD_JSON_OBJECT)
+        return;
+    c->is_quantized = true;
+    while (sd_json_in_next(j) == SD_JSON_KEY) {
+        bool is_method = sd_json_in_is(j, "quant_method");
+        bool is_bits = sd_json_in_is(j, "bits") || sd_json_in_is(j, "w_bit");
+        int64_t loaded = sd_json_in_is(j, "load_in_4bit")   ? 4
+                         : sd_json_in_is(j, "load_in_8bit") ? 8
+                                                            : 0;
+        enum sd_json_kind kind = sd_json_in_next(j);
+
+        if (kind == SD_JSON_TEXT && is_method)
+            copy_text(j, c->quantizer, sizeof c->quantizer);
+        else if (kind == SD_JSON_WHOLE && is_bits && j->whole > 0 && j->whole <= 16)
+            c->bits = j->whole;
+        else if (loaded && yes_of(kind) == YES)
+            c->bits = loaded;
+        sd_json_in_skip(j);
+    }
+}
+
 static int read_key(struct sd_json_in *j, struct config *c)
 {
     enum yes *yes = yes_named(j, c);
@@ -263,6 +289,8 @@ static int read_key(struct sd_json_in *j, struct config *c)
             return read_number(j, c, keys[i].axis);
     if (sd_json_in_is(j, "architectures")) {
         read_architectures(j, c);
+    } else if (sd_json_in_is(j, "quantization_config")) {
+        read_quantization(j, c);
     } else if (sd_json_in_is(j, "id2label")) {
         count_labels(j, c);
     } else if (yes) {
@@ -583,7 +611,7 @@ static int unknown_family(const struct config *c)
 
 static int tell(const struct config *c, struct sd_model *m)
 {
-    char source[128];
+    char source[128], bits[32] = "";
     int rc;
 
     snprintf(source, sizeof source, "config.json, %s",
@@ -592,7 +620,17 @@ static int tell(const struct config *c, struct sd_model *m)
     if (rc == 0 && c->head == OTHER_HEAD)
         rc = sd_model_note(m, "the head of %s is not known: the body alone is counted",
                            c->architecture);
-    return rc;
+    if (rc < 0 || !c->is_quantized)
+        return rc;
+    if (c->bits > 0)
+        snprintf(bits, sizeof bits, "%s%lld bits", c->quantizer[0] ? ", " : "",
+                 (long long)c->bits);
+    return sd_model_note(
+        m,
+        "this configuration is of weights that were quantised (%s%s): "
+        "types and bytes are those before that; of the files of "
+        "weights they are as stored",
+        c->quantizer[0] || c->bits > 0 ? c->quantizer : "it does not say how", bits);
 }
 
 int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)

@@ -124,6 +124,19 @@ TEST(hf_config_with_another_head_counts_the_body)
     sd_model_release(&m);
 }
 
+TEST(hf_config_of_quantised_weights_says_so)
+{
+    const char config[] = "{\"quantization_config\":{\"bits\":4,\"desc_act\":[1],"
+                          "\"quant_method\":\"gptq\"}," LLAMA "}";
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_hf_config_read(config, sizeof config - 1, &m) == 0);
+    CHECK(m.n_notes == 1 &&
+          strstr(sd_model_text(&m, m.notes[0]), "quantised (gptq, 4 bits)"));
+    sd_model_release(&m);
+}
+
 TEST(hf_config_without_memory_says_so)
 {
     const char config[] = "{\"model_type\":\"gpt2\",\"n_embd\":4,\"n_layer\":1,"

@@ -39,30 +39,33 @@ static reader reader_by_suffix(const char *path)
 
 /* A file that is named otherwise may still be one: llama.cpp's caches have no suffix.
  */
-static reader reader_by_content(const char *path)
+static int reader_by_content(const char *path, reader *read)
 {
     struct sd_map map;
-    reader read = NULL;
+    int rc = sd_map_file(&map, path);
 
-    if (sd_map_file(&map, path) < 0)
-        return NULL;
+    *read = NULL;
+    if (rc < 0)
+        return rc;
     if (sd_gguf_is(map.p, map.n))
-        read = sd_gguf_file;
+        *read = sd_gguf_file;
     else if (sd_safetensors_is(map.p, map.n))
-        read = sd_safetensors_file;
+        *read = sd_safetensors_file;
     else if (sd_onnx_is(map.p, map.n))
-        read = sd_onnx_file;
+        *read = sd_onnx_file;
     sd_map_release(&map);
-    return read;
+    if (*read)
+        return 0;
+    return sd_fail(SD_EFORMAT,
+                   "%s is no model that can be read: .onnx, .safetensors, .gguf, a "
+                   "config.json, an .index.json or a folder of these can",
+                   path);
 }
 
-static reader reader_of(const char *path)
+static int reader_of(const char *path, reader *read)
 {
-    if (is_folder(path))
-        return sd_model_folder;
-    if (reader_by_suffix(path))
-        return reader_by_suffix(path);
-    return reader_by_content(path);
+    *read = is_folder(path) ? sd_model_folder : reader_by_suffix(path);
+    return *read ? 0 : reader_by_content(path, read);
 }
 
 /* A layer in which no layer is is a leaf, whatever a file calls it. */
@@ -78,15 +81,11 @@ int sd_model_file_read(const char *path, const struct sd_model_wish *wish,
                        struct sd_model *m)
 {
     static const struct sd_model_wish none;
-    reader read = reader_of(path);
-    int rc;
+    reader read;
+    int rc = reader_of(path, &read);
 
-    if (!read)
-        return sd_fail(SD_EFORMAT,
-                       "%s is no model that can be read: .onnx, .safetensors, .gguf, a "
-                       "config.json, an .index.json or a folder of these can",
-                       path);
-    rc = sd_model_init(m);
+    if (rc == 0)
+        rc = sd_model_init(m);
     if (rc < 0)
         return rc;
     rc = read(path, wish ? wish : &none, m);

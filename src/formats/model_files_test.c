@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/test.h"
-#include "formats/shards.h"
+#include "formats/weight_files.h"
 
 /* --- A folder of files, taken away at the end */
 
@@ -237,6 +237,7 @@ TEST(model_files_are_known_by_what_is_in_them)
     write_text(&f, names[1], "import this");
     CHECK(count(in(&f, names[0])) == 3);
     check_fails(in(&f, names[1]), "no model that can be read");
+    check_fails(in(&f, "absent"), "absent: No such file");
     check_fails(in(&f, "gone.onnx"), "gone.onnx");
     write_text(&f, "cut.gguf", "GGML");
     check_fails(in(&f, "cut.gguf"), "gguf file");

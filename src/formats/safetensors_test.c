@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/test.h"
+#include "formats/packed.h"
 
 /* A file with this header and so many bytes behind it. */
 static void make_file(struct sd_buf *b, const char *header, size_t n_data)
@@ -53,6 +54,93 @@ TEST(safetensors_are_read_from_the_header)
     CHECK(m.tensors[1].dtype == SD_DTYPE_F16 && sd_tensor_bytes(&m.tensors[1]) == 10);
     CHECK(m.tensors[2].flags == SD_TENSOR_BUFFER && m.tensors[2].dims.n == 0);
     sd_model_release(&m);
+    sd_buf_release(&b);
+}
+
+/* One tensor of a header: its name, type, shape and bytes; *at is where it begins. */
+static void put_tensor(struct sd_buf *head, const char *name, const char *dtype,
+                       const char *shape, size_t n, size_t *at)
+{
+    sd_buf_printf(head,
+                  "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":"
+                  "[%zu,%zu]}",
+                  *at ? ',' : '{', name, dtype, shape, *at, *at + n);
+    *at += n;
+}
+
+static int64_t held(const struct sd_model *m, uint16_t flag)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].flags & flag)
+            all += sd_dims_elements(m->tensors[i].dims);
+    return all;
+}
+
+/* As gptq, awq, bitsandbytes and mxfp4 write a matrix of 64 by 32. */
+TEST(packed_weights_are_counted_as_what_they_stand_for)
+{
+    struct sd_buf head = { 0 }, b;
+    struct sd_model m;
+    struct sd_weights w = { .into = &m };
+    size_t at = 0;
+
+    put_tensor(&head, "gptq.qweight", "I32", "8,32", 1024, &at);
+    put_tensor(&head, "gptq.qzeros", "I32", "2,4", 32, &at);
+    put_tensor(&head, "gptq.scales", "F16", "2,32", 128, &at);
+    put_tensor(&head, "gptq.g_idx", "I32", "64", 256, &at);
+    put_tensor(&head, "awq.qweight", "I32", "64,4", 1024, &at);
+    put_tensor(&head, "awq.qzeros", "I32", "2,4", 32, &at);
+    put_tensor(&head, "awq.scales", "F16", "2,32", 128, &at);
+    put_tensor(&head, "bnb.weight", "U8", "1024,1", 1024, &at);
+    put_tensor(&head, "bnb.weight.absmax", "U8", "32", 32, &at);
+    put_tensor(&head, "bnb.weight.quant_map", "F32", "16", 64, &at);
+    put_tensor(&head, "mx_blocks", "U8", "64,1,16", 1024, &at);
+    put_tensor(&head, "mx_scales", "U8", "64,1", 64, &at);
+    put_tensor(&head, "fp8.weight", "F8_E4M3", "64,32", 2048, &at);
+    put_tensor(&head, "fp8.weight_scale_inv", "F32", "1,1", 4, &at);
+    put_tensor(&head, "plain.weight", "F16", "64,32", 4096, &at);
+    sd_buf_u8(&head, '}');
+    make_file(&b, sd_buf_string(&head), at);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_safetensors_read(b.p, b.n, &w) == 0);
+    CHECK(sd_packed_count(&w) == 0);
+    CHECK(held(&m, SD_TENSOR_PARAMETER) == 6 * 64 * 32);
+    CHECK(held(&m, SD_TENSOR_BUFFER) == 8 + 64 + 64 + 8 + 64 + 32 + 16 + 64 + 1);
+    for (size_t i = 0, bytes = 0; i < m.n_tensors; i++) {
+        bytes += (size_t)sd_tensor_bytes(&m.tensors[i]);
+        CHECK(i + 1 < m.n_tensors || bytes == at);
+    }
+    CHECK(m.tensors[0].dims.d[0] == 64 && m.tensors[4].dims.d[1] == 32);
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "4 tensors hold"));
+    sd_weights_release(&w);
+    sd_model_release(&m);
+    sd_buf_release(&head);
+    sd_buf_release(&b);
+}
+
+TEST(packed_weights_of_unknown_bits_are_told)
+{
+    struct sd_buf head = { 0 }, b;
+    struct sd_model m;
+    struct sd_weights w = { .into = &m };
+    size_t at = 0;
+
+    put_tensor(&head, "a.weight_packed", "I32", "8,32", 1024, &at);
+    put_tensor(&head, "a.weight_scale", "F16", "2,32", 128, &at);
+    put_tensor(&head, "b.qweight", "I32", "8,32", 1024, &at);
+    sd_buf_u8(&head, '}');
+    make_file(&b, sd_buf_string(&head), at);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_safetensors_read(b.p, b.n, &w) == 0);
+    CHECK(sd_packed_count(&w) == 0);
+    CHECK(held(&m, SD_TENSOR_PARAMETER) == 512);
+    CHECK(m.n_notes == 1 &&
+          strstr(sd_model_text(&m, m.notes[0]), "as they are stored"));
+    sd_weights_release(&w);
+    sd_model_release(&m);
+    sd_buf_release(&head);
     sd_buf_release(&b);
 }
 

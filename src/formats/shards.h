@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_FORMATS_SHARDS_H
 #define SD_FORMATS_SHARDS_H
-/* shards: one model in many files.
- *
- * Large models are stored as model-00001-of-00030.safetensors and so on, beside a list
- * (model.safetensors.index.json) that says which tensor is in which.  Files of gguf
- * have such names too, but no list.  What the list names must be there: a model of
- * which a part is missing is not added up. */
-#include <stdbool.h>
-#include <stddef.h>
+/* shards: the list of the files that a model is in, model.safetensors.index.json: which
+ * tensor is in which.  It comes from a stranger: the files that it names are beside it,
+ * and no others.  What it names must be there: a model of which a part is missing is
+ * not added up. */
+#include <stdint.h>
 
-/* "x-00002-of-00005.gguf": where the number is, and of how many. */
-bool sd_shard_name(const char *name, size_t *at, unsigned *which, unsigned *of);
+#include "base/arena.h"
+#include "base/intern.h"
+
+struct sd_shards {
+    struct sd_arena arena;
+    struct sd_intern files;   /* names, each once */
+    struct sd_intern tensors; /* names */
+    uint32_t *file_of;        /* owned; of each tensor */
+    size_t cap;
+    int64_t total_bytes; /* claimed; -1: not */
+};
+
+/* *s is to be released, after a failure too. */
+int sd_shards_read(const void *p, size_t n, struct sd_shards *s);
+void sd_shards_release(struct sd_shards *s);
 #endif

@@ -11,12 +11,12 @@ void sd_weights_release(struct sd_weights *w)
     *w = (struct sd_weights){ 0 };
 }
 
-bool sd_weights_has(const struct sd_weights *w, const char *name, size_t n)
+size_t sd_weights_place(const struct sd_weights *w, const char *name, size_t n)
 {
     uint32_t id = sd_intern_find(&w->into->strings, name, n);
-    uint64_t unused;
+    uint64_t place;
 
-    return id != UINT32_MAX && sd_table_get(&w->seen, id, &unused);
+    return id != UINT32_MAX && sd_table_get(&w->seen, id, &place) ? place : SIZE_MAX;
 }
 
 /* How much of a name is its layer's.  One of a hundred levels names no layer of
@@ -71,7 +71,7 @@ int sd_weights_add(struct sd_weights *w, uint32_t name, uint8_t dtype,
 
     if (sd_table_get(&w->seen, name, &unused))
         return SD_EEXISTS;
-    rc = sd_table_put(&w->seen, name, 1);
+    rc = sd_table_put(&w->seen, name, w->into->n_tensors);
     if (rc == 0)
         rc = find_layer(w, text, &t.layer);
     if (rc == 0)

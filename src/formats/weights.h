@@ -14,7 +14,7 @@
 
 struct sd_weights { /* all zero but `into` is a fresh one */
     struct sd_model *into;
-    struct sd_table seen; /* ids of the names that were added */
+    struct sd_table seen; /* ids of the names that were added, to their places */
     int64_t bytes;        /* of all of them */
 };
 
@@ -23,5 +23,6 @@ void sd_weights_release(struct sd_weights *w);
  * this name is there. */
 int sd_weights_add(struct sd_weights *w, uint32_t name, uint8_t dtype,
                    struct sd_dims dims, int64_t bytes);
-bool sd_weights_has(const struct sd_weights *w, const char *name, size_t n);
+/* Where the tensor of this name is among the model's; SIZE_MAX: nowhere. */
+size_t sd_weights_place(const struct sd_weights *w, const char *name, size_t n);
 #endif

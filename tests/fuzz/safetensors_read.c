@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "formats/packed.h"
 #include "formats/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     sd_safetensors_is(data, size);
     if (sd_safetensors_read(data, size, &w) == 0 &&
-        (m.n_tensors > size || (uint64_t)w.bytes > size))
+        (m.n_tensors > size || (uint64_t)w.bytes > size || sd_packed_count(&w) < 0))
         abort();
     sd_weights_release(&w);
     sd_model_release(&m);
