@@ -76,6 +76,45 @@ static bool is_global_pool(const struct sd_model *m, const struct sd_model_op *o
            sd_op_number(m, op, "keepdim", 0, 0);
 }
 
+/* What exporters make of the same: the mean of all axes of space, which stay with one
+ * element.  With three axes it may as well be that of a norm. */
+static bool is_mean_of_space(const struct sd_model_op *op, const char *name)
+{
+    struct sd_dims x, y;
+
+    if (strcmp(name, "onnx::ReduceMean") != 0 || !has_in(op, 0) || op->n_out < 1)
+        return false;
+    x = op->in[0].dims;
+    y = op->out[0].dims;
+    if (x.n < 4 || y.n != x.n || y.d[0] != x.d[0] || y.d[1] != x.d[1])
+        return false;
+    for (uint32_t i = 2; i < y.n; i++)
+        if (y.d[i] != 1)
+            return false;
+    return true;
+}
+
+/* For each element that comes out, by how many it is made of; 0: it is none. */
+static int64_t resized_of(const struct sd_model *m, const struct sd_model_op *op,
+                          const char *name)
+{
+    const struct sd_attr *mode;
+
+    if (!strcmp(name, "aten::upsample_nearest2d"))
+        return 1;
+    if (!strcmp(name, "aten::upsample_bilinear2d") ||
+        !strcmp(name, "aten::grid_sampler_2d"))
+        return 4;
+    if ((strcmp(name, "onnx::Resize") != 0 && strcmp(name, "onnx::Upsample") != 0) ||
+        op->n_out < 1 || op->out[0].dims.n != 4)
+        return 0;
+    mode = sd_attr_find(m, op->attrs, op->n_attrs, "mode");
+    if (!mode || mode->kind != SD_ATTR_TEXT ||
+        !strcmp(sd_model_text(m, mode->text), "nearest"))
+        return 1;
+    return !strcmp(sd_model_text(m, mode->text), "linear") ? 4 : 0;
+}
+
 int64_t sd_mode_fvcore(const struct sd_model *m, const struct sd_model_op *op,
                        const struct sd_cost *cost)
 {
@@ -84,13 +123,10 @@ int64_t sd_mode_fvcore(const struct sd_model *m, const struct sd_model_op *op,
     if (op->is_backward || cost->known == SD_OP_COUNTED)
         return cost->macs;
     if (!strcmp(name, "aten::_adaptive_avg_pool2d") || is_global_pool(m, op, name) ||
-        !strcmp(name, "onnx::GlobalAveragePool"))
+        !strcmp(name, "onnx::GlobalAveragePool") || is_mean_of_space(op, name))
         return in_elements(op);
-    if (!strcmp(name, "aten::upsample_nearest2d"))
-        return out_elements(op);
-    if (!strcmp(name, "aten::upsample_bilinear2d") ||
-        !strcmp(name, "aten::grid_sampler_2d"))
-        return sd_times(4, out_elements(op));
+    if (resized_of(m, op, name) > 0)
+        return sd_times(resized_of(m, op, name), out_elements(op));
     return norm(m, op, name);
 }
 

@@ -497,3 +497,39 @@ TEST(costs_survive_every_allocation_that_fails)
     }
     sd_net_end(&n);
 }
+
+/* One operator of ONNX, from a shape of four axes to another. */
+static int64_t fvcore_of(const char *name, const char *mode, const int64_t *from,
+                         const int64_t *to)
+{
+    struct sd_operand x = { .dims = { from, 4 }, .dtype = SD_DTYPE_F32 };
+    struct sd_operand y = { .dims = { to, 4 }, .dtype = SD_DTYPE_F32 };
+    struct sd_model_op op = { .given_macs = -1 };
+    struct sd_attr attr;
+    struct sd_model m;
+    uint32_t key, word;
+    int64_t macs;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_word(&m, name, &op.name) == 0);
+    CHECK(sd_model_word(&m, "mode", &key) == 0 && sd_model_word(&m, mode, &word) == 0);
+    attr = sd_attr_text(key, word);
+    CHECK(sd_model_op(&m, &op, &x, 1, &y, 1, &attr, 1) == 0);
+    macs = total(&m, SD_COUNT_FVCORE).macs;
+    sd_model_release(&m);
+    return macs;
+}
+
+/* What exporters make of adaptive pools and of torch's upsample. */
+TEST(fvcore_counts_means_of_space_and_resizing_of_onnx_files)
+{
+    static const int64_t x[] = { 1, 8, 7, 7 }, one[] = { 1, 8, 1, 1 },
+                         row[] = { 1, 8, 7, 1 }, large[] = { 1, 8, 14, 14 };
+
+    CHECK(fvcore_of("onnx::GlobalAveragePool", "", x, one) == 8 * 49);
+    CHECK(fvcore_of("onnx::ReduceMean", "", x, one) == 8 * 49);
+    CHECK(fvcore_of("onnx::ReduceMean", "", x, row) == 0);
+    CHECK(fvcore_of("onnx::Resize", "nearest", x, large) == 8 * 196);
+    CHECK(fvcore_of("onnx::Resize", "linear", x, large) == 4 * 8 * 196);
+    CHECK(fvcore_of("onnx::Resize", "cubic", x, large) == 0);
+}

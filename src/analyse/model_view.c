@@ -25,12 +25,13 @@ static int add_named(const struct sd_model_costs *c,
         n_rows += !is_unknown_only || from[i].sum.n_unknown > 0;
     sd_model_columns(c, w, is_types ? SD_COLUMNS_OF_TYPES : SD_COLUMNS_OF_OPERATORS,
                      &columns);
-    t = sd_model_columns_add(
-        &columns, v, name,
-        is_types          ? "Types of layers"
-        : is_unknown_only ? "Operators without a rule: nothing of them is counted"
-                          : "Operators",
-        n_rows);
+    t = sd_model_columns_add(&columns, v, name,
+                             is_types ? "Types of layers"
+                             : is_unknown_only
+                                 ? "Operators without a rule, or of unknown shapes: "
+                                   "nothing of them is counted"
+                                 : "Operators",
+                             n_rows);
     if (!t)
         return sd_no_memory();
     for (size_t i = 0; i < n; i++)

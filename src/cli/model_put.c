@@ -102,11 +102,24 @@ static void put_facts(struct sd_out *out, const struct sd_model *m)
 static const char no_operators[] =
     "No operator is known of this model: what it computes is not counted.";
 
+/* Calls that are not counted although their operator has a rule: a shape is missing, or
+ * does not fit it. */
+static uint64_t count_unfit(const struct sd_model_costs *c)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < c->n_operators; i++)
+        if (sd_op_known(sd_model_text(c->model, c->operators[i].name)) != SD_OP_UNKNOWN)
+            n += c->operators[i].sum.n_unknown;
+    return n;
+}
+
 /* What the counts are, and what they lack. */
 static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
 {
     const struct sd_model_sum *t = &c->total;
     struct sd_buf text = { 0 };
+    uint64_t unfit = count_unfit(c);
     char n[2][SD_TEXT_MAX];
 
     if (c->model->n_ops > 0) {
@@ -116,10 +129,15 @@ static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
             sd_buf_text(&text, "Every operator has a rule (coverage 1).\n");
         else
             sd_buf_printf(&text,
-                          "%s of %s calls of operators have no rule (coverage %.4f): "
-                          "what they cost is not in the sums.\n",
+                          "%s of %s calls of operators %s (coverage %.4f): what they "
+                          "cost is not in the sums.\n",
                           sd_text_count(n[0], (int64_t)t->n_unknown),
-                          sd_text_count(n[1], (int64_t)t->n_ops), c->coverage);
+                          sd_text_count(n[1], (int64_t)t->n_ops),
+                          unfit == 0              ? "have no rule"
+                          : unfit == t->n_unknown ? "have shapes that are not known"
+                                                  : "have no rule, or shapes that are "
+                                                    "not known",
+                          c->coverage);
     } else {
         sd_buf_printf(&text, "\n%s\n", no_operators);
     }

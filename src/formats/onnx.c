@@ -92,6 +92,8 @@ static int dispatch(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
         return sd_onnx_run_if(s, scope);
     if (is_standard(s->node, "Loop"))
         return sd_onnx_run_rounds(s, scope, true);
+    if (is_standard(s->node, "Scan") && s->x->opset > 0 && s->x->opset < 9)
+        return sd_onnx_refuse_scan(s);
     if (is_standard(s->node, "Scan"))
         return sd_onnx_run_rounds(s, scope, false);
     return run_operator(s, scope, scratch);

@@ -121,31 +121,97 @@ int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer)
     return rc;
 }
 
-/* `v` without, or with, a first axis. */
-static int reshaped(struct sd_onnx *x, struct sd_onnx_value *v, int drop, int64_t add)
+/* `v` without, or with, an axis, which may be counted from the end of the longer one.
+ */
+static int without_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis)
 {
-    int64_t dims[SD_MODEL_DIMS_MAX + 1];
-    uint32_t n = 0;
+    int64_t dims[SD_MODEL_DIMS_MAX];
+    uint32_t at, n = 0;
 
     v->elements = NULL;
-    if (!v->has_dims || (drop && v->n_dims == 0) || v->n_dims >= SD_MODEL_DIMS_MAX)
+    if (!v->has_dims)
         return 0;
-    if (add >= 0)
-        dims[n++] = add;
-    for (uint32_t i = drop ? 1 : 0; i < v->n_dims; i++)
-        dims[n++] = v->dims[i];
+    if (!sd_onnx_axis(axis, v->n_dims, &at)) {
+        v->has_dims = false;
+        return 0;
+    }
+    for (uint32_t i = 0; i < v->n_dims; i++)
+        if (i != at)
+            dims[n++] = v->dims[i];
     return sd_onnx_set_dims(x, v, dims, n);
+}
+
+static int with_axis(struct sd_onnx *x, struct sd_onnx_value *v, int64_t axis,
+                     int64_t length)
+{
+    int64_t dims[SD_MODEL_DIMS_MAX + 1];
+    uint32_t at, n = 0;
+
+    v->elements = NULL;
+    if (!v->has_dims)
+        return 0;
+    if (v->n_dims >= SD_MODEL_DIMS_MAX || !sd_onnx_axis(axis, v->n_dims + 1, &at)) {
+        v->has_dims = false;
+        return 0;
+    }
+    for (uint32_t i = 0; i <= v->n_dims; i++)
+        dims[i] = i == at ? length : v->dims[n++];
+    return sd_onnx_set_dims(x, v, dims, v->n_dims + 1);
+}
+
+/* A Loop or a Scan: states go round, a Scan takes slices of what is scanned, and both
+ * put what comes last among the outputs one behind the other. */
+struct rounds {
+    const struct sd_onnx_step *s;
+    bool is_loop;
+    uint32_t n_states; /* a Loop's with the number of the round and the condition */
+    int64_t length;    /* how many rounds; -1: not known */
+    int64_t in_axes[SD_MODEL_DIMS_MAX], out_axes[SD_MODEL_DIMS_MAX];
+    uint32_t n_in_axes, n_out_axes;
+};
+
+static int64_t axis_of(const int64_t *axes, uint32_t n, uint32_t i)
+{
+    return i < n && i < SD_MODEL_DIMS_MAX ? axes[i] : 0;
+}
+
+static int plan(const struct sd_onnx_step *s, bool is_loop, struct rounds *r)
+{
+    const struct sd_onnx_elements *times = is_loop ? sd_onnx_wholes(s, 0) : NULL;
+    int64_t scanned = is_loop ? 0 : sd_onnx_int(s->node, "num_scan_inputs", 0);
+
+    for (uint32_t i = 0; i < s->n_out; i++)
+        s->out[i]->needs = NULL;
+    if (scanned < 0 || scanned > s->n_in || (is_loop && s->n_in < 2))
+        return sd_onnx_damaged("a Loop or Scan has other inputs than it says");
+    *r = (struct rounds){ .s = s,
+                          .is_loop = is_loop,
+                          .n_states = s->n_in - (uint32_t)scanned,
+                          .length = times && times->n == 1 ? times->whole[0] : -1 };
+    r->n_in_axes =
+        sd_onnx_ints(s->node, "scan_input_axes", r->in_axes, SD_MODEL_DIMS_MAX);
+    r->n_out_axes =
+        sd_onnx_ints(s->node, "scan_output_axes", r->out_axes, SD_MODEL_DIMS_MAX);
+    return 0;
 }
 
 /* What goes round: inputs of the body by place.  Elements change from round to round.
  */
-static int give_body(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
-                     struct sd_onnx_text name, const struct sd_onnx_value *v,
-                     bool is_scanned)
+static int give_body(struct rounds *r, struct sd_onnx_scope *scope,
+                     struct sd_onnx_text name, uint32_t i)
 {
+    static const struct sd_onnx_value number = { .has_dims = true,
+                                                 .dtype = SD_DTYPE_I64 };
+    const struct sd_onnx_step *s = r->s;
+    const struct sd_onnx_value *v = r->is_loop && i < 2 ? &number : s->in[i];
+    int64_t axis =
+        i < r->n_states ? 0 : axis_of(r->in_axes, r->n_in_axes, i - r->n_states);
     struct sd_onnx_value *copy;
+    uint32_t at;
     int rc;
 
+    if (i >= r->n_states && v && v->has_dims && sd_onnx_axis(axis, v->n_dims, &at))
+        r->length = v->dims[at];
     if (!name.p)
         return 0;
     rc = sd_onnx_make(s->x, name, &copy);
@@ -153,65 +219,71 @@ static int give_body(const struct sd_onnx_step *s, struct sd_onnx_scope *scope,
         return rc;
     take_over(copy, v);
     copy->elements = NULL;
-    if (is_scanned)
-        rc = reshaped(s->x, copy, 1, -1);
+    if (i >= r->n_states)
+        rc = without_axis(s->x, copy, axis);
     return rc == 0 ? sd_onnx_bind(s->x, scope, name, copy) : rc;
+}
+
+static int take_output(const struct rounds *r, const struct sd_onnx_scope *scope,
+                       struct sd_onnx_text name, uint32_t i)
+{
+    const struct sd_onnx_step *s = r->s;
+    uint32_t n_states = r->n_states - (r->is_loop ? 2 : 0);
+    struct sd_onnx_value *out = s->out[i];
+
+    if (!name.p)
+        return 0;
+    take_over(out, sd_onnx_look_up(s->x, scope, name));
+    out->elements = NULL;
+    if (i < n_states)
+        return 0;
+    if (r->length >= 0 && r->length <= SD_ONNX_AXIS_MAX)
+        return with_axis(s->x, out, axis_of(r->out_axes, r->n_out_axes, i - n_states),
+                         r->length);
+    out->has_dims = false;
+    out->untold = s->node->op;
+    if (r->is_loop)
+        out->needs = s->in[0]; /* how many rounds there are */
+    return 0;
 }
 
 int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer,
                        bool is_loop)
 {
     struct sd_onnx_scope scope = { .up = outer, .call = s->node->call };
-    int64_t scanned = is_loop ? 0 : sd_onnx_int(s->node, "num_scan_inputs", 0);
-    const struct sd_onnx_elements *times = is_loop ? sd_onnx_wholes(s, 0) : NULL;
-    int64_t n_states = is_loop ? (int64_t)s->n_in - 2 : (int64_t)s->n_in - scanned;
-    int64_t length = times && times->n == 1 ? times->whole[0] : -1;
-    struct sd_onnx_value number = { .has_dims = true, .dtype = SD_DTYPE_I64 };
     struct sd_onnx_text *inputs = NULL, *outputs = NULL;
     struct sd_onnx_attr a;
-    int rc;
+    struct rounds r;
+    int rc = plan(s, is_loop, &r);
 
-    for (uint32_t i = 0; i < s->n_out; i++)
-        s->out[i]->needs = NULL;
-    if (!sd_onnx_attr_find(s->node, "body", &a) || !a.has_graph || n_states < 0)
-        return sd_onnx_damaged("a Loop or Scan has no body");
-    rc = enter(outer, &scope);
+    if (rc == 0 && (!sd_onnx_attr_find(s->node, "body", &a) || !a.has_graph))
+        rc = sd_onnx_damaged("a Loop or Scan has no body");
+    if (rc == 0)
+        rc = enter(outer, &scope);
     if (rc == 0)
         rc = names_of(a.graph, GRAPH_INPUT, s->n_in, &inputs);
     if (rc == 0)
         rc = names_of(a.graph, GRAPH_OUTPUT, s->n_out + 1, &outputs);
-    for (uint32_t i = 0; i < s->n_in && rc == 0; i++) {
-        bool is_scanned = i >= n_states && !is_loop;
-
-        if (is_scanned && s->in[i] && s->in[i]->has_dims && s->in[i]->n_dims)
-            length = s->in[i]->dims[0];
-        rc = give_body(s, &scope, inputs[i], is_loop && i < 2 ? &number : s->in[i],
-                       is_scanned);
-    }
+    for (uint32_t i = 0; i < s->n_in && rc == 0; i++)
+        rc = give_body(&r, &scope, inputs[i], i);
     if (rc == 0)
         rc = run_body(s->x, a.graph, &scope);
-    for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
-        const struct sd_onnx_text *name = &outputs[is_loop ? i + 1 : i];
-
-        if (!name->p)
-            continue;
-        take_over(s->out[i], sd_onnx_look_up(s->x, &scope, *name));
-        if (i < n_states)
-            s->out[i]->elements = NULL;
-        else if (length >= 0 && length <= SD_ONNX_AXIS_MAX)
-            rc = reshaped(s->x, s->out[i], 0, length);
-        else {
-            s->out[i]->has_dims = false;
-            s->out[i]->untold = s->node->op;
-            if (is_loop && s->n_in > 0 && s->in[0])
-                s->out[i]->needs = s->in[0]; /* how many rounds there are */
-        }
-    }
+    for (uint32_t i = 0; i < s->n_out && rc == 0; i++)
+        rc = take_output(&r, &scope, outputs[is_loop ? i + 1 : i], i);
     sd_free(inputs);
     sd_free(outputs);
     sd_onnx_leave(&scope);
     s->x->has_bodies |= s->x->n_quiet == 0;
     return rc;
+}
+
+/* Samples apart, and an input for their lengths, of which there is nothing today. */
+int sd_onnx_refuse_scan(const struct sd_onnx_step *s)
+{
+    for (uint32_t i = 0; i < s->n_out; i++)
+        s->out[i]->untold.n = 0;
+    return sd_model_note(s->x->m, "a Scan of opset 8 is not counted, nor what follows "
+                                  "from it: opset 9 has it in another form");
 }
 
 /* --- Functions of the model's own */

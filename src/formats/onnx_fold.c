@@ -718,6 +718,18 @@ static int fold_list(const struct sd_onnx_step *s, const struct sd_onnx_attr *a)
     return rc;
 }
 
+static int fold_reals(const struct sd_onnx_step *s, const struct sd_onnx_attr *a)
+{
+    struct sd_onnx_elements *out;
+    int rc;
+
+    out = sd_onnx_elements(s->x, sd_onnx_attr_reals(a, NULL, 0), true, &rc);
+    if (out)
+        sd_onnx_attr_reals(a, out->real, out->n);
+    s->out[0]->elements = out;
+    return rc;
+}
+
 FOLD(constant)
 {
     struct sd_onnx_elements *out;
@@ -731,6 +743,8 @@ FOLD(constant)
     }
     if (sd_onnx_attr_find(s->node, "value_ints", &a))
         return fold_list(s, &a);
+    if (sd_onnx_attr_find(s->node, "value_floats", &a))
+        return fold_reals(s, &a);
     if (!sd_onnx_attr_find(s->node, "value_int", &a) &&
         !sd_onnx_attr_find(s->node, "value_float", &a))
         return 0;

@@ -186,7 +186,12 @@ int64_t sd_onnx_slice(int64_t length, int64_t *start, int64_t end, int64_t step)
 
     if (step == 0 || step == INT64_MIN)
         return -1;
-    *start = within(*start, length, low, high);
+    if (length == 0) {
+        *start = 0;
+        return 0;
+    }
+    /* Unlike Python's, one that goes back begins within the axis. */
+    *start = within(*start, length, 0, high);
     end = within(end, length, low, high);
     if (step > 0)
         return end > *start ? (end - *start - 1) / step + 1 : 0;
@@ -449,6 +454,10 @@ RULE(constant)
     if (sd_onnx_attr_find(s->node, "value_ints", &a)) {
         s->out[0]->dtype = SD_DTYPE_I64;
         return sd_onnx_give(s, 0, (int64_t[]){ sd_onnx_attr_ints(&a, NULL, 0) }, 1);
+    }
+    if (sd_onnx_attr_find(s->node, "value_floats", &a)) {
+        s->out[0]->dtype = SD_DTYPE_F32;
+        return sd_onnx_give(s, 0, (int64_t[]){ sd_onnx_attr_reals(&a, NULL, 0) }, 1);
     }
     if (sd_onnx_attr_find(s->node, "value_int", &a))
         s->out[0]->dtype = SD_DTYPE_I64;

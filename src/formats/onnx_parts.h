@@ -106,7 +106,8 @@ struct sd_onnx_attr {
     double real;
     struct sd_onnx_text text;
     struct sd_cursor tensor, graph;
-    bool has_number, has_real, has_text, has_tensor, has_graph, has_list;
+    bool has_number, has_real, has_text, has_tensor, has_graph;
+    bool has_list, has_reals; /* a list of whole numbers, or of others */
 };
 
 struct sd_onnx_tensor {
@@ -135,6 +136,7 @@ bool sd_onnx_word(const struct sd_onnx_node *node, const char *name,
 uint32_t sd_onnx_ints(const struct sd_onnx_node *node, const char *name, int64_t *to,
                       uint32_t max);
 uint32_t sd_onnx_attr_ints(const struct sd_onnx_attr *a, int64_t *to, uint32_t max);
+uint32_t sd_onnx_attr_reals(const struct sd_onnx_attr *a, double *to, uint32_t max);
 int sd_onnx_tensor_read(struct sd_cursor c, struct sd_onnx_tensor *t);
 
 /* --- The work on one node */
@@ -234,8 +236,8 @@ void sd_onnx_axes_taken(const struct sd_onnx_step *s, int64_t n, int64_t *from,
 /* Puts `v` behind what has these axes, along one of them; false: it does not fit. */
 bool sd_onnx_join(int64_t *dims, uint32_t n, uint32_t axis,
                   const struct sd_onnx_value *v);
-/* How many elements start:end:step takes of `length`, by Python's rules, -1: it is
- * none; *start is then where it begins. */
+/* How many elements start:end:step takes of `length`, -1: it is none; *start is then
+ * where it begins. */
 int64_t sd_onnx_slice(int64_t length, int64_t *start, int64_t end, int64_t step);
 int64_t sd_onnx_count(const struct sd_onnx_value *v); /* elements; of has_dims */
 
@@ -316,6 +318,7 @@ int sd_onnx_charge(struct sd_onnx *x, size_t bytes);
 int sd_onnx_run_if(const struct sd_onnx_step *s, struct sd_onnx_scope *outer);
 int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer,
                        bool is_loop);
+int sd_onnx_refuse_scan(const struct sd_onnx_step *s); /* of the form it had first */
 int sd_onnx_keep_function(struct sd_onnx *x, struct sd_cursor function);
 int sd_onnx_find_function(struct sd_onnx *x, const struct sd_onnx_node *node,
                           const struct sd_cursor **function);

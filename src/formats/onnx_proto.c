@@ -121,6 +121,7 @@ static void note_type(struct sd_onnx_attr *a, uint64_t type)
     a->has_real |= type == TYPE_FLOAT;
     a->has_text |= type == TYPE_TEXT;
     a->has_list |= type == TYPE_INTS;
+    a->has_reals |= type == TYPE_FLOATS;
 }
 
 static bool read_attr(struct sd_cursor c, struct sd_onnx_attr *a)
@@ -148,6 +149,8 @@ static bool read_attr(struct sd_cursor c, struct sd_onnx_attr *a)
             a->has_graph = true;
         } else if (f.number == ATTR_INTS) {
             a->has_list = true;
+        } else if (f.number == ATTR_FLOATS) {
+            a->has_reals = true;
         } else if (f.number == ATTR_REFERS) {
             a->refers_to = sd_onnx_text(f.inside);
         } else if (f.number == ATTR_TYPE) {
@@ -284,6 +287,31 @@ uint32_t sd_onnx_attr_ints(const struct sd_onnx_attr *a, int64_t *to, uint32_t m
     return n;
 }
 
+uint32_t sd_onnx_attr_reals(const struct sd_onnx_attr *a, double *to, uint32_t max)
+{
+    struct sd_cursor c = a->body;
+    struct sd_pb_field f;
+    uint32_t n = 0;
+
+    while (sd_pb_next(&c, &f)) {
+        if (f.number != ATTR_FLOATS)
+            continue;
+        if (f.wire != SD_PB_BYTES) {
+            if (n < max)
+                to[n] = (double)sd_pb_float(f.v);
+            n += n < UINT32_MAX;
+            continue;
+        }
+        for (; sd_cursor_left(&f.inside) >= 4 && n < UINT32_MAX; n++) {
+            double v = (double)sd_pb_float(sd_cursor_u32(&f.inside));
+
+            if (n < max)
+                to[n] = v;
+        }
+    }
+    return n;
+}
+
 uint32_t sd_onnx_ints(const struct sd_onnx_node *node, const char *name, int64_t *to,
                       uint32_t max)
 {
@@ -304,7 +332,6 @@ enum { /* fields of TensorProto */
        TENSOR_RAW = 9,
        TENSOR_DOUBLES = 10,
        TENSOR_UINT64S = 11,
-       TENSOR_EXTERNAL = 13,
        TENSOR_LOCATION = 14,
 };
 

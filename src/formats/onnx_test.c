@@ -298,6 +298,62 @@ TEST(onnx_takes_no_second_ellipsis_of_an_einsum)
     check_no_einsum("equation=''");
 }
 
+/* Of five elements, backwards from here to the front, every second. */
+static void check_back(const char *from, const char *dims)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "5");
+    add_list(&f, "from", from);
+    add_list(&f, "to", "-1000");
+    add_list(&f, "axis", "0");
+    add_list(&f, "step", "-2");
+    add_node(&f, "Slice", "x from to axis step", "y", "");
+    read_it(&f, &m);
+    check_dims(&m.ops[0].out[0], dims);
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+static void put_reals(struct sd_buf *node, const char *name, const float *v, size_t n)
+{
+    struct sd_buf a = { 0 }, packed = { 0 };
+
+    sd_buf_add(&packed, v, n * sizeof *v);
+    put_text(&a, 1, name);
+    sd_pb_message(&a, 7, &packed);
+    sd_pb_number(&a, 20, 6);
+    sd_pb_message(node, 5, &a);
+    sd_buf_release(&a);
+    sd_buf_release(&packed);
+}
+
+/* 10 times 0.7 is 7 in the precision of the factor, and 6.99... in a larger one. */
+TEST(onnx_factors_are_lists_of_attributes_too)
+{
+    static const float scales[] = { 1, 1, 0.7F, 2.3F };
+    struct sd_buf node = { 0 };
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "1,1,10,10");
+    make_node(&node, "Constant", "", "scales", "");
+    put_reals(&node, "value_floats", scales, 4);
+    sd_pb_message(&f.graph, 1, &node);
+    add_node(&f, "Resize", "x - scales", "y", "");
+    make_node(&node, "Upsample", "x", "z", ""); /* as opset 7 has it */
+    put_reals(&node, "scales", scales, 4);
+    sd_pb_message(&f.graph, 1, &node);
+    read_it(&f, &m);
+    CHECK(m.n_ops == 2 && m.n_notes == 0);
+    check_dims(&m.ops[0].out[0], "1,1,7,23");
+    check_dims(&m.ops[1].out[0], "1,1,7,23");
+    sd_model_release(&m);
+    sd_buf_release(&node);
+    drop_file(&f);
+}
+
 TEST(onnx_moves_give_their_shapes)
 {
     check_shape_2("Reshape", "2,3,4", NULL, "0,-1", "", "2,12");
@@ -313,6 +369,9 @@ TEST(onnx_moves_give_their_shapes)
     check_shape_2("Concat", "2,3", "2,5", NULL, "axis=-1!", "2,8");
     check_shape_2("Gather", "5,3", "2,2", NULL, "axis=0!", "2,2,3");
     check_shape("Slice", "9,4", "starts=2;ends=-1;axes=0", "6,4");
+    check_back("-100", "1"); /* it begins within the axis, as onnxruntime has it */
+    check_back("100", "3");
+    check_back("0", "1");
     check_shape_2("Expand", "3,1", NULL, "2,1,6", "", "2,3,6");
     check_shape_2("Tile", "3,1", NULL, "2,5", "", "6,5");
     check_shape_2("Pad", "3,1", NULL, "1,0,0,5", "", "4,6");
@@ -1262,6 +1321,64 @@ TEST(onnx_bodies_are_counted_once_and_it_is_said)
     CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "counted once"));
     sd_model_release(&m);
     drop_file(&f);
+}
+
+/* A Scan whose body is a Relu of one slice. */
+static void add_scan(struct file *f, const char *attrs)
+{
+    struct sd_buf node = { 0 }, graph = { 0 }, a = { 0 }, inner = { 0 };
+
+    make_node(&inner, "Relu", "slice", "r", "");
+    sd_pb_message(&graph, 1, &inner);
+    put_value(&graph, 11, "slice", "");
+    put_value(&graph, 12, "r", "");
+    make_node(&node, "Scan", "x", "y", attrs);
+    put_text(&a, 1, "body");
+    sd_pb_message(&a, 6, &graph);
+    sd_pb_number(&a, 20, 5);
+    sd_pb_message(&node, 5, &a);
+    sd_pb_message(&f->graph, 1, &node);
+    sd_buf_release(&node);
+    sd_buf_release(&graph);
+    sd_buf_release(&a);
+    sd_buf_release(&inner);
+}
+
+TEST(onnx_scans_go_along_the_axes_that_they_name)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3,5,8");
+    add_scan(&f, "num_scan_inputs=1!;scan_input_axes=1;scan_output_axes=-1");
+    add_node(&f, "Neg", "y", "z", "");
+    read_it(&f, &m);
+    check_dims(&m.ops[0].out[0], "3,8");
+    check_dims(&m.ops[1].out[0], "3,8,5");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+static void check_no_scan(const char *attrs)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3,5,8");
+    add_scan(&f, attrs);
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "other inputs than it says"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_scans_of_more_inputs_than_there_are_are_refused)
+{
+    check_no_scan("num_scan_inputs=2!");
+    check_no_scan("num_scan_inputs=-5!");
+    check_no_scan("num_scan_inputs=-9223372036854775808!");
 }
 
 /* A product with a weight of 8 by 8, as a branch of an If. */

@@ -295,7 +295,8 @@ static int resize_by(const struct sd_onnx_step *s, const struct sd_onnx_value *x
             dims[axis] = e->whole[i];
             continue;
         }
-        scaled = (double)x->dims[axis] * e->real[i];
+        /* In the precision of the factors: 10 times 0.7 is 7, and not a little less. */
+        scaled = (double)((float)x->dims[axis] * (float)e->real[i]);
         if (!(scaled >= 0 && scaled < (double)SD_ONNX_AXIS_MAX))
             return 0;
         dims[axis] = (int64_t)scaled;
@@ -306,11 +307,18 @@ static int resize_by(const struct sd_onnx_step *s, const struct sd_onnx_value *x
 RULE(resize)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    double scales[AXES];
+    struct sd_onnx_elements attribute = { .is_real = true, .real = scales };
     struct sd_onnx_text policy;
+    struct sd_onnx_attr a;
 
     if (!x || (sd_onnx_word(s->node, "keep_aspect_ratio_policy", &policy) &&
                !sd_onnx_text_is(policy, "stretch")))
         return 0;
+    if (sd_onnx_attr_find(s->node, "scales", &a) && a.has_reals) { /* Upsample's once */
+        attribute.n = sd_onnx_attr_reals(&a, scales, AXES);
+        return attribute.n <= AXES ? resize_by(s, x, &attribute) : 0;
+    }
     /* sizes, then scales; old versions had scales second. */
     for (uint32_t i = 3; i >= 1; i--) {
         const struct sd_onnx_value *v = i < s->n_in ? s->in[i] : NULL;

@@ -135,6 +135,16 @@ def test_symbolic_axes_are_1_or_what_is_given(folder):
     contains(wrong.stderr.decode(), "no input named z")
 
 
+def test_products_without_a_shape_are_not_said_to_have_no_rule(folder):
+    os.chdir(folder)
+    write("open.onnx", model(shaped(11, "x", 1, 8) + node("NonZero", ["x"], ["places"]) + weight("w", 8, 8) + node("MatMul", ["places", "w"], ["y"])))
+    text = " ".join(sonde("open.onnx").stdout.decode().split())
+    contains(text, "1 of 2 calls of operators have shapes that are not known (coverage 0.5000)")
+    contains(text, "Operators without a rule, or of unknown shapes")
+    write("other.onnx", model(shaped(11, "x", 1, 8) + node("Unheard", ["x"], ["y"])))
+    contains(" ".join(sonde("other.onnx").stdout.decode().split()), "1 of 1 calls of operators have no rule")
+
+
 def safetensors(tensors):
     head, at = {}, 0
     for name, dtype, shape, size in tensors:
