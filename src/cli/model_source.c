@@ -205,7 +205,8 @@ struct starting {
     int fd; /* a file without a name, for the model */
 };
 
-static void make_words(struct starting *s, const struct sd_model_asked *asked)
+/* False: there is no memory for one of them. */
+static bool make_words(struct starting *s, const struct sd_model_asked *asked)
 {
     size_t n = 0;
 
@@ -225,6 +226,10 @@ static void make_words(struct starting *s, const struct sd_model_asked *asked)
     if (asked->is_training)
         s->argv[n++] = "--train";
     s->argv[n] = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!s->argv[i])
+            return false;
+    return true;
 }
 
 /* The package is found whatever folder we are in; the program's own PYTHONPATH stays
@@ -271,8 +276,7 @@ static int prepare(struct starting *s, const struct sd_model_asked *asked)
     s->fd = memfd_create("sonde-model", 0);
     if (s->fd < 0)
         return sd_fail_errno(errno, "cannot make a file in memory");
-    make_words(s, asked);
-    return s->environment ? 0 : sd_no_memory();
+    return make_words(s, asked) && s->environment ? 0 : sd_no_memory();
 }
 
 /* What the program's modules print goes to stderr: stdout is for our tables. */
