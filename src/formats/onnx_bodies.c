@@ -280,8 +280,6 @@ int sd_onnx_run_rounds(const struct sd_onnx_step *s, struct sd_onnx_scope *outer
 /* Samples apart, and an input for their lengths, of which there is nothing today. */
 int sd_onnx_refuse_scan(const struct sd_onnx_step *s)
 {
-    for (uint32_t i = 0; i < s->n_out; i++)
-        s->out[i]->untold.n = 0;
     return sd_model_note(s->x->m, "a Scan of opset 8 is not counted, nor what follows "
                                   "from it: opset 9 has it in another form");
 }

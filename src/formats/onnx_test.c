@@ -15,6 +15,7 @@
 
 struct file {
     struct sd_buf graph, functions, whole;
+    uint64_t opset; /* 0: 20 */
 };
 
 static void put_text(struct sd_buf *b, uint32_t field, const char *s)
@@ -161,7 +162,7 @@ static void finish_file(struct file *f)
     sd_pb_number(&f->whole, 1, 10);
     put_text(&f->whole, 2, "by hand");
     sd_pb_message(&f->whole, 7, &f->graph);
-    sd_pb_number(&opset, 2, 20);
+    sd_pb_number(&opset, 2, f->opset ? f->opset : 20);
     sd_pb_message(&f->whole, 8, &opset);
     sd_buf_add(&f->whole, f->functions.p, f->functions.n);
     CHECK(!f->whole.bad);
@@ -1355,6 +1356,20 @@ TEST(onnx_scans_go_along_the_axes_that_they_name)
     read_it(&f, &m);
     check_dims(&m.ops[0].out[0], "3,8");
     check_dims(&m.ops[1].out[0], "3,8,5");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_scans_of_opset_8_are_not_counted_and_it_is_said)
+{
+    struct file f = { .opset = 8 };
+    struct sd_model m;
+
+    add_input(&f, "x", "3,5,8");
+    add_scan(&f, "num_scan_inputs=1!");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 0);
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), "Scan of opset 8"));
     sd_model_release(&m);
     drop_file(&f);
 }
