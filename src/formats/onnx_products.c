@@ -124,7 +124,7 @@ RULE(attention)
     return sd_onnx_give(s, 0, dims, q->n_dims);
 }
 
-RULE(recurrent)
+static int give_recurrent(const struct sd_onnx_step *s, uint32_t hidden_at)
 {
     const struct sd_onnx_value *x = sd_onnx_shaped(s, 0), *r = sd_onnx_shaped(s, 2);
     bool batch_first = sd_onnx_int(s->node, "layout", 0) != 0;
@@ -136,7 +136,7 @@ RULE(recurrent)
     steps = x->dims[batch_first ? 1 : 0];
     batch = x->dims[batch_first ? 0 : 1];
     ways = r->dims[0];
-    hidden = r->dims[2];
+    hidden = r->dims[hidden_at];
     rc = batch_first ? sd_onnx_give(s, 0, (int64_t[]){ batch, steps, ways, hidden }, 4)
                      : sd_onnx_give(s, 0, (int64_t[]){ steps, ways, batch, hidden }, 4);
     for (uint32_t i = 1; i < s->n_out && i < 3 && rc == 0; i++)
@@ -144,6 +144,10 @@ RULE(recurrent)
                          : sd_onnx_give(s, i, (int64_t[]){ ways, batch, hidden }, 3);
     return rc;
 }
+
+RULE(recurrent) { return give_recurrent(s, 2); }
+
+RULE(recurrent_turned) { return give_recurrent(s, 1); } /* weights are transposed */
 
 /* --- Einstein's sums: letters are axes; "..." stands for leading ones */
 

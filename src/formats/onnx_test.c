@@ -469,6 +469,8 @@ TEST(onnxruntimes_quantized_operators_give_their_shapes)
              1);
     check_ms("MatMulIntegerToFloat", LIST("1,4,8", "8,3", "", ""), 4, "", LIST("1,4,3"),
              1);
+    check_ms("DynamicQuantizeLSTM", LIST("5,2,6", "2,6,28", "2,7,28"), 3,
+             "hidden_size=7!", LIST("5,2,2,7", "2,2,7"), 2);
     check_ms("QGemm", LIST("2,8", "", "", "3,8", "", ""), 6, "transB=1!", LIST("2,3"),
              1);
     check_ms("QLinearAdd", LIST("2,1,8", "", "", "4,1", "", ""), 6, "", LIST("2,4,8"),
