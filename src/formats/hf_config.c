@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -35,13 +36,17 @@ enum axis {
     DECODER_LAYERS,
     EXPERTS,
     LABELS,
-    IMAGE,
+    IMAGE, /* its height, and that of a patch; the width stands right behind */
+    IMAGE_WIDTH,
     PATCH_SIDE,
+    PATCH_WIDTH,
+    STRIDE, /* of what a masked image is made again from */
     CHANNELS,
     POOLED,
     BUCKETS,
     EMBEDDED, /* of a word, where it is not HIDDEN */
     /* What follows from them. */
+    TWICE,
     THRICE,
     QUERY,
     KEY,
@@ -50,6 +55,10 @@ enum axis {
     POSITIONS_AND_2,
     PATCHES_AND_1,
     PATCH,
+    PIXELS, /* that one place of a masked image becomes */
+    SUMMARY,
+    ONE,
+    TWO,
     AXES
 };
 
@@ -87,13 +96,27 @@ static const struct {
     { "num_labels", LABELS },
     { "image_size", IMAGE },
     { "patch_size", PATCH_SIDE },
+    { "encoder_stride", STRIDE },
     { "num_channels", CHANNELS },
     { "pooler_output_size", POOLED },
     { "relative_attention_num_buckets", BUCKETS },
     { "word_embed_proj_dim", EMBEDDED },
 };
 
-enum head { NO_HEAD, LANGUAGE, MASKED, CLASSES, OTHER_HEAD };
+enum head {
+    NO_HEAD,
+    LANGUAGE,
+    MASKED,
+    CLASSES,
+    TOKENS,  /* classes of each token */
+    ANSWERS, /* where the answer to a question begins and ends */
+    CHOICE,  /* of several */
+    NEXT_SENTENCE,
+    PRETRAINING,  /* bert's: MASKED and NEXT_SENTENCE */
+    DOUBLE,       /* gpt2's: LANGUAGE and CHOICE */
+    MASKED_IMAGE, /* vit's */
+    OTHER_HEAD
+};
 enum yes { NOT_SAID, YES, NO };
 
 struct config {
@@ -101,8 +124,13 @@ struct config {
     int64_t number[AXES]; /* -1: not said */
     enum yes is_tied, has_bias, has_mlp_bias, has_qkv_bias, has_qk_norms;
     enum yes has_norm_before, has_no_last_norm, has_affine_norms; /* of opt */
-    bool is_gated;        /* t5's "gated-gelu" */
-    bool is_encoder_only; /* of t5 */
+    enum yes is_decoder, has_cross_attention;
+    enum yes has_summary, is_summary_of_labels; /* of gpt2 */
+    bool has_null_key_heads; /* which are then as many as heads */
+    char unknown_dtype[64];
+    const char *wrong[AXES]; /* the key whose value is no size */
+    enum yes is_gated;       /* t5's "gated-gelu" */
+    bool is_encoder_only;    /* of t5 */
     uint8_t dtype;
     bool is_quantized; /* the weights were packed after they were made */
     char quantizer[64];
@@ -116,10 +144,23 @@ enum when {
     ALWAYS,
     IF_BASE,
     IF_POOLED,
+    IF_CHOICE_POOLED,
+    /* Of heads. */
     IF_MASKED,
+    IF_MASKED_UNTIED,
     IF_LANGUAGE,
     IF_UNTIED,
     IF_CLASSES,
+    IF_TOKENS,
+    IF_ANSWERS,
+    IF_CHOICE,
+    IF_CLASSES_OR_CHOICE,
+    IF_NEXT_SENTENCE,
+    IF_SUMMARY,
+    IF_MASKED_IMAGE,
+    /* Of the body again. */
+    IF_MASK_TOKEN,
+    IF_CROSS,
     IF_BIAS,
     IF_QKV_BIAS,
     IF_VIT_BIAS,
@@ -155,7 +196,7 @@ struct part {
     }                                                                                  \
     }                                                                                  \
     ;
-#define FAMILY(name, parts, is_tied, prefix)
+#define FAMILY(name, parts, is_tied, prefix, class)
 #include "formats/hf_families.def"
 #undef TENSORS
 #undef PART
@@ -167,11 +208,13 @@ static const struct family {
     const struct part *parts;
     bool is_tied;
     const char *prefix;
+    const char *class; /* how the names of its architectures begin */
 } families[] = {
 #define TENSORS(list)
 #define PART(often, when, name, first, second)
 #define END
-#define FAMILY(name, parts, is_tied, prefix) { name, parts, is_tied, prefix },
+#define FAMILY(name, parts, is_tied, prefix, class)                                    \
+    { name, parts, is_tied, prefix, class },
 #include "formats/hf_families.def"
 #undef TENSORS
 #undef PART
@@ -220,17 +263,49 @@ static void read_architectures(struct sd_json_in *j, struct config *c)
         sd_json_in_next(j);
 }
 
-static int read_number(struct sd_json_in *j, struct config *c, enum axis axis)
+/* [224, 448]: height and width. */
+static bool read_sides(struct sd_json_in *j, int64_t sides[2])
 {
-    enum sd_json_kind kind = sd_json_in_next(j);
+    int n = 0;
 
+    while (sd_json_in_next(j) == SD_JSON_WHOLE)
+        if (n++ < 2)
+            sides[n - 1] = j->whole;
+    while (j->kind != SD_JSON_CLOSE && j->kind != SD_JSON_BAD) {
+        sd_json_in_skip(j);
+        sd_json_in_next(j);
+        n = 0;
+    }
+    return n == 2;
+}
+
+static bool is_size(int64_t n) { return n >= 0 && n <= NUMBER_MAX; }
+
+/* What is no size is told when the family turns out to be known: before that the key
+ * may mean anything. */
+static void read_number(struct sd_json_in *j, struct config *c, size_t key)
+{
+    enum axis axis = keys[key].axis;
+    bool can_be_two = axis == IMAGE || axis == PATCH_SIDE;
+    enum sd_json_kind kind = sd_json_in_next(j);
+    int64_t sides[2] = { -1, -1 };
+
+    if (kind == SD_JSON_NULL) {
+        c->has_null_key_heads |= axis == KEY_HEADS;
+        return;
+    }
+    if (kind == SD_JSON_WHOLE)
+        sides[0] = sides[1] = j->whole;
+    else if (kind == SD_JSON_ARRAY && can_be_two && !read_sides(j, sides))
+        sides[0] = -1;
     sd_json_in_skip(j);
-    if (kind == SD_JSON_WHOLE && j->whole >= 0 && j->whole <= NUMBER_MAX)
-        c->number[axis] = j->whole;
-    else if (kind == SD_JSON_WHOLE)
-        return sd_fail(SD_EFORMAT, "the configuration has a number that is none: %lld",
-                       (long long)j->whole);
-    return 0;
+    if (!is_size(sides[0]) || !is_size(sides[1])) {
+        c->wrong[axis] = keys[key].key;
+        return;
+    }
+    c->number[axis] = sides[0];
+    if (can_be_two)
+        c->number[axis + 1] = sides[1];
 }
 
 static enum yes *yes_named(const struct sd_json_in *j, struct config *c)
@@ -248,6 +323,10 @@ static enum yes *yes_named(const struct sd_json_in *j, struct config *c)
         { "do_layer_norm_before", &c->has_norm_before },
         { "_remove_final_layer_norm", &c->has_no_last_norm },
         { "layer_norm_elementwise_affine", &c->has_affine_norms },
+        { "is_decoder", &c->is_decoder },
+        { "add_cross_attention", &c->has_cross_attention },
+        { "summary_use_proj", &c->has_summary },
+        { "summary_proj_to_labels", &c->is_summary_of_labels },
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -279,14 +358,37 @@ static void read_quantization(struct sd_json_in *j, struct config *c)
     }
 }
 
-static int read_key(struct sd_json_in *j, struct config *c)
+/* The values that are texts, and whatever is not looked at. */
+static void read_other(struct sd_json_in *j, struct config *c)
+{
+    bool is_family = sd_json_in_is(j, "model_type");
+    bool is_dtype = sd_json_in_is(j, "torch_dtype") || sd_json_in_is(j, "dtype");
+    bool is_act = sd_json_in_is(j, "feed_forward_proj");
+    char word[64];
+
+    if (sd_json_in_next(j) == SD_JSON_TEXT) {
+        copy_text(j, word, sizeof word);
+        if (is_family)
+            memcpy(c->family, word, sizeof word);
+        if (is_act)
+            c->is_gated = strncmp(word, "gated", 5) == 0 ? YES : NO;
+        if (is_dtype) {
+            c->dtype = (uint8_t)sd_dtype_named(word, strlen(word));
+            memcpy(c->unknown_dtype, word, sizeof word);
+        }
+    }
+    sd_json_in_skip(j);
+}
+
+static void read_key(struct sd_json_in *j, struct config *c)
 {
     enum yes *yes = yes_named(j, c);
-    char *text = sd_json_in_is(j, "model_type") ? c->family : NULL, word[64] = "";
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (sd_json_in_is(j, keys[i].key))
-            return read_number(j, c, keys[i].axis);
+        if (sd_json_in_is(j, keys[i].key)) {
+            read_number(j, c, i);
+            return;
+        }
     if (sd_json_in_is(j, "architectures")) {
         read_architectures(j, c);
     } else if (sd_json_in_is(j, "quantization_config")) {
@@ -297,19 +399,8 @@ static int read_key(struct sd_json_in *j, struct config *c)
         *yes = yes_of(sd_json_in_next(j));
         sd_json_in_skip(j);
     } else {
-        bool is_dtype = sd_json_in_is(j, "torch_dtype") || sd_json_in_is(j, "dtype");
-        bool is_act = sd_json_in_is(j, "feed_forward_proj");
-
-        if (sd_json_in_next(j) == SD_JSON_TEXT) {
-            copy_text(j, text ? text : word, sizeof word);
-            if (is_dtype)
-                c->dtype = (uint8_t)sd_dtype_named(word, strlen(word));
-            if (is_act)
-                c->is_gated = strncmp(word, "gated", 5) == 0;
-        }
-        sd_json_in_skip(j);
+        read_other(j, c);
     }
-    return 0;
 }
 
 static int read_config(const void *p, size_t n, struct config *c)
@@ -319,9 +410,12 @@ static int read_config(const void *p, size_t n, struct config *c)
 
     sd_json_in_init(&j, p, n);
     if (sd_json_in_next(&j) != SD_JSON_OBJECT)
-        rc = sd_json_in_wrong(&j, "the configuration");
+        rc = j.kind == SD_JSON_BAD
+                 ? sd_json_in_wrong(&j, "the configuration")
+                 : sd_fail(SD_EFORMAT, "this is no configuration of a model: it is "
+                                       "JSON, but no object");
     while (rc == 0 && sd_json_in_next(&j) == SD_JSON_KEY)
-        rc = read_key(&j, c);
+        read_key(&j, c);
     if (rc == 0 && sd_json_in_next(&j) != SD_JSON_STOP)
         rc = sd_json_in_wrong(&j, "the configuration");
     sd_json_in_release(&j);
@@ -330,37 +424,82 @@ static int read_config(const void *p, size_t n, struct config *c)
 
 /* --- What follows from it */
 
-static enum head head_of(const char *architecture)
+static const struct {
+    const char *suffix; /* of the architecture, behind its class */
+    enum head head;
+} heads[] = {
+    { "ForCausalLM", LANGUAGE },
+    { "LMHeadModel", LANGUAGE },
+    { "WithLMHeadModel", LANGUAGE },
+    { "ForConditionalGeneration", LANGUAGE },
+    { "ForMaskedLM", MASKED },
+    { "ForSequenceClassification", CLASSES },
+    { "ForImageClassification", CLASSES },
+    { "ForTokenClassification", TOKENS },
+    { "ForQuestionAnswering", ANSWERS },
+    { "ForMultipleChoice", CHOICE },
+    { "ForNextSentencePrediction", NEXT_SENTENCE },
+    { "ForPreTraining", PRETRAINING },
+    { "DoubleHeadsModel", DOUBLE },
+    { "ForMaskedImageModeling", MASKED_IMAGE },
+    { "Model", NO_HEAD },
+    { "EncoderModel", NO_HEAD },
+};
+
+/* An architecture of another class is none of the family's, whatever it is. */
+static enum head head_of(const char *architecture, const char *class)
 {
-    static const struct {
-        const char *suffix;
-        enum head head;
-    } heads[] = {
-        { "ForCausalLM", LANGUAGE },
-        { "LMHeadModel", LANGUAGE },
-        { "ForConditionalGeneration", LANGUAGE },
-        { "ForMaskedLM", MASKED },
-        { "ForSequenceClassification", CLASSES },
-        { "ForImageClassification", CLASSES },
-        { "Model", NO_HEAD },
-    };
+    size_t n = strlen(class);
 
     if (!architecture[0])
         return NO_HEAD;
+    if (strncasecmp(architecture, class, n) != 0)
+        return OTHER_HEAD;
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        if (sd_text_ends(architecture, heads[i].suffix))
+        if (strcmp(architecture + n, heads[i].suffix) == 0)
             return heads[i].head;
     return OTHER_HEAD;
 }
 
-/* Is there a tensor of this head, or of its tied form, in the list of the family? */
+/* Is a tensor of this kind one of the head?  Tied ones count: they say that there is
+ * such a head. */
+static bool is_of_head(enum when when, enum head head)
+{
+    switch (when) {
+    case IF_LANGUAGE:
+    case IF_UNTIED:
+        return head == LANGUAGE || head == DOUBLE;
+    case IF_MASKED:
+    case IF_MASKED_UNTIED:
+        return head == MASKED || head == PRETRAINING;
+    case IF_CLASSES:
+        return head == CLASSES;
+    case IF_TOKENS:
+        return head == TOKENS;
+    case IF_ANSWERS:
+        return head == ANSWERS;
+    case IF_CHOICE:
+        return head == CHOICE;
+    case IF_CLASSES_OR_CHOICE:
+        return head == CLASSES || head == CHOICE;
+    case IF_NEXT_SENTENCE:
+        return head == NEXT_SENTENCE || head == PRETRAINING;
+    case IF_SUMMARY:
+        return head == DOUBLE;
+    case IF_MASKED_IMAGE:
+        return head == MASKED_IMAGE;
+    default:
+        return false;
+    }
+}
+
+/* Some heads are two: what one alone has must be there. */
 static bool knows_head(const struct part *parts, enum head head)
 {
     for (; parts->name; parts++)
-        if ((head == LANGUAGE &&
-             (parts->when == IF_LANGUAGE || parts->when == IF_UNTIED)) ||
-            (head == MASKED && parts->when == IF_MASKED) ||
-            (head == CLASSES && parts->when == IF_CLASSES))
+        if (is_of_head(parts->when, head) &&
+            (head != PRETRAINING || parts->when == IF_NEXT_SENTENCE) &&
+            (head != DOUBLE || parts->when == IF_SUMMARY))
             return true;
     return head == NO_HEAD;
 }
@@ -384,16 +523,40 @@ static bool is_family(const struct config *c, const char *family)
     return strcmp(c->family, family) == 0;
 }
 
+static int64_t default_of(const struct config *c, enum axis axis)
+{
+    static const struct {
+        const char *family;
+        enum axis axis;
+        int64_t value;
+    } defaults[] = {
+        { "mistral", KEY_HEADS, 8 }, { "mixtral", KEY_HEADS, 8 },
+        { "qwen2", KEY_HEADS, 32 },  { "qwen3", KEY_HEADS, 32 },
+        { "gemma", KEY_HEADS, 16 },  { "gemma2", KEY_HEADS, 4 },
+        { "qwen3", HEAD, 128 },      { "gemma", HEAD, 256 },
+        { "gemma2", HEAD, 256 },     { "t5", HEAD, 64 },
+        { "mt5", HEAD, 64 },
+    };
+
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (defaults[i].axis == axis && is_family(c, defaults[i].family))
+            return defaults[i].value;
+    return -1;
+}
+
 /* As transformers' classes have it for what old files leave out. */
 static void derive(struct config *c)
 {
     int64_t *v = c->number;
 
-    fallback(c, TYPES, is_family(c, "bert") ? 2 : 1);
-    fallback(c, KEY_HEADS, is_family(c, "mixtral") || is_family(c, "mistral") ? 8 : -1);
+    fallback(c, TYPES, 2);
+    if (!c->has_null_key_heads)
+        fallback(c, KEY_HEADS, default_of(c, KEY_HEADS));
     fallback(c, KEY_HEADS, v[HEADS]);
+    fallback(c, HEAD, default_of(c, HEAD));
     fallback(c, HEAD, v[HIDDEN] >= 0 && v[HEADS] > 0 ? v[HIDDEN] / v[HEADS] : -1);
-    fallback(c, INNER, v[HIDDEN] >= 0 ? 4 * v[HIDDEN] : -1);
+    if (is_family(c, "gpt2"))
+        fallback(c, INNER, v[HIDDEN] >= 0 ? 4 * v[HIDDEN] : -1);
     fallback(c, DECODER_LAYERS, v[LAYERS]);
     fallback(c, LABELS, 2);
     fallback(c, CHANNELS, 3);
@@ -401,6 +564,11 @@ static void derive(struct config *c)
     fallback(c, BUCKETS, 32);
     fallback(c, EXPERTS, 8);
     fallback(c, EMBEDDED, v[HIDDEN]);
+    fallback(c, STRIDE, 16);
+    v[ONE] = 1;
+    v[TWO] = 2;
+    v[SUMMARY] = c->is_summary_of_labels == NO ? v[HIDDEN] : 1;
+    v[TWICE] = v[HIDDEN] < 0 ? -1 : 2 * v[HIDDEN];
     v[THRICE] = v[HIDDEN] < 0 ? -1 : 3 * v[HIDDEN];
     v[QUERY] = v[HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[HEADS], v[HEAD]);
     v[KEY] = v[KEY_HEADS] < 0 || v[HEAD] < 0 ? -1 : sd_times(v[KEY_HEADS], v[HEAD]);
@@ -408,13 +576,12 @@ static void derive(struct config *c)
         v[QUERY] < 0 || v[KEY] < 0 ? -1 : sd_plus(v[QUERY], sd_times(2, v[KEY]));
     v[TWICE_INNER] = v[INNER] < 0 ? -1 : 2 * v[INNER];
     v[POSITIONS_AND_2] = v[POSITIONS] < 0 ? -1 : v[POSITIONS] + 2;
-    v[PATCHES_AND_1] = -1;
-    v[PATCH] = -1;
-    if (v[PATCH_SIDE] > 0) {
-        int64_t side = v[IMAGE] / v[PATCH_SIDE];
-
-        v[PATCH] = sd_times(v[CHANNELS], sd_times(v[PATCH_SIDE], v[PATCH_SIDE]));
-        v[PATCHES_AND_1] = v[IMAGE] < 0 ? -1 : sd_plus(sd_times(side, side), 1);
+    v[PIXELS] = sd_times(v[CHANNELS], sd_times(v[STRIDE], v[STRIDE]));
+    if (v[PATCH_SIDE] > 0 && v[PATCH_WIDTH] > 0) {
+        v[PATCH] = sd_times(v[CHANNELS], sd_times(v[PATCH_SIDE], v[PATCH_WIDTH]));
+        if (v[IMAGE] >= 0)
+            v[PATCHES_AND_1] = sd_plus(
+                sd_times(v[IMAGE] / v[PATCH_SIDE], v[IMAGE_WIDTH] / v[PATCH_WIDTH]), 1);
     }
 }
 
@@ -422,6 +589,7 @@ static bool applies(const struct config *c, enum when when)
 {
     bool is_tied = c->is_tied == NOT_SAID ? c->is_tied_by_default : c->is_tied == YES;
     bool is_mixed = is_family(c, "mixtral");
+    bool is_gated = c->is_gated == YES || (!c->is_gated && is_family(c, "mt5"));
 
     switch (when) {
     case ALWAYS:
@@ -429,15 +597,30 @@ static bool applies(const struct config *c, enum when when)
     case IF_BASE:
         return c->head == NO_HEAD;
     case IF_POOLED: /* bert's classes look at the pooled state */
-        return c->head == NO_HEAD || c->head == CLASSES;
-    case IF_MASKED:
-        return c->head == MASKED;
-    case IF_LANGUAGE:
-        return c->head == LANGUAGE;
+        return c->head == NO_HEAD || c->head == CLASSES || c->head == CHOICE ||
+               c->head == NEXT_SENTENCE || c->head == PRETRAINING;
+    case IF_CHOICE_POOLED:
+        return c->head == NO_HEAD || c->head == CHOICE;
     case IF_UNTIED:
-        return c->head == LANGUAGE && !is_tied;
+    case IF_MASKED_UNTIED:
+        return is_of_head(when, c->head) && !is_tied;
+    case IF_SUMMARY:
+        return is_of_head(when, c->head) && c->has_summary != NO;
+    case IF_MASKED:
+    case IF_LANGUAGE:
     case IF_CLASSES:
-        return c->head == CLASSES;
+    case IF_TOKENS:
+    case IF_ANSWERS:
+    case IF_CHOICE:
+    case IF_CLASSES_OR_CHOICE:
+    case IF_NEXT_SENTENCE:
+    case IF_MASKED_IMAGE:
+        return is_of_head(when, c->head);
+    case IF_MASK_TOKEN:
+        return c->head == MASKED_IMAGE;
+    case IF_CROSS: /* gpt2 is a decoder without saying so */
+        return c->has_cross_attention == YES &&
+               (c->is_decoder == YES || is_family(c, "gpt2"));
     case IF_BIAS:
         return c->has_bias == YES;
     case IF_QKV_BIAS: /* qwen2 has it always, and never says so */
@@ -457,9 +640,9 @@ static bool applies(const struct config *c, enum when when)
     case IF_MIXED:
         return is_mixed;
     case IF_PLAIN_FF:
-        return !c->is_gated;
+        return !is_gated;
     case IF_GATED_FF:
-        return c->is_gated;
+        return is_gated;
     case IF_DECODER:
         return !c->is_encoder_only;
     case IF_QK_NORMS:
@@ -487,8 +670,7 @@ struct making {
 static void write_name(const struct making *k, const struct part *p, int64_t layer,
                        int64_t expert, char out[256])
 {
-    bool is_body = p->when == ALWAYS || p->when == IF_BASE || p->when == IF_POOLED ||
-                   p->when >= IF_BIAS;
+    bool is_body = p->when < IF_MASKED || p->when > IF_MASKED_IMAGE;
     size_t n = 0;
 
     if (is_body && k->c->head != NO_HEAD)
@@ -525,19 +707,21 @@ static int make_tensor(struct making *k, const struct part *p, int64_t layer,
 
 /* The key that is missing where a size is not known: its own, or that of what it
  * follows from. */
-static const char *missing_key(const struct config *c, enum axis axis)
+static int missing(const struct config *c, enum axis axis)
 {
     const int64_t *v = c->number;
+    size_t key = 0;
 
     switch (axis) {
+    case TWICE:
     case THRICE:
-    case INNER:
+    case SUMMARY:
     case POOLED:
     case EMBEDDED:
         axis = HIDDEN;
         break;
     case TWICE_INNER:
-        axis = v[INNER] < 0 ? HIDDEN : INNER;
+        axis = INNER;
         break;
     case QUERY:
     case KEY:
@@ -556,10 +740,24 @@ static const char *missing_key(const struct config *c, enum axis axis)
     default:
         break;
     }
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].axis == axis)
-            return keys[i].key;
-    return "sizes";
+    while (key + 1 < sizeof keys / sizeof *keys && keys[key].axis != axis)
+        key++;
+    return v[axis] == 0
+               ? sd_fail(SD_EFORMAT, "the configuration of this %s has 0 as its %s",
+                         c->family, keys[key].key)
+               : sd_fail(SD_EFORMAT, "the configuration of this %s does not say its %s",
+                         c->family, keys[key].key);
+}
+
+static int check_sizes(const struct config *c)
+{
+    for (int i = 0; i < AXES; i++)
+        if (c->wrong[i])
+            return sd_fail(SD_EFORMAT,
+                           "the configuration of this %s has something else than a "
+                           "whole number, or one that no model has, as its %s",
+                           c->family, c->wrong[i]);
+    return 0;
 }
 
 static int make_part(struct making *k, const struct part *p)
@@ -573,12 +771,9 @@ static int make_part(struct making *k, const struct part *p)
 
     for (int i = 0; i < 2; i++)
         if (v[p->axes[i]] < 0 && p->axes[i] != NO_AXIS)
-            return sd_fail(SD_EFORMAT,
-                           "the configuration of this %s does not say its %s",
-                           k->c->family, missing_key(k->c, p->axes[i]));
+            return missing(k->c, p->axes[i]);
     if (layers < 0)
-        return sd_fail(SD_EFORMAT, "the configuration of this %s does not say its %s",
-                       k->c->family, missing_key(k->c, LAYERS));
+        return missing(k->c, LAYERS);
     if (layers > LAYERS_MAX || experts > EXPERTS_MAX)
         return sd_fail(SD_EFORMAT,
                        "the configuration of this %s has more layers or experts than "
@@ -620,6 +815,12 @@ static int tell(const struct config *c, struct sd_model *m)
     if (rc == 0 && c->head == OTHER_HEAD)
         rc = sd_model_note(m, "the head of %s is not known: the body alone is counted",
                            c->architecture);
+    if (rc == 0 && c->is_encoder_only && c->is_decoder == YES)
+        rc = sd_model_note(m, "an encoder that is_decoder is not known: what makes it "
+                              "one is not counted");
+    if (rc == 0 && c->unknown_dtype[0])
+        rc = sd_model_note(m, "the type %s is not known: bytes are those of float32",
+                           c->unknown_dtype);
     if (rc < 0 || !c->is_quantized)
         return rc;
     if (c->bits > 0)
@@ -631,6 +832,17 @@ static int tell(const struct config *c, struct sd_model *m)
         "types and bytes are those before that; of the files of "
         "weights they are as stored",
         c->quantizer[0] || c->bits > 0 ? c->quantizer : "it does not say how", bits);
+}
+
+/* A few bodies have another name in models with some heads. */
+static const char *prefix_of(const struct config *c, const struct family *f)
+{
+    if (f->parts == t5 && (c->head == CLASSES || c->head == TOKENS))
+        return "transformer.";
+    if (c->head == ANSWERS &&
+        (is_family(c, "llama") || is_family(c, "qwen2") || is_family(c, "qwen3")))
+        return "transformer.";
+    return f->prefix;
 }
 
 int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)
@@ -650,12 +862,19 @@ int sd_hf_config_read(const void *p, size_t n, struct sd_model *m)
             family = &families[i];
     if (!family)
         return unknown_family(&c);
-    c.head = head_in(family->parts, head_of(c.architecture));
-    c.is_encoder_only = sd_text_ends(c.architecture, "EncoderModel");
+    rc = check_sizes(&c);
+    if (rc < 0)
+        return rc;
+    c.head = head_in(family->parts, head_of(c.architecture, family->class));
+    c.is_encoder_only =
+        family->parts == t5 &&
+        (c.head == TOKENS || sd_text_ends(c.architecture, "EncoderModel"));
     c.is_tied_by_default = family->is_tied;
-    c.prefix = family->prefix;
+    c.prefix = prefix_of(&c, family);
     if (c.dtype == SD_DTYPE_UNKNOWN)
         c.dtype = SD_DTYPE_F32;
+    else
+        c.unknown_dtype[0] = 0;
     derive(&c);
     for (const struct part *part = family->parts; part->name && rc == 0; part++)
         if (applies(&c, part->when) && !(part->often == DECODER && c.is_encoder_only))

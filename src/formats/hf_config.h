@@ -7,8 +7,9 @@
  * A family (model_type) is a list of tensors whose axes are numbers of the
  * configuration: hf_families.def.  So a model that was never downloaded can be told in
  * size.  What a configuration does not say has the family's default where transformers
- * has one; without one it is named.  Of the heads those for language and classes are
- * known; with another head the body is counted, and a note says so. */
+ * has one that follows from the other sizes; without one it is named.  The heads are
+ * those that transformers has for the families; with another one the body is counted,
+ * and a note says so. */
 #include "profile/model.h"
 
 /* Adds to the model *m, which is made.  SD_EFORMAT with a sentence; SD_EABSENT for a

@@ -86,6 +86,60 @@ TEST(hf_config_looks_at_more_than_sizes)
     check_count("{\"architectures\":[\"BertLMHeadModel\"]," BERT "}", 109514298);
 }
 
+#define SMALL                                                                          \
+    "\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":2,"             \
+    "\"num_attention_heads\":8,\"vocab_size\":1000,\"max_position_embeddings\":128"
+
+#define GPT2                                                                           \
+    "\"model_type\":\"gpt2\",\"n_embd\":64,\"n_layer\":2,\"n_head\":8,"                \
+    "\"n_positions\":128,\"vocab_size\":1000"
+
+#define VIT                                                                            \
+    "\"model_type\":\"vit\",\"hidden_size\":64,\"num_hidden_layers\":2,"               \
+    "\"num_attention_heads\":8,\"intermediate_size\":96"
+
+#define ENCODER(family, architecture, more)                                            \
+    "{\"model_type\":\"" family "\",\"architectures\":[\"" architecture "\"]," more    \
+    "," SMALL "}"
+
+#define CROSS "\"is_decoder\":true,\"add_cross_attention\":true"
+#define UNTIED "\"tie_word_embeddings\":false"
+
+TEST(hf_config_knows_heads_that_are_not_tied_and_attention_to_another_model)
+{
+    check_count(ENCODER("bert", "BertForMaskedLM", UNTIED), 201424);
+    check_count(ENCODER("bert", "BertLMHeadModel", CROSS), 169960);
+    check_count(ENCODER("roberta", "RobertaForMaskedLM", UNTIED), 201424);
+    check_count(ENCODER("xlm-roberta", "XLMRobertaForCausalLM", CROSS), 169960);
+    check_count("{\"architectures\":[\"GPT2LMHeadModel\"],"
+                "\"add_cross_attention\":true," GPT2 "}",
+                205824);
+}
+
+TEST(hf_config_knows_the_heads_of_transformers)
+{
+    check_count(ENCODER("bert", "BertForTokenClassification", CROSS), 164802);
+    check_count(ENCODER("roberta", "RobertaForMultipleChoice", CROSS), 168897);
+    check_count("{\"architectures\":[\"GPT2DoubleHeadsModel\"]," GPT2 "}", 172353);
+    check_count("{\"architectures\":[\"GPT2ForTokenClassification\"]," GPT2 "}",
+                172418);
+    check_count("{\"architectures\":[\"T5ForTokenClassification\"]," T5 "}", 20898);
+    check_count("{\"architectures\":[\"ViTForMaskedImageModeling\"],"
+                "\"image_size\":[64,96],\"patch_size\":16," VIT "}",
+                159680);
+}
+
+/* What a configuration leaves out is what transformers takes, not what is usual. */
+TEST(hf_config_has_the_defaults_of_each_family)
+{
+    check_count("{\"model_type\":\"qwen3\",\"architectures\":[\"Qwen3ForCausalLM\"],"
+                "\"head_dim\":16," SMALL "}",
+                329088);
+    check_count("{\"model_type\":\"gemma\",\"architectures\":[\"GemmaForCausalLM\"],"
+                "\"num_key_value_heads\":2," SMALL "}",
+                756544);
+}
+
 static void check_refused(const char *config, int code, const char *why)
 {
     struct sd_model m;
@@ -100,14 +154,27 @@ TEST(hf_config_says_what_it_does_not_know)
 {
     check_refused("{\"model_type\":\"newest\"}", SD_EABSENT, "family newest");
     check_refused("{}", SD_EFORMAT, "no model_type");
-    check_refused("[]", SD_EFORMAT, "no JSON");
+    check_refused("[]", SD_EFORMAT, "JSON, but no object");
+    check_refused("[1", SD_EFORMAT, "JSON, but no object");
+    check_refused("{,", SD_EFORMAT, "no JSON from byte 1");
     check_refused("{\"model_type\":\"llama\"}", SD_EFORMAT,
                   "does not say its vocab_size");
     check_refused("{" LLAMA ",\"hidden_size\":null,\"model_type\":\"vit\"}", SD_EFORMAT,
                   "its patch_size");
     check_refused("{\"model_type\":\"llama\",\"vocab_size\":9,\"hidden_size\":4}",
                   SD_EFORMAT, "its num_attention_heads");
-    check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT, "a number that is none");
+    check_refused("{\"model_type\":\"bert\",\"vocab_size\":9,\"hidden_size\":4,"
+                  "\"max_position_embeddings\":4,\"num_hidden_layers\":1}",
+                  SD_EFORMAT, "does not say its intermediate_size");
+    check_refused("{\"num_layers\":-1," LLAMA "}", SD_EFORMAT, "as its num_layers");
+    check_refused("{\"head_dim\":\"256\"," LLAMA "}", SD_EFORMAT, "as its head_dim");
+    check_refused("{\"head_dim\":256.0," LLAMA "}", SD_EFORMAT, "as its head_dim");
+    check_refused("{\"head_dim\":1e30," LLAMA "}", SD_EFORMAT, "as its head_dim");
+    check_refused("{\"head_dim\":[1,2]," LLAMA "}", SD_EFORMAT, "as its head_dim");
+    check_refused("{\"image_size\":[1,2,3]," VIT "}", SD_EFORMAT, "as its image_size");
+    check_refused("{\"image_size\":[1,[2]]," VIT "}", SD_EFORMAT, "as its image_size");
+    check_refused("{" LLAMA ",\"num_attention_heads\":0}", SD_EFORMAT,
+                  "has 0 as its num_attention_heads");
     check_refused("{" LLAMA ",\"num_hidden_layers\":1000000}", SD_EFORMAT,
                   "than any model");
 }
@@ -135,6 +202,26 @@ TEST(hf_config_of_quantised_weights_says_so)
     CHECK(m.n_notes == 1 &&
           strstr(sd_model_text(&m, m.notes[0]), "quantised (gptq, 4 bits)"));
     sd_model_release(&m);
+}
+
+/* Of what does not count as it stands. */
+static void check_noted(const char *config, const char *note)
+{
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_hf_config_read(config, strlen(config), &m) == 0);
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), note));
+    sd_model_release(&m);
+}
+
+TEST(hf_config_says_what_its_numbers_are_not)
+{
+    check_noted("{\"torch_dtype\":\"foo\"," LLAMA "}", "the type foo is not known");
+    check_noted("{\"architectures\":[\"BertModel\"]," LLAMA "}",
+                "the head of BertModel is not known");
+    check_noted("{\"architectures\":[\"T5EncoderModel\"],\"is_decoder\":true," T5 "}",
+                "is_decoder is not known");
 }
 
 TEST(hf_config_without_memory_says_so)
