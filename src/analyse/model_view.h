@@ -67,10 +67,11 @@ struct sd_model_bars_wish {
 int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wish *w,
                   struct sd_arena *a, struct sd_view_bars *out);
 
-/* Layers that do arithmetic under the roof of a machine: its peak and the bandwidth of
- * its memory. */
-int sd_model_roofline(const struct sd_model_costs *c, double peak, double bandwidth,
-                      struct sd_arena *a, struct sd_view_roofline *out);
+/* Layers that do arithmetic under the roof of a machine: its peak, with elements of the
+ * type `peak_of`, and the bandwidth of its memory. */
+int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *peak_of,
+                      double bandwidth, struct sd_arena *a,
+                      struct sd_view_roofline *out);
 
 /* Layers and what goes from one to another, coloured by a metric.  With a depth, layers
  * that lie deeper are part of those that hold them. */

@@ -315,9 +315,16 @@ static int put_roofline(const struct sd_model_costs *c, const struct wish *w,
                        "not known where: its layers have no place under the roof of "
                        "this one");
     rc = know_machine(&machine);
-    if (rc == 0)
-        rc = sd_model_roofline(c, sd_machine_peak(&machine, sd_model_dtype(c->model)),
-                               sd_machine_bandwidth(&machine), &arena, &roofline);
+    if (rc == 0) {
+        const char *type = sd_model_dtype(c->model);
+        double peak = sd_machine_peak(&machine, type);
+
+        /* That of float32 stands in for what has none of its own. */
+        if (peak == sd_machine_peak(&machine, "float32"))
+            type = "float32";
+        rc = sd_model_roofline(c, peak, type, sd_machine_bandwidth(&machine), &arena,
+                               &roofline);
+    }
     if (rc == 0)
         rc = sd_report_roofline(out, w->picture, &roofline, w->width);
     sd_arena_release(&arena);
@@ -466,6 +473,35 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
     return 0;
 }
 
+/* A file of weights tells no types of layers: what asks for them is refused, rather
+ * than shown without names. */
+static int check_types(const struct sd_model *m, const struct wish *w)
+{
+    bool asks = w->tables.type || (w->form == FORM_PICTURE && !w->is_graph &&
+                                   !w->is_roofline && w->bars == SD_MODEL_BARS_TYPES);
+
+    for (size_t i = 1; asks && i < m->n_layers; i++)
+        asks = !*sd_model_text(m, m->layers[i].type);
+    if (!asks || m->n_ops > 0)
+        return 0;
+    return sd_fail(SD_EUSAGE, "%s: weights alone tell no types of layers",
+                   w->tables.type ? "--type" : "--plot types");
+}
+
+/* Sums stop at the largest number that there is room for. */
+static int note_beyond(struct sd_model *m, const struct sd_model_sum *t)
+{
+    const int64_t sums[] = { t->params, t->param_bytes,  t->buffers,      t->macs,
+                             t->flops,  t->read_bytes,   t->mem_read,     t->mem_write,
+                             t->madds,  t->buffer_bytes, t->written_bytes };
+
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        if (sums[i] == INT64_MAX)
+            return sd_model_note(m, "beyond 64 bits: where 9,223,372,036,854,775,807 "
+                                    "stands, it is at least that");
+    return 0;
+}
+
 /* Of weights alone parameters are what there is a share of. */
 static void settle_metric(const struct sd_command *c, const struct sd_model *m,
                           struct wish *w)
@@ -494,9 +530,13 @@ static int run(const struct sd_command *c)
     settle_metric(c, &model, &w);
     rc = check_count(&model, w.mode);
     if (rc == 0)
+        rc = check_types(&model, &w);
+    if (rc == 0)
         rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
-        rc = compare_with_machine(c, &model, &costs, &w);
+        rc = note_beyond(&model, &costs.total);
+        if (rc == 0)
+            rc = compare_with_machine(c, &model, &costs, &w);
         if (rc == 0)
             rc = put(c, &costs, &w);
         sd_model_costs_release(&costs);

@@ -19,6 +19,9 @@ static void put_escaped(struct sd_out *out, const char *text)
     sd_buf_release(&shown);
 }
 
+/* Sums stop at the largest number. */
+static const char *at_least(int64_t n) { return n == INT64_MAX ? "at least " : ""; }
+
 /* "ResNet18: 11,689,512 parameters (44.6 MiB), 1,814,073,344 MACs, ..." */
 static void put_totals(struct sd_out *out, const struct sd_model_costs *c)
 {
@@ -26,14 +29,15 @@ static void put_totals(struct sd_out *out, const struct sd_model_costs *c)
     char n[4][SD_TEXT_MAX];
 
     put_escaped(out, sd_model_title(c->model));
-    sd_out_printf(out, ": %s parameters (%s)", sd_text_count(n[0], t->params),
-                  sd_text_bytes(n[1], t->param_bytes));
+    sd_out_printf(out, ": %s%s parameters (%s)", at_least(t->params),
+                  sd_text_count(n[0], t->params), sd_text_bytes(n[1], t->param_bytes));
     if (t->trainable != t->params && sd_model_knows_training(c->model))
         sd_out_printf(out, ", %s of them trainable", sd_text_count(n[0], t->trainable));
     if (t->buffers > 0)
         sd_out_printf(out, ", %s in buffers", sd_text_count(n[0], t->buffers));
     if (c->model->n_ops > 0)
-        sd_out_printf(out, "; %s MACs, %s FLOPs", sd_text_count(n[2], t->macs),
+        sd_out_printf(out, "; %s%s MACs, %s%s FLOPs", at_least(t->macs),
+                      sd_text_count(n[2], t->macs), at_least(t->flops),
                       sd_text_count(n[3], t->flops));
     if (t->backward_macs > 0)
         sd_out_printf(out, ", of them %s MACs in the backward",
@@ -217,22 +221,22 @@ static void key_number(struct sd_json *j, const char *key, int64_t v)
         sd_json_int(j, v);
 }
 
-/* What operators move is not known where none is; MACs stay numbers, which programs
- * add up. */
+/* What operators do and move is not known where none is, nor is what a file does not
+ * tell. */
 static void put_sums(struct sd_json *j, const struct sd_model_costs *c)
 {
     const struct sd_model_sum *t = &c->total;
     bool has_ops = c->model->n_ops > 0;
 
     key_number(j, "params", t->params);
-    key_number(j, "trainable", t->trainable);
+    key_number(j, "trainable", sd_model_knows_training(c->model) ? t->trainable : -1);
     key_number(j, "buffers", t->buffers);
     key_number(j, "param_bytes", t->param_bytes);
     key_number(j, "buffer_bytes", t->buffer_bytes);
-    key_number(j, "macs", t->macs);
-    key_number(j, "flops", t->flops);
-    key_number(j, "madds", t->madds);
-    key_number(j, "backward_macs", t->backward_macs);
+    key_number(j, "macs", has_ops ? t->macs : -1);
+    key_number(j, "flops", has_ops ? t->flops : -1);
+    key_number(j, "madds", has_ops ? t->madds : -1);
+    key_number(j, "backward_macs", has_ops ? t->backward_macs : -1);
     key_number(j, "mem_read", has_ops ? t->mem_read : -1);
     key_number(j, "mem_write", has_ops ? t->mem_write : -1);
     key_number(j, "read_bytes", has_ops ? t->read_bytes : -1);
@@ -240,7 +244,7 @@ static void put_sums(struct sd_json *j, const struct sd_model_costs *c)
     key_number(j, "activation_bytes", t->activation_bytes);
     key_number(j, "time_ns", t->time_ns);
     key_number(j, "backward_time_ns", t->backward_ns);
-    key_number(j, "operator_calls", (int64_t)t->n_ops);
+    key_number(j, "operator_calls", has_ops ? (int64_t)t->n_ops : -1);
 }
 
 static void put_words(struct sd_json *j, const struct sd_model *m)

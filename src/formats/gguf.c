@@ -46,6 +46,7 @@ struct reading {
     uint64_t alignment;
     uint64_t end; /* of the last tensor, in the data */
     size_t n_facts;
+    size_t n_unknown; /* tensors of a type that is not known; the first is named */
     struct sd_weights *to;
 };
 
@@ -247,6 +248,18 @@ static int place_tensor(struct reading *r, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
+/* Types are added every year.  Elements of a newer one can be counted, its bytes cannot
+ * (and where the tensor ends is then not checked). */
+static int note_unknown(struct reading *r, uint32_t type, const char *name, size_t n)
+{
+    if (r->n_unknown++ > 0)
+        return 0;
+    return sd_model_note(r->to->into,
+                         "the type %u of the tensor %.*s is not known: its bytes are "
+                         "not counted",
+                         type, (int)(n < 200 ? n : 200), name);
+}
+
 static int read_tensor(struct reading *r)
 {
     int64_t dims[AXES_MAX] = { 0 }, bytes;
@@ -264,11 +277,6 @@ static int read_tensor(struct reading *r)
     if (r->c.bad)
         return cut(r);
     dtype = sd_dtype_of_ggml(type);
-    if (dtype == SD_DTYPE_UNKNOWN)
-        return sd_fail(SD_EFORMAT,
-                       "the tensor \"%.*s\" has the type %u, which this version does "
-                       "not know",
-                       (int)(n < 200 ? n : 200), text, type);
     /* Rows of a quantised type are whole blocks. */
     if (n_dims && dims[n_dims - 1] % sd_dtype_about((uint8_t)dtype)->block_elements)
         return damaged(r, "a tensor whose rows are no whole blocks of its type");
@@ -277,6 +285,8 @@ static int read_tensor(struct reading *r)
     if (n > 0 && memchr(text, 0, n))
         return damaged(r, "a tensor whose name has a zero in it");
     rc = place_tensor(r, offset, (uint64_t)bytes);
+    if (rc == 0 && dtype == SD_DTYPE_UNKNOWN)
+        rc = note_unknown(r, type, text, n);
     if (rc == 0)
         rc = sd_model_string(r->to->into, text, n, &name);
     if (rc == 0)
@@ -341,5 +351,8 @@ int sd_gguf_read(const void *p, size_t n, struct sd_weights *to)
         rc = read_fact(&r);
     for (uint64_t i = 0; i < n_tensors && rc == 0; i++)
         rc = read_tensor(&r);
+    if (rc == 0 && r.n_unknown > 1)
+        rc = sd_model_note(to->into, "%zu more tensors are of types that are not known",
+                           r.n_unknown - 1);
     return rc == 0 ? check_end(&r) : rc;
 }

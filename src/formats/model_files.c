@@ -64,8 +64,17 @@ static int reader_by_content(const char *path, reader *read)
 
 static int reader_of(const char *path, reader *read)
 {
-    *read = is_folder(path) ? sd_model_folder : reader_by_suffix(path);
-    return *read ? 0 : reader_by_content(path, read);
+    reader named = reader_by_suffix(path), found;
+
+    *read = is_folder(path) ? sd_model_folder : named;
+    if (!*read)
+        return reader_by_content(path, read);
+    /* One of the two under the other's name is what it is, not what it is called. */
+    if ((*read == sd_safetensors_file || *read == sd_gguf_file) &&
+        reader_by_content(path, &found) == 0 &&
+        (found == sd_safetensors_file || found == sd_gguf_file))
+        *read = found;
+    return 0;
 }
 
 /* A layer in which no layer is is a leaf, whatever a file calls it. */

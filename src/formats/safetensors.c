@@ -214,7 +214,10 @@ static int read_header(struct reading *r)
     int rc = 0;
 
     if (sd_json_in_next(&r->json) != SD_JSON_OBJECT)
-        return sd_json_in_wrong(&r->json, "the header of the safetensors file");
+        return r->json.kind == SD_JSON_BAD
+                   ? sd_json_in_wrong(&r->json, "the header of the safetensors file")
+                   : sd_fail(SD_EFORMAT, "the header of the safetensors file is JSON, "
+                                         "but no object");
     while (rc == 0 && sd_json_in_next(&r->json) == SD_JSON_KEY) {
         if (!sd_json_in_is(&r->json, "__metadata__")) {
             rc = read_tensor(r);

@@ -180,7 +180,7 @@ TEST(safetensors_that_the_library_refuses_are_refused)
     check_refused("{\"a\":{\"shape\":[2],\"data_offsets\":[0,2]}}", 2,
                   "lacks its dtype");
     check_refused("{\"a\":7}", 0, "not described");
-    check_refused("[]", 0, "no JSON");
+    check_refused("[]", 0, "JSON, but no object");
     check_refused("{\"a\"", 0, "no JSON");
 }
 

@@ -217,6 +217,35 @@ def test_a_configuration_alone_gives_the_parameters(folder):
     contains(sonde("llama", ok=False).stderr.decode(), "unheard-of")
 
 
+def test_of_weights_what_is_not_known_is_null_and_not_0(folder):
+    os.chdir(folder)
+    head, size = safetensors([("a.weight", "F32", [4], 16)])
+    write("w.safetensors", head + bytes(size))
+    got = numbers("w.safetensors")
+    for key in ("trainable", "macs", "flops", "madds", "backward_macs", "mem_read", "operator_calls"):
+        equal(got[key], None, key)
+    for words in (("--type", "Conv"), ("--plot", "types", "-o", "t.svg")):
+        contains(sonde("w.safetensors", *words, ok=False).stderr.decode(), "tell no types of layers")
+    write("other.safetensors", gguf())
+    contains(sonde("other.safetensors").stdout.decode(), "\ngguf")
+
+
+def test_sums_beyond_64_bits_say_so(folder):
+    os.chdir(folder)
+    write("config.json", json.dumps({
+        "model_type": "llama", "hidden_size": 10**12, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "vocab_size": 10**12}).encode())
+    contains(" ".join(numbers("config.json")["notes"]), "beyond 64 bits")
+    contains(sonde("config.json").stdout.decode(), "at least 9,223,372,036,854,775,807 parameters")
+
+
+def test_a_file_without_arithmetic_has_no_roofline_and_says_why(folder):
+    os.chdir(folder)
+    write("empty.onnx", model(b""))
+    wrong = sonde("empty.onnx", "--plot", "roofline", "-o", "r.svg", ok=False).stderr.decode()
+    contains(wrong, "known to do arithmetic")
+    assert "weights" not in wrong, wrong
+
+
 def test_damaged_files_end_in_one_sentence(folder):
     os.chdir(folder)
     head, size = safetensors([("a", "F32", [4], 16)])
