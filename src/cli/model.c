@@ -477,8 +477,10 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
  * than shown without names. */
 static int check_types(const struct sd_model *m, const struct wish *w)
 {
-    bool asks = w->tables.type || (w->form == FORM_PICTURE && !w->is_graph &&
-                                   !w->is_roofline && w->bars == SD_MODEL_BARS_TYPES);
+    /* Of a tree with a type more is wrong: who makes the tables says it. */
+    bool asks = (w->tables.type && !w->tables.is_tree) ||
+                (w->form == FORM_PICTURE && !w->is_graph && !w->is_roofline &&
+                 w->bars == SD_MODEL_BARS_TYPES);
 
     for (size_t i = 1; asks && i < m->n_layers; i++)
         asks = !*sd_model_text(m, m->layers[i].type);
