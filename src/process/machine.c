@@ -18,11 +18,20 @@ const char *sd_machine_word(enum sd_machine_number k) { return words[k]; }
 
 const char *sd_machine_meaning(enum sd_machine_number k) { return meanings[k]; }
 
+/* More than any machine does in a second: a number of a file that somebody wrote. */
+#define RATE_MOST 1e18
+
 bool sd_machine_is_whole(const struct sd_machine *m)
 {
     const struct sd_machine_level *last =
         m->n_levels > 0 ? &m->levels[m->n_levels - 1] : NULL;
 
+    for (int k = 0; k < SD_MACHINE_NUMBERS; k++)
+        if (m->one_core[k] > RATE_MOST || m->all_cores[k] > RATE_MOST)
+            return false;
+    for (unsigned i = 0; i < m->n_levels; i++)
+        if (m->levels[i].one_core > RATE_MOST || m->levels[i].all_cores > RATE_MOST)
+            return false;
     return m->n_cores > 0 && m->one_core[SD_MACHINE_F32] > 0 &&
            m->all_cores[SD_MACHINE_F32] > 0 && last &&
            strcmp(last->name, "memory") == 0 && last->one_core > 0 &&

@@ -125,6 +125,14 @@ static bool find_path(const struct sd_machine *m, bool make, char *path, size_t 
     return true;
 }
 
+/* Whoever reads a pipe waits. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int sd_machine_load(struct sd_machine *m)
 {
     struct sd_machine here;
@@ -133,7 +141,7 @@ int sd_machine_load(struct sd_machine *m)
     int rc;
 
     sd_machine_identify(&here);
-    if (!find_path(&here, false, path, sizeof path) || access(path, R_OK) != 0 ||
+    if (!find_path(&here, false, path, sizeof path) || !is_file(path) ||
         sd_read_file(path, TEXT_MAX, &text, &n) < 0)
         return SD_EABSENT;
     rc = sd_machine_read(text, n, m);

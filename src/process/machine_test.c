@@ -124,6 +124,9 @@ TEST(machine_figures_that_cannot_be_are_not_taken)
     m.n_levels = 1;
     CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
     make_example(&m);
+    m.one_core[SD_MACHINE_F64] = 1.2e19; /* what a -5 in the file is read as */
+    CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
+    make_example(&m);
     m.one_core[SD_MACHINE_F32] = 0;
     CHECK(sd_machine_keep(&m) == 0 && sd_machine_load(&again) == SD_EABSENT);
     make_example(&m);
