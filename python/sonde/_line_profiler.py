@@ -516,7 +516,9 @@ class LineProfiler(Decorating, _sonde.Lines):
         """Adds the functions of a class; how many members had some."""
         return self._add_namespace(cls, ScopingPolicy.to_policies(scoping_policy), wrap, set())
 
-    add_module = add_class
+    def add_module(self, mod, *, scoping_policy=None, wrap=False):
+        """Adds the functions of a module; how many members had some."""
+        return self._add_namespace(mod, ScopingPolicy.to_policies(scoping_policy), wrap, set())
 
     def _add_namespace(self, namespace, policies, wrap, seen):
         checks = {kind: policy.get_filter(namespace, kind) for kind, policy in policies.items()}

@@ -49,6 +49,8 @@ def watch_process(proc, interval, n_most, backend, timestamps, include_children,
     readings, most, n = [], -1, 0
     while n < n_most:
         mem = read(pid, backend, include_children)
+        if mem is None and n == 0 and not is_child:
+            raise ProcessLookupError("there is no process {0} that can be read".format(pid))
         n += 1
         if max_usage:
             most = max(most, -1 if mem is None else mem)

@@ -111,6 +111,25 @@ static bool form_of(const char *to, enum sd_line_form *form)
     return *form != SD_LINE_TEXT || strcmp(suffix, ".txt") == 0;
 }
 
+/* What would be ignored is refused. */
+static int check_meant(const struct sd_command *c, const struct sd_lined_wish *w)
+{
+    const struct sd_option_value *v = c->values;
+    const char *word = v[OPT_SUMMARIZE].number ? "--summarize"
+                       : v[OPT_SORT].number    ? "--sort"
+                       : v[OPT_UNIT].is_given  ? "--unit"
+                                               : NULL;
+
+    if (w->layout != SD_LINED_TIME && word)
+        return sd_fail(SD_EUSAGE,
+                       "%s is of the tables of time alone, without --memory, "
+                       "--combined and --hottest",
+                       word);
+    if (v[OPT_ROWS].is_given && w->layout != SD_LINED_HOTTEST && !v[SD_RUN_OUTPUT].text)
+        return sd_fail(SD_EUSAGE, "-n is the number of the hottest lines: --hottest");
+    return 0;
+}
+
 static int check(const struct sd_command *c)
 {
     const char *to = c->values[SD_RUN_OUTPUT].text;
@@ -125,7 +144,9 @@ static int check(const struct sd_command *c)
         return sd_fail(SD_EUSAGE, "choose one of --combined and --hottest");
     if (c->values[OPT_JSON].number && to && form_of(to, &form) && form != SD_LINE_JSON)
         return sd_fail(SD_EUSAGE, "--json and -o %s: JSON goes into a .json file", to);
-    return wish_of(c, &wish);
+    if (wish_of(c, &wish) < 0)
+        return SD_EUSAGE;
+    return check_meant(c, &wish);
 }
 
 static bool makes_file(const struct sd_command *c, const char *to)

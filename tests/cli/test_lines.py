@@ -325,7 +325,10 @@ def test_what_is_typed_wrong_is_refused_before_the_program_starts(folder):
     for words, said in ((["--only", ""], "--only wants names"), (["--unit", "x"], "--unit x: it is a number of seconds"),
                         (["--then", "dump"], "--then needs a limit"), (["--debug-above", "100"], "write 100MiB"),
                         (["--most", "3"], "--most needs a capture"), (["--hot", "x", "--most", "0"], "at least one function"),
-                        (["--debug-above", "1GiB", "--then", "nothing"], "--then is dump, or exec and a command")):
+                        (["--debug-above", "1GiB", "--then", "nothing"], "--then is dump, or exec and a command"),
+                        (["--debug-above", "1GiB", "--then", "exec  "], "--then is dump, or exec and a command"),
+                        (["--memory", "--summarize"], "--summarize is of the tables of time alone"),
+                        (["-n", "5"], "-n is the number of the hottest lines")):
         status, out, err = lines(folder, "print('started')\n", *words)
         equal((status, out), (2, ""), "status and stdout of %r" % words)
         contains(err, said)

@@ -397,7 +397,7 @@ def test_modules_and_warnings(folder):
     lp = LineProfiler()
     module = type(sys)("made")
     exec(compile("import os\ndef f():\n    return 1\nclass C:\n    def g(self):\n        return 2\n", "made.py", "exec"), module.__dict__)
-    equal(lp.add_module(module), 2, "members")
+    equal(lp.add_module(mod=module), 2, "members")
     equal([key[2].rpartition(".")[2] for key in lp.get_stats().timings], ["f", "g"], "functions")
     equal(lp.add_callable(work), 1, "functions added")
     with warnings.catch_warnings(record=True) as said:

@@ -96,6 +96,43 @@ def test_other_backends(folder):
 # ---- over time
 
 
+BACKENDS = """@profile
+def gen():
+    yield 1
+    yield 2
+@profile
+def a():
+    x = bytearray(b'x') * (50 << 20)
+@profile
+def b():
+    y = 1
+    return [i for i in range(9)]
+list(gen()); a(); b()
+"""
+
+
+def test_backends_agree_in_what_they_count(folder):
+    path, found = write(folder, "program.py", BACKENDS), []
+    for backend in ("psutil", "psutil_uss"):
+        done = run([PYTHON, "-m", "sonde.compat.memory_profiler", "--backend", backend, path], cwd=folder)
+        equal((done.status, done.err), (0, ""), "status and stderr")
+        rows = re.findall(r"^ +(\d+) +([\d.]+) MiB +(-?[\d.]+) MiB +(\d+)", done.out, re.M)
+        found.append([(int(line), int(times), memory == increment) for line, memory, increment, times in rows])
+    equal(found[1], found[0], "lines, occurrences, and where the increment is what was there")
+
+
+def test_memory_usage_of_a_process_that_is_not_there(folder):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for pid in (gone.pid, 2 ** 22 + 1, -5):
+        try:
+            sonde.memory_usage(pid)
+        except ProcessLookupError as why:
+            contains(str(why), str(pid))
+        else:
+            raise AssertionError("there is no process %d" % pid)
+
+
 def test_memory_usage_of_a_call(folder):
     done = threading.Event()
 
@@ -137,7 +174,6 @@ def test_memory_usage_of_processes(folder):
     equal(sonde.memory_usage(child.pid, interval=0.001, timeout=0.003, stream=stream), None, "with a stream")
     equal(len(re.findall(r"^MEM \d+\.\d{6} \d+\.\d{4}$", stream.getvalue(), re.M)), 3, "lines of the stream")
     child.communicate(b"\n")
-    equal(sonde.memory_usage(child.pid), [], "of one that is gone")
 
 
 def test_time_stamps(folder):

@@ -312,22 +312,26 @@ class LineProfiler:
     def _read(self, code):
         return _get_memory(-1, self.backend, include_children=self.include_children, filename=code.co_filename)
 
-    def _book(self, code, line):
+    def _book(self, code, line, is_hit):
+        """The row of the def has what was there, as under the other backends; what goes on after a yield is no hit."""
         now = self._read(code)
-        grew = now if self._last is None else now - self._last
+        grew = 0 if self._last is None else now - self._last
         known = self.code_map[code].get(line, (0, 0, 0))
-        self.code_map[code][line] = known[0] + grew, max(known[1], now), known[2] + 1
+        total = max(known[1], now) if line == code.co_firstlineno else known[0] + grew
+        self.code_map[code][line] = total, max(known[1], now), known[2] + is_hit
         self._last = now
 
     def trace_memory_usage(self, frame, event, arg):
-        if frame.f_code in self.code_map:
-            line = self._frames.get(frame)
-            if event in ("line", "return") and line is not None:
-                self._book(frame.f_code, line)
+        code = frame.f_code
+        if code in self.code_map:
+            line, is_hit = self._frames.get(frame, (None, True))
+            stays = event == "line" and line == frame.f_lineno and line != code.co_firstlineno
+            if event in ("line", "return") and line is not None and not stays:
+                self._book(code, line, is_hit)
             if event == "return":
                 self._frames.pop(frame, None)
-            else:
-                self._frames[frame] = frame.f_lineno
+            elif not stays:
+                self._frames[frame] = frame.f_lineno, event != "call" or frame.f_lineno == code.co_firstlineno
         if self._original_trace_function is not None:
             self._original_trace_function(frame, event, arg)
         return self.trace_memory_usage

@@ -51,7 +51,8 @@ static const struct sd_option options[] = {
 
 static bool is_deed(const char *then)
 {
-    return strcmp(then, "dump") == 0 || strncmp(then, "exec ", 5) == 0;
+    return strcmp(then, "dump") == 0 ||
+           (strncmp(then, "exec ", 5) == 0 && then[strspn(then + 5, " ") + 5]);
 }
 
 enum { LEAST_LIMIT = 1 << 20 }; /* bytes: no interpreter is smaller */
