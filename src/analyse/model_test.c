@@ -507,7 +507,7 @@ static int64_t fvcore_of(const char *name, const char *mode, const int64_t *from
     struct sd_model_op op = { .given_macs = -1 };
     struct sd_attr attr;
     struct sd_model m;
-    uint32_t key, word;
+    uint32_t key, word = 0;
     int64_t macs;
 
     CHECK(sd_model_init(&m) == 0);

@@ -53,8 +53,9 @@ struct sd_pool {
 _Atomic uint32_t *sd_page_emptied_by_fork(void);
 void sd_page_release(_Atomic uint32_t *page); /* NULL is fine */
 
-/* Reads the folder's salt and makes this process's file in it.  `salt`: the capture that
- * is meant; where that has ended, another's folder may be there.  0: whichever it is. */
+/* Reads the folder's salt and makes this process's file in it.  `salt`: the capture
+ * that is meant; where that has ended, another's folder may be there.  0: whichever it
+ * is. */
 int sd_pool_new(const char *live_dir, uint64_t salt, struct sd_pool **out);
 /* Makes sure of bytes `from` to `to` of one of the log's halves: on disk first, then in
  * memory, so that storing there can neither fail nor raise SIGBUS.  errno is kept. */

@@ -3,9 +3,9 @@
 #define SD_CLI_ENVIRONMENT_H
 /* environment: the program's own, and what tells it that it is recorded.
  *
- * It differs from ours by SONDE_LIVE, SONDE_WITH, SONDE_FROM (the folder in which it was
- * typed, where options name files), PYTHONPATH and SONDE_PYTHON, which was for us alone,
- * and by nothing else. */
+ * It differs from ours by SONDE_LIVE, SONDE_WITH, SONDE_FROM (the folder in which it
+ * was typed, where options name files), PYTHONPATH and SONDE_PYTHON, which was for us
+ * alone, and by nothing else. */
 #include "base/arena.h"
 
 /* `bootstrap` NULL leaves PYTHONPATH as it is.  NULL when out of memory. */

@@ -126,7 +126,7 @@ struct config {
     enum yes has_norm_before, has_no_last_norm, has_affine_norms; /* of opt */
     enum yes is_decoder, has_cross_attention;
     enum yes has_summary, is_summary_of_labels; /* of gpt2 */
-    bool has_null_key_heads; /* which are then as many as heads */
+    bool has_null_key_heads;                    /* which are then as many as heads */
     char unknown_dtype[64];
     const char *wrong[AXES]; /* the key whose value is no size */
     enum yes is_gated;       /* t5's "gated-gelu" */
