@@ -281,6 +281,81 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
 
 /* --- What is not known */
 
+static void put_dims(struct sd_buf *to, const struct sd_onnx_value *v)
+{
+    if (v->n_dims == 0)
+        sd_buf_text(to, "()");
+    for (uint32_t i = 0; i < v->n_dims; i++)
+        sd_buf_printf(to, "%s%lld", i ? "×" : "", (long long)v->dims[i]);
+}
+
+/* "group 3", "kernel_shape 5×5", as the node has it or, left out, is meant. */
+static void put_attribute(struct sd_buf *to, const struct sd_onnx_node *node,
+                          const char *name)
+{
+    int64_t list[SD_MODEL_DIMS_MAX];
+    uint32_t n = sd_onnx_ints(node, name, list, SD_MODEL_DIMS_MAX);
+
+    sd_buf_printf(to, ", with %s ", name);
+    if (n == 0)
+        sd_buf_printf(to, "%lld", (long long)sd_onnx_int(node, name, 1));
+    for (uint32_t i = 0; i < n && i < SD_MODEL_DIMS_MAX; i++)
+        sd_buf_printf(to, "%s%lld", i ? "×" : "", (long long)list[i]);
+}
+
+int sd_onnx_unfit(const struct sd_onnx_step *s, const struct sd_onnx_value *a,
+                  const struct sd_onnx_value *b, const char *attribute)
+{
+    struct sd_onnx_text op = s->node->op, name = s->out[0]->name;
+    struct sd_buf shapes = { 0 };
+    int rc;
+
+    for (uint32_t i = 0; i < s->n_out; i++)
+        s->out[i]->is_told = true;
+    if (s->x->n_quiet || s->x->n_missed++ >= SD_ONNX_MISSED_MAX)
+        return 0;
+    put_dims(&shapes, a);
+    sd_buf_text(&shapes, " and ");
+    put_dims(&shapes, b);
+    if (attribute)
+        put_attribute(&shapes, s->node, attribute);
+    rc = shapes.bad ? sd_no_memory()
+                    : sd_model_note(s->x->m,
+                                    "the shapes that go into %.*s (%.*s) do not fit, "
+                                    "%s: neither it nor what follows is counted",
+                                    (int)(name.n < 200 ? name.n : 200),
+                                    name.n ? name.p : "", (int)(op.n < 80 ? op.n : 80),
+                                    op.p, sd_buf_string(&shapes));
+    sd_buf_release(&shapes);
+    return rc;
+}
+
+/* An operand that has a name, and nothing of that name came before.  In a function it
+ * may be one that the call leaves out. */
+static int tell_absent(const struct sd_onnx_step *s)
+{
+    struct sd_onnx_text op = s->node->op, name = s->n_out ? s->out[0]->name : op;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < s->n_in && rc == 0 && !s->node->call; i++) {
+        struct sd_onnx_text in = s->node->in[i];
+
+        if (s->in[i] || in.n == 0)
+            continue;
+        for (uint32_t k = 0; k < s->n_out; k++)
+            s->out[k]->is_told = true;
+        if (s->x->n_quiet || s->x->n_missed++ >= SD_ONNX_MISSED_MAX)
+            continue;
+        rc = sd_model_note(s->x->m,
+                           "the operand %.*s of %.*s (%.*s) is absent: no input, no "
+                           "weight and no operator before it has that name",
+                           (int)(in.n < 200 ? in.n : 200), in.p,
+                           (int)(name.n < 200 ? name.n : 200), name.n ? name.p : "",
+                           (int)(op.n < 80 ? op.n : 80), op.p);
+    }
+    return rc;
+}
+
 static int tell_missing(struct sd_onnx *x, struct sd_onnx_text op,
                         const struct sd_onnx_value *out, bool has_rule)
 {
@@ -389,9 +464,13 @@ static int tell_used(const struct sd_onnx_step *s)
 int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *scope,
                    bool has_rule)
 {
-    bool is_cause = inputs_known(s);
+    bool is_cause = inputs_known(s), is_unfit = s->n_out > 0 && s->out[0]->is_told;
     int rc = tell_used(s);
 
+    if (rc == 0)
+        rc = tell_absent(s);
+    if (rc < 0 || is_unfit)
+        return rc;
     for (uint32_t i = 0; i < s->n_out && rc == 0; i++) {
         if (s->out[i]->is_unfit) {
             rc = tell_misfit(s);
@@ -399,7 +478,7 @@ int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *sco
         }
         if (!s->out[i]->has_dims)
             rc = shape_from_info(s->x, scope, s->out[i]);
-        if (rc < 0 || s->out[i]->has_dims || !is_cause)
+        if (rc < 0 || s->out[i]->has_dims || !is_cause || s->out[i]->is_told)
             continue;
         /* Further outputs are mostly statistics that nobody uses. */
         if (i == 0)

@@ -59,6 +59,7 @@ struct sd_onnx_value {
     uint32_t n_dims;
     bool has_dims; /* all of them are known */
     bool is_unfit; /* dims are what the file fixes, and its inputs do not fit it */
+    bool is_told;  /* unknown, and a note says why */
     uint8_t dtype; /* enum sd_dtype */
     bool is_weight;
     bool is_constant;     /* of a node of its own: a weight, if it is used as one */
@@ -216,6 +217,10 @@ int sd_onnx_give(const struct sd_onnx_step *s, uint32_t i, const int64_t *dims,
  * note.
  */
 int sd_onnx_misfit(const struct sd_onnx_step *s, const int64_t *dims, uint32_t n);
+/* These inputs do not fit each other, or not with this attribute (NULL: none): the
+ * outputs stay unknown, whatever the file says of them, and a note tells it. */
+int sd_onnx_unfit(const struct sd_onnx_step *s, const struct sd_onnx_value *a,
+                  const struct sd_onnx_value *b, const char *attribute);
 /* Gives output `i` the shape of this one; NULL leaves it unknown. */
 int sd_onnx_give_like(const struct sd_onnx_step *s, uint32_t i,
                       const struct sd_onnx_value *v);

@@ -20,9 +20,11 @@ static int give_matmul(const struct sd_onnx_step *s, const struct sd_onnx_value 
 
     if (!a || !b || a->n_dims == 0 || b->n_dims == 0)
         return 0;
-    if (!sd_onnx_broadcast(a->dims, a->n_dims > 2 ? a->n_dims - 2 : 0, b->dims,
+    if (a->dims[a->n_dims - (turn_a && a->n_dims > 1 ? 2 : 1)] !=
+            b->dims[b->n_dims - (turn_b || b->n_dims == 1 ? 1 : 2)] ||
+        !sd_onnx_broadcast(a->dims, a->n_dims > 2 ? a->n_dims - 2 : 0, b->dims,
                            b->n_dims > 2 ? b->n_dims - 2 : 0, dims, &n))
-        return 0;
+        return sd_onnx_unfit(s, a, b, turn_a ? "transA" : turn_b ? "transB" : NULL);
     if (a->n_dims > 1)
         dims[n++] = a->dims[a->n_dims - (turn_a ? 1 : 2)];
     if (b->n_dims > 1)

@@ -537,6 +537,66 @@ TEST(onnx_shapes_that_do_not_fit_are_told_and_not_taken)
     drop_file(&f);
 }
 
+/* One operator of two inputs that do not fit, although the file has a shape for what
+ * it gives: `said` is in the note. */
+static void check_unfit(const char *op, const char *x, const char *w, const char *attrs,
+                        const char *said)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", x);
+    add_weight(&f, "w", w);
+    add_node(&f, op, "x w", "y", attrs);
+    put_value(&f.graph, 12, "y", "4,8,7,7");
+    read_it(&f, &m);
+    CHECK(m.n_ops == 1 && m.ops[0].out[0].kind == SD_OPERAND_NONE);
+    CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), said));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_products_that_do_not_fit_are_told_and_not_counted)
+{
+    check_unfit("MatMul", "4,9", "8,5", "",
+                "go into y (MatMul) do not fit, 4×9 and "
+                "8×5: neither");
+    check_unfit("MatMul", "4,8", "3", "", "4×8 and 3");
+    check_unfit("Gemm", "4,9", "5,8", "transB=1!", "4×9 and 5×8, with transB 1");
+    check_unfit("Conv", "4,9,9,9", "8,5,3,3", "", "4×9×9×9 and 8×5×3×3, with group 1");
+    check_unfit("Conv", "4,8,9", "8,8,3,3", "", "4×8×9 and 8×8×3×3");
+    check_unfit("Conv", "4,5,9,9", "8,5,3,3", "group=0!", "with group 0");
+    check_unfit("Conv", "4,8,9,9", "8,8,3,3", "group=-1!", "with group -1");
+    check_unfit("Conv", "4,8,9,9", "8,2,3,3", "group=3!", "with group 3");
+    check_unfit("Conv", "4,8,9,9", "6,2,3,3", "group=4!", "with group 4");
+    check_unfit("Conv", "4,8,9,9", "8,8,3,3", "kernel_shape=5,5",
+                "with kernel_shape 5×5");
+    check_unfit("ConvTranspose", "4,8,9,9", "7,8,3,3", "", "4×8×9×9 and 7×8×3×3");
+    check_unfit("ConvTranspose", "4,8,9,9", "8,8,3,3", "group=3!", "with group 3");
+}
+
+TEST(onnx_operands_that_are_nowhere_are_named)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "4,8");
+    add_weight(&f, "v", "5,5");
+    add_weight(&f, "w", "8,5");
+    add_node(&f, "MatMul", "x gone", "a", "");
+    add_node(&f, "MatMul", "t v", "y", ""); /* before t is made */
+    add_node(&f, "MatMul", "x w", "t", "");
+    add_node(&f, "Clip", "x - w", "z", ""); /* left out, not absent */
+    read_it(&f, &m);
+    CHECK(m.n_ops == 4 && m.n_notes == 2);
+    CHECK(
+        strstr(sd_model_text(&m, m.notes[0]), "operand gone of a (MatMul) is absent"));
+    CHECK(strstr(sd_model_text(&m, m.notes[1]), "operand t of y (MatMul) is absent"));
+    check_dims(&m.ops[2].out[0], "4,5");
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 TEST(onnx_recurrent_nets_give_their_shapes)
 {
     struct file f = { 0 };

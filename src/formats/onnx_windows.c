@@ -79,14 +79,34 @@ static bool read_windows(const struct sd_onnx_step *s, uint32_t n,
     return true;
 }
 
+/* A kernel_shape is that of the weight, or is left out. */
+static bool fits_kernel(const struct sd_onnx_step *s,
+                        const struct sd_onnx_value *weight)
+{
+    int64_t shape[AXES];
+    uint32_t n = sd_onnx_ints(s->node, "kernel_shape", shape, AXES);
+
+    return n == 0 || (n + 2 == weight->n_dims &&
+                      memcmp(shape, weight->dims + 2, n * sizeof *shape) == 0);
+}
+
 static int give_conv(const struct sd_onnx_step *s, const struct sd_onnx_value *x,
                      const struct sd_onnx_value *weight)
 {
+    int64_t group = sd_onnx_int(s->node, "group", 1);
     struct window w[AXES];
     int64_t dims[AXES];
 
-    if (!x || !weight || x->n_dims != weight->n_dims || x->n_dims < 3 ||
-        !read_windows(s, x->n_dims - 2, weight->dims + 2, w))
+    if (!x || !weight || x->n_dims < 3 || weight->n_dims < 3)
+        return 0;
+    if (x->n_dims != weight->n_dims)
+        return sd_onnx_unfit(s, x, weight, NULL);
+    if (group < 1 || group > SD_ONNX_AXIS_MAX ||
+        sd_times(weight->dims[1], group) != x->dims[1] || weight->dims[0] % group != 0)
+        return sd_onnx_unfit(s, x, weight, "group");
+    if (!fits_kernel(s, weight))
+        return sd_onnx_unfit(s, x, weight, "kernel_shape");
+    if (!read_windows(s, x->n_dims - 2, weight->dims + 2, w))
         return 0;
     dims[0] = x->dims[0];
     dims[1] = weight->dims[0];
@@ -134,9 +154,14 @@ RULE(conv_transpose)
     struct window w[AXES];
     uint32_t n, n_shape;
 
-    if (!x || !weight || x->n_dims != weight->n_dims || x->n_dims < 3 || group < 1 ||
-        group > SD_ONNX_AXIS_MAX)
+    if (!x || !weight || x->n_dims < 3 || weight->n_dims < 3)
         return 0;
+    if (x->n_dims != weight->n_dims || x->dims[1] != weight->dims[0])
+        return sd_onnx_unfit(s, x, weight, NULL);
+    if (group < 1 || group > SD_ONNX_AXIS_MAX || x->dims[1] % group != 0)
+        return sd_onnx_unfit(s, x, weight, "group");
+    if (!fits_kernel(s, weight))
+        return sd_onnx_unfit(s, x, weight, "kernel_shape");
     n = x->n_dims - 2;
     if (!read_windows(s, n, weight->dims + 2, w))
         return 0;
