@@ -209,7 +209,7 @@ static int tell_source(struct sd_onnx *x, struct sd_onnx_text producer,
     int rc;
 
     snprintf(text, sizeof text, "onnx, opset %lld", (long long)x->opset);
-    rc = sd_model_fact(x->m, "source", text);
+    rc = sd_model_fact(x->m, "source", x->opset ? text : "onnx");
     if (rc < 0 || producer.n == 0)
         return rc;
     snprintf(text, sizeof text, "%.*s %.*s", (int)(producer.n < 100 ? producer.n : 100),
@@ -267,6 +267,9 @@ static int finish(struct sd_onnx *x)
     if (rc == 0 && x->n_missed > SD_ONNX_MISSED_MAX)
         rc = sd_model_note(x->m, "%u more shapes are not known",
                            x->n_missed - SD_ONNX_MISSED_MAX);
+    if (rc == 0 && x->n_untyped > 1)
+        rc = sd_model_note(x->m, "%u more tensors are of types that are not known",
+                           x->n_untyped - 1);
     return rc;
 }
 

@@ -163,7 +163,7 @@ int sd_onnx_tensors(struct sd_onnx *x)
             .layer = v->is_placed ? v->layer : SD_MODEL_ROOT,
             .dtype = v->dtype,
             .dims = { v->dims, v->n_dims },
-            .bytes = -1,
+            .bytes = v->stored_bytes ? v->stored_bytes : -1,
             .flags = sd_onnx_is_parameter(v) ? SD_TENSOR_PARAMETER : SD_TENSOR_BUFFER,
         };
 

@@ -446,10 +446,10 @@ RULE(constant)
         rc = sd_onnx_tensor_read(a.tensor, &t);
         if (rc < 0)
             return rc;
-        s->out[0]->dtype = t.dtype;
         s->out[0]->is_external = t.is_external;
         s->out[0]->at = a.tensor.at;
-        return sd_onnx_give(s, 0, t.dims, t.n_dims);
+        rc = sd_onnx_take_type(s->x, &t, s->out[0]);
+        return rc == 0 ? sd_onnx_give(s, 0, t.dims, t.n_dims) : rc;
     }
     if (sd_onnx_attr_find(s->node, "value_ints", &a)) {
         s->out[0]->dtype = SD_DTYPE_I64;

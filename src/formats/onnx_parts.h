@@ -73,6 +73,8 @@ struct sd_onnx_value {
                                    another shape or type; NULL: none */
     const int64_t *unpacked;    /* two axes: what is stored with several elements in a
                                    byte; NULL: nothing is */
+    int64_t stored_bytes; /* of a weight, where its type and shape do not tell them;
+                             0: they do */
     const struct sd_onnx_elements *elements; /* NULL: not known */
     const struct sd_onnx_value *needs; /* for want of whose elements it is unknown */
     struct sd_onnx_text untold; /* the operator that left its shape unknown, of which
@@ -117,7 +119,10 @@ struct sd_onnx_tensor {
     int64_t dims[SD_MODEL_DIMS_MAX];
     uint32_t n_dims;
     uint8_t dtype;
+    int64_t type; /* its number in the file, for types that are not known */
     struct sd_cursor raw;
+    uint64_t n_numbers; /* in fields of numbers, which it has instead of raw bytes; of
+                           long lists at most so many */
     bool has_raw, is_external;
 };
 
@@ -139,6 +144,14 @@ uint32_t sd_onnx_ints(const struct sd_onnx_node *node, const char *name, int64_t
 uint32_t sd_onnx_attr_ints(const struct sd_onnx_attr *a, int64_t *to, uint32_t max);
 uint32_t sd_onnx_attr_reals(const struct sd_onnx_attr *a, double *to, uint32_t max);
 int sd_onnx_tensor_read(struct sd_cursor c, struct sd_onnx_tensor *t);
+/* A sparse one: its values, which have its name, and the shape of what they stand for.
+ */
+struct sd_onnx_sparse {
+    struct sd_onnx_tensor values;
+    int64_t dims[SD_MODEL_DIMS_MAX];
+    uint32_t n_dims;
+};
+int sd_onnx_sparse_read(struct sd_cursor c, struct sd_onnx_sparse *s);
 
 /* --- The work on one node */
 
@@ -169,6 +182,7 @@ struct sd_onnx {
                            may be called many times */
     size_t parts_left;  /* operators and values that may still be made */
     unsigned n_missed;  /* notes that say what is not known */
+    unsigned n_untyped; /* weights of a type that is not known; the first is named */
     unsigned n_quiet;   /* bodies that are walked for their weights alone */
     bool is_reshaped;   /* other inputs than the file's: its own shapes are not true */
     bool has_bodies;    /* a note says how If, Loop and Scan are counted */
@@ -252,6 +266,9 @@ struct sd_onnx_elements *sd_onnx_elements(struct sd_onnx *x, int64_t n, bool is_
 /* The elements of a tensor of the file, if it is small and they are there. */
 int sd_onnx_tensor_elements(struct sd_onnx *x, const struct sd_onnx_tensor *t,
                             const struct sd_onnx_elements **out);
+/* The type of a weight, and its bytes where that does not tell them. */
+int sd_onnx_take_type(struct sd_onnx *x, const struct sd_onnx_tensor *t,
+                      struct sd_onnx_value *v);
 
 typedef int (*sd_onnx_rule)(const struct sd_onnx_step *s);
 /* The rules of the operator, NULL where it has none; false: it is not known. */

@@ -334,35 +334,100 @@ enum { /* fields of TensorProto */
        TENSOR_UINT64S = 11,
        TENSOR_LOCATION = 14,
 };
+enum { SPARSE_VALUES = 1, SPARSE_DIMS = 3 }; /* of SparseTensorProto */
 
+static int check_axes(const int64_t *dims, uint32_t n)
+{
+    if (n > SD_MODEL_DIMS_MAX)
+        return sd_onnx_damaged("a tensor has more axes than any");
+    for (uint32_t i = 0; i < n; i++)
+        if (dims[i] < 0 || dims[i] > SD_ONNX_AXIS_MAX)
+            return sd_onnx_damaged("a tensor has an axis of no length");
+    return 0;
+}
+
+/* How many numbers of a field, or eighths of a byte for a type that nobody knows, so
+ * many elements take at least. */
+static int64_t numbers_of(uint8_t dtype, int64_t elements)
+{
+    int64_t block = sd_dtype_about(dtype)->block_elements;
+
+    switch (dtype) {
+    case SD_DTYPE_STRING:
+        return 0;
+    case SD_DTYPE_UNKNOWN:
+        return elements / 8;
+    case SD_DTYPE_C64:
+    case SD_DTYPE_C128:
+        return sd_times(elements, 2);
+    default: /* several of less than a byte are one */
+        return elements / block + (elements % block != 0);
+    }
+}
+
+/* What it claims is there, unless that is in another file. */
 static int check_tensor(const struct sd_onnx_tensor *t)
 {
-    struct sd_dims dims = { t->dims, t->n_dims };
+    int64_t elements = sd_dims_elements((struct sd_dims){ t->dims, t->n_dims });
+    bool is_known = t->dtype != SD_DTYPE_UNKNOWN;
     size_t there = sd_cursor_left(&t->raw);
+    int n_name = (int)(t->name.n < 200 ? t->name.n : 200);
+    const char *name = t->name.p ? t->name.p : "";
 
-    for (uint32_t i = 0; i < t->n_dims; i++)
-        if (t->dims[i] < 0 || t->dims[i] > SD_ONNX_AXIS_MAX)
-            return sd_onnx_damaged("a tensor has an axis of no length");
-    if (t->has_raw && !t->is_external && t->dtype != SD_DTYPE_UNKNOWN &&
-        (uint64_t)sd_dtype_bytes(t->dtype, sd_dims_elements(dims)) != there)
+    if (t->is_external)
+        return 0;
+    if (t->has_raw && is_known && (uint64_t)sd_dtype_bytes(t->dtype, elements) != there)
         return sd_fail(SD_EFORMAT,
                        "the ONNX file is damaged: the tensor \"%.*s\" has %zu bytes, "
                        "which its type and shape do not make",
-                       (int)(t->name.n < 200 ? t->name.n : 200),
-                       t->name.p ? t->name.p : "", there);
+                       n_name, name, there);
+    if ((!t->has_raw || !is_known) &&
+        (uint64_t)numbers_of(t->dtype, elements) > t->n_numbers + there)
+        return sd_fail(SD_EFORMAT,
+                       "the ONNX file is damaged: the tensor \"%.*s\" claims %lld "
+                       "elements, and has %llu",
+                       n_name, name, (long long)elements,
+                       (unsigned long long)(t->n_numbers + there));
     return 0;
+}
+
+/* Of whole numbers in a long list only how many there may be: all of it would have to
+ * be looked at. */
+static uint64_t count_numbers(const struct sd_pb_field *f)
+{
+    enum { COUNTED_BYTES_MAX = 64 << 10 };
+    size_t bytes = sd_cursor_left(&f->inside);
+    uint32_t n = 0;
+
+    if (f->wire != SD_PB_BYTES)
+        return 1;
+    switch (f->number) {
+    case TENSOR_FLOATS:
+        return bytes / 4;
+    case TENSOR_DOUBLES:
+        return bytes / 8;
+    default:
+        if (bytes <= COUNTED_BYTES_MAX)
+            add_ints(f, NULL, 0, &n);
+        return bytes <= COUNTED_BYTES_MAX ? n : bytes;
+    }
 }
 
 int sd_onnx_tensor_read(struct sd_cursor c, struct sd_onnx_tensor *t)
 {
     struct sd_pb_field f;
+    int rc;
 
     *t = (struct sd_onnx_tensor){ .body = c };
     while (sd_pb_next(&c, &f)) {
         if (f.number == TENSOR_DIMS)
             add_ints(&f, t->dims, SD_MODEL_DIMS_MAX, &t->n_dims);
         else if (f.number == TENSOR_TYPE)
-            t->dtype = (uint8_t)sd_dtype_of_onnx((int64_t)f.v);
+            t->type = (int64_t)f.v;
+        else if (f.number == TENSOR_FLOATS || f.number == TENSOR_INT32S ||
+                 f.number == TENSOR_INT64S || f.number == TENSOR_DOUBLES ||
+                 f.number == TENSOR_UINT64S)
+            t->n_numbers += count_numbers(&f);
         else if (f.number == TENSOR_NAME)
             t->name = sd_onnx_text(f.inside);
         else if (f.number == TENSOR_LOCATION)
@@ -374,9 +439,48 @@ int sd_onnx_tensor_read(struct sd_cursor c, struct sd_onnx_tensor *t)
     }
     if (c.bad)
         return sd_onnx_damaged("a tensor is cut");
-    if (t->n_dims > SD_MODEL_DIMS_MAX)
-        return sd_onnx_damaged("a tensor has more axes than any");
-    return check_tensor(t);
+    t->dtype = (uint8_t)sd_dtype_of_onnx(t->type);
+    rc = check_axes(t->dims, t->n_dims);
+    return rc == 0 ? check_tensor(t) : rc;
+}
+
+int sd_onnx_sparse_read(struct sd_cursor c, struct sd_onnx_sparse *s)
+{
+    struct sd_pb_field f;
+    int rc = 0;
+
+    *s = (struct sd_onnx_sparse){ 0 };
+    while (rc == 0 && sd_pb_next(&c, &f)) {
+        if (f.number == SPARSE_VALUES)
+            rc = sd_onnx_tensor_read(f.inside, &s->values);
+        else if (f.number == SPARSE_DIMS)
+            add_ints(&f, s->dims, SD_MODEL_DIMS_MAX, &s->n_dims);
+    }
+    if (rc == 0 && c.bad)
+        rc = sd_onnx_damaged("a tensor is cut");
+    if (rc == 0)
+        rc = check_axes(s->dims, s->n_dims);
+    if (rc == 0 &&
+        sd_dims_elements((struct sd_dims){ s->values.dims, s->values.n_dims }) >
+            sd_dims_elements((struct sd_dims){ s->dims, s->n_dims }))
+        rc = sd_onnx_damaged("a sparse tensor has more elements than its shape");
+    return rc;
+}
+
+int sd_onnx_take_type(struct sd_onnx *x, const struct sd_onnx_tensor *t,
+                      struct sd_onnx_value *v)
+{
+    v->dtype = t->dtype;
+    if (t->dtype != SD_DTYPE_UNKNOWN)
+        return 0;
+    v->stored_bytes = (int64_t)sd_cursor_left(&t->raw);
+    if (x->n_untyped++ > 0)
+        return 0;
+    return sd_model_note(x->m, "the type %lld of the tensor %.*s is not known: its %s",
+                         (long long)t->type, (int)(t->name.n < 200 ? t->name.n : 200),
+                         t->name.n ? t->name.p : "",
+                         t->has_raw ? "bytes are those that are stored"
+                                    : "elements are counted, and no bytes");
 }
 
 /* --- Elements of small tensors */

@@ -57,7 +57,8 @@ static bool is_of_weights(const struct sd_onnx_value *v)
     case SD_DTYPE_BOOL:
         return false;
     default: /* texts have no size */
-        return v->n_dims > 0 && sd_dtype_about(v->dtype)->block_bytes > 0;
+        return v->n_dims > 0 && (v->dtype == SD_DTYPE_UNKNOWN ||
+                                 sd_dtype_about(v->dtype)->block_bytes > 0);
     }
 }
 

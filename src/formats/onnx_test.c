@@ -1583,6 +1583,126 @@ TEST(onnx_tensors_that_lie_are_refused)
     drop_file(&f);
 }
 
+/* A tensor "w" of this type and shape, and of these bytes in a field: 4 floats, 5 and 7
+ * whole numbers, 9 raw; 0: there is none. */
+static void put_tensor(struct sd_buf *to, uint32_t field, uint64_t type,
+                       const char *dims, uint32_t data, size_t bytes)
+{
+    static const char zeros[256];
+    struct sd_buf t = { 0 };
+
+    put_ints(&t, 1, dims);
+    sd_pb_number(&t, 2, type);
+    put_text(&t, 8, "w");
+    if (data)
+        sd_pb_bytes(&t, data, zeros, bytes);
+    sd_pb_message(to, field, &t);
+    sd_buf_release(&t);
+}
+
+/* What reading a file with that one tensor says; NULL: it is read. */
+static const char *refusal(uint64_t type, const char *dims, uint32_t data, size_t bytes)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+    int rc;
+
+    put_tensor(&f.graph, 5, type, dims, data, bytes);
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    rc = sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m);
+    CHECK(rc == 0 || rc == SD_EFORMAT);
+    sd_model_release(&m);
+    drop_file(&f);
+    return rc == 0 ? NULL : sd_fail_text();
+}
+
+TEST(onnx_tensors_that_claim_more_than_they_hold_are_refused)
+{
+    enum { FLOATS = 4, INTS = 5, LONGS = 7, RAW = 9 };
+
+    CHECK(!refusal(1, "8,5", FLOATS, 160));
+    CHECK(
+        strstr(refusal(1, "8,5", FLOATS, 40), "\"w\" claims 40 elements, and has 10"));
+    CHECK(strstr(refusal(1, "1073741824,1048576", 0, 0), "and has 0"));
+    CHECK(!refusal(1, "0,5", 0, 0));
+    CHECK(!refusal(7, "40", LONGS, 40)); /* zeros of one byte each */
+    CHECK(strstr(refusal(7, "40", LONGS, 39), "and has 39"));
+    CHECK(!refusal(10, "40", INTS, 40) && refusal(10, "41", INTS, 40));
+    CHECK(!refusal(22, "5", INTS, 3) && refusal(22, "7", INTS, 3)); /* two of 4 bits */
+    CHECK(!refusal(14, "5", FLOATS, 40) && refusal(14, "6", FLOATS, 40)); /* complex */
+    CHECK(!refusal(8, "5", 0, 0));                                        /* texts */
+    CHECK(!refusal(77, "40", RAW, 5) && refusal(77, "1073741824", RAW, 5));
+}
+
+TEST(onnx_weights_of_an_unknown_type_are_counted_and_told)
+{
+    static const uint64_t types[] = { 77, 0, 27 };
+
+    for (int i = 0; i < 3; i++) {
+        struct file f = { 0 };
+        struct sd_model m;
+        char said[64];
+
+        add_input(&f, "x", "4,8");
+        put_tensor(&f.graph, 5, types[i], "8,5", 9, 160);
+        add_node(&f, "MatMul", "x w", "y", "");
+        read_it(&f, &m);
+        CHECK(m.n_tensors == 1 && (m.tensors[0].flags & SD_TENSOR_PARAMETER));
+        CHECK(sd_tensor_bytes(&m.tensors[0]) == 160);
+        snprintf(said, sizeof said, "the type %d of the tensor w is not known",
+                 (int)types[i]);
+        CHECK(m.n_notes == 1 && strstr(sd_model_text(&m, m.notes[0]), said));
+        sd_model_release(&m);
+        drop_file(&f);
+    }
+}
+
+TEST(onnx_sparse_weights_are_the_tensors_that_they_stand_for)
+{
+    struct file f = { 0 }, lies = { 0 };
+    struct sd_buf sparse = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "4,8");
+    put_tensor(&sparse, 1, 1, "3", 9, 12);
+    put_ints(&sparse, 3, "8,5");
+    sd_pb_message(&f.graph, 15, &sparse);
+    add_node(&f, "MatMul", "x w", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_notes == 0 && m.n_tensors == 1);
+    CHECK(sd_dims_elements(m.tensors[0].dims) == 40);
+    CHECK(sd_tensor_bytes(&m.tensors[0]) == 12);
+    check_dims(&m.ops[0].out[0], "4,5");
+    sd_model_release(&m);
+    drop_file(&f);
+    sd_buf_clear(&sparse);
+    put_tensor(&sparse, 1, 1, "3", 9, 12);
+    put_ints(&sparse, 3, "2");
+    sd_pb_message(&lies.graph, 15, &sparse);
+    finish_file(&lies);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(lies.whole.p, lies.whole.n, &no_wish, &m) == SD_EFORMAT);
+    sd_model_release(&m);
+    drop_file(&lies);
+    sd_buf_release(&sparse);
+}
+
+TEST(onnx_without_an_opset_does_not_invent_one)
+{
+    struct sd_buf graph = { 0 }, whole = { 0 };
+    struct sd_model m;
+
+    put_text(&graph, 2, "g");
+    sd_pb_message(&whole, 7, &graph);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(whole.p, whole.n, &no_wish, &m) == 0);
+    CHECK(strcmp(sd_model_fact_of(&m, "source"), "onnx") == 0);
+    sd_model_release(&m);
+    sd_buf_release(&graph);
+    sd_buf_release(&whole);
+}
+
 TEST(onnx_without_memory_says_so)
 {
     struct file f = { 0 };

@@ -118,26 +118,56 @@ static int add_weight(struct sd_onnx *x, struct sd_onnx_scope *scope,
         rc = sd_onnx_bind(x, scope, t.name, v);
     if (rc < 0)
         return rc;
-    v->dtype = t.dtype;
     v->is_weight = true;
     v->is_external = t.is_external;
     v->at = c.at;
+    rc = sd_onnx_take_type(x, &t, v);
+    return rc == 0 ? sd_onnx_keep_weight(x, v) : rc;
+}
+
+/* To operators it is the tensor that it stands for, in the bytes of its values. */
+static int add_sparse(struct sd_onnx *x, struct sd_onnx_scope *scope,
+                      struct sd_cursor c)
+{
+    struct sd_onnx_sparse t;
+    struct sd_onnx_value *v = NULL;
+    uint64_t known;
+    int rc = sd_onnx_sparse_read(c, &t);
+
+    if (rc == 0 && sd_table_get(&x->stored, (uintptr_t)c.at, &known))
+        return sd_onnx_bind(x, scope, t.values.name,
+                            (const struct sd_onnx_value *)(uintptr_t)known);
+    if (rc == 0)
+        rc = sd_onnx_make(x, t.values.name, &v);
+    if (rc == 0)
+        rc = sd_onnx_set_dims(x, v, t.dims, t.n_dims);
+    if (rc == 0)
+        rc = sd_onnx_bind(x, scope, t.values.name, v);
+    if (rc == 0)
+        rc = sd_onnx_take_type(x, &t.values, v);
+    if (rc < 0)
+        return rc;
+    v->is_weight = true;
+    v->is_external = t.values.is_external;
+    v->at = c.at;
+    if (v->dtype != SD_DTYPE_UNKNOWN)
+        v->stored_bytes = sd_dtype_bytes(
+            v->dtype,
+            sd_dims_elements((struct sd_dims){ t.values.dims, t.values.n_dims }));
     return sd_onnx_keep_weight(x, v);
 }
 
 int sd_onnx_weights(struct sd_onnx *x, struct sd_cursor graph,
                     struct sd_onnx_scope *scope)
 {
-    struct sd_pb_field f, inner;
+    struct sd_pb_field f;
     int rc = 0;
 
     while (rc == 0 && sd_pb_next(&graph, &f)) {
         if (f.number == GRAPH_INITIALIZER)
             rc = add_weight(x, scope, f.inside);
-        else if (f.number == GRAPH_SPARSE) /* its values, as a tensor */
-            while (rc == 0 && sd_pb_next(&f.inside, &inner))
-                if (inner.number == 1)
-                    rc = add_weight(x, scope, inner.inside);
+        else if (f.number == GRAPH_SPARSE)
+            rc = add_sparse(x, scope, f.inside);
     }
     if (rc == 0 && graph.bad)
         rc = sd_onnx_damaged("its graph is cut");
