@@ -15,6 +15,7 @@ struct told { /* of an input or a value in between */
     uint32_t n;
     bool has_shape;
     uint8_t dtype;
+    int64_t too_long; /* a length that no axis has; 0: there is none */
 };
 
 static void read_axis(struct sd_cursor c, struct told *t)
@@ -27,6 +28,8 @@ static void read_axis(struct sd_cursor c, struct told *t)
         if (f.number == 1 && f.wire == SD_PB_VARINT && (int64_t)f.v >= 0 &&
             (int64_t)f.v <= SD_ONNX_AXIS_MAX)
             t->dims[t->n] = (int64_t)f.v;
+        else if (f.number == 1 && f.wire == SD_PB_VARINT && (int64_t)f.v >= 0)
+            t->too_long = (int64_t)f.v;
         else if (f.number == 2)
             t->symbols[t->n] = sd_onnx_text(f.inside);
     }
@@ -269,6 +272,12 @@ int sd_onnx_inputs(struct sd_onnx *x, struct sd_cursor graph,
                 continue; /* a weight: it has a value already */
             if (round == 1 && sd_onnx_look_up(x, scope, t.name))
                 continue;
+            if (t.too_long)
+                return sd_fail(SD_EFORMAT,
+                               "the ONNX file is damaged: the input %.*s has an axis "
+                               "of %lld, which is too long",
+                               (int)(t.name.n < 200 ? t.name.n : 200), t.name.p,
+                               (long long)t.too_long);
             w = wished(x, t.name, &place);
             if (round == 0)
                 rc = w ? bind_symbols(x, &t, w) : 0;

@@ -1688,6 +1688,21 @@ TEST(onnx_sparse_weights_are_the_tensors_that_they_stand_for)
     sd_buf_release(&sparse);
 }
 
+TEST(onnx_inputs_longer_than_any_are_refused)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "9223372036854775807,2");
+    add_node(&f, "Relu", "x", "y", "");
+    finish_file(&f);
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_onnx_read(f.whole.p, f.whole.n, &no_wish, &m) == SD_EFORMAT);
+    CHECK(strstr(sd_fail_text(), "x has an axis of 9223372036854775807, which is too"));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
 TEST(onnx_without_an_opset_does_not_invent_one)
 {
     struct sd_buf graph = { 0 }, whole = { 0 };
