@@ -191,6 +191,33 @@ TEST(model_files_that_stand_beside_a_set_are_named)
     drop_folder(&f, names);
 }
 
+/* Of every kind that is read, and also beside a list. */
+TEST(model_files_of_other_kinds_are_named)
+{
+    static const char *const names[] = {
+        "model.safetensors", "adapter.safetensors", "m.onnx", "q.gguf", "x.bin",
+        "model.onnx.data",   "config.json",         NULL
+    };
+    static const char *const listed[] = { "model.safetensors.index.json",
+                                          "p.safetensors", "q.safetensors", "m.onnx",
+                                          NULL };
+    struct folder f;
+
+    make_folder(&f);
+    for (size_t i = 1; names[i]; i++)
+        write_text(&f, names[i], "");
+    write_tensor(&f, names[0], "a.w", 5);
+    check_note(f.path, names[0], "not adapter.safetensors, m.onnx, q.gguf;");
+    drop_folder(&f, names);
+    make_folder(&f);
+    write_text(&f, listed[0], "{\"weight_map\":{\"a.w\":\"p.safetensors\"}}");
+    write_tensor(&f, listed[1], "a.w", 5);
+    write_text(&f, listed[2], "");
+    write_text(&f, listed[3], "");
+    check_note(f.path, listed[0], "was counted, not m.onnx, q.safetensors;");
+    drop_folder(&f, listed);
+}
+
 TEST(model_files_with_a_part_missing_are_refused)
 {
     static const char *const names[] = { "x.safetensors.index.json",

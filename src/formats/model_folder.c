@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "formats/model_files.h"
 #include "formats/packed.h"
+#include "formats/shards.h"
 #include "formats/weight_files.h"
 
 enum { NAMED_MAX = 5 }; /* of files that were left out */
@@ -133,20 +134,31 @@ static const char *choose(const struct folder *f)
     return found ? found : named(f, "config.json");
 }
 
-/* Files of the same kind that are not of what was read: another model, an adapter, the
- * same weights in one piece.  Nobody can tell which of them belong together, so the
- * first lines say what was taken, and a note names what was not. */
-static int tell_left_out(const struct folder *f, const char *chosen, const char *taken,
-                         struct sd_model *m)
+static bool is_model(const char *name)
 {
-    const char *dot = strrchr(chosen, '.');
+    return sd_text_ends(name, ".safetensors") || sd_text_ends(name, ".gguf") ||
+           sd_text_ends(name, ".onnx");
+}
+
+static bool is_listed(const struct sd_shards *list, const char *name)
+{
+    return list && sd_intern_find(&list->files, name, strlen(name)) != UINT32_MAX;
+}
+
+/* Files that are not of what was read: another model, an adapter, the same weights in
+ * one piece or in another format.  Nobody can tell which of them belong together, so
+ * the first lines say what was taken, and a note names what was not.  `list` (NULL:
+ * none) is of files that were taken. */
+static int tell_left_out(const struct folder *f, const char *chosen, const char *taken,
+                         const struct sd_shards *list, struct sd_model *m)
+{
     struct sd_buf names = { 0 };
     size_t n = 0;
     int rc = 0;
 
     for (size_t i = 0; i < f->n; i++) {
-        if (!sd_text_ends(f->names[i], dot) || strcmp(f->names[i], chosen) == 0 ||
-            is_of_set(chosen, f->names[i]))
+        if (!is_model(f->names[i]) || strcmp(f->names[i], chosen) == 0 ||
+            is_of_set(chosen, f->names[i]) || is_listed(list, f->names[i]))
             continue;
         if (n++ < NAMED_MAX)
             sd_buf_printf(&names, "%s%s", n > 1 ? ", " : "", f->names[i]);
@@ -166,6 +178,18 @@ static int tell_left_out(const struct folder *f, const char *chosen, const char 
     return rc;
 }
 
+static int read_list(struct folder *f, const char *path, const char *chosen,
+                     struct sd_model *m)
+{
+    struct sd_shards list;
+    int rc = sd_shards_add(path, m, &list);
+
+    if (rc == 0)
+        rc = tell_left_out(f, chosen, chosen, &list, m);
+    sd_shards_release(&list);
+    return rc;
+}
+
 static int read_chosen(struct folder *f, const char *chosen,
                        const struct sd_model_wish *wish, struct sd_model *m)
 {
@@ -178,13 +202,13 @@ static int read_chosen(struct folder *f, const char *chosen,
         path = sd_arena_printf(&f->arena, "%.*s*%s", (int)at, chosen,
                                strrchr(chosen, '.'));
         rc = path ? read_set(f, chosen, m) : sd_no_memory();
-        return rc == 0 ? tell_left_out(f, chosen, path, m) : rc;
+        return rc == 0 ? tell_left_out(f, chosen, path, NULL, m) : rc;
     }
     path = sd_arena_printf(&f->arena, "%s/%s", f->path, chosen);
     if (!path)
         return sd_no_memory();
     if (sd_text_ends(chosen, ".index.json"))
-        return sd_shards_file(path, wish, m);
+        return read_list(f, path, chosen, m);
     if (sd_text_ends(chosen, ".safetensors"))
         rc = sd_safetensors_file(path, wish, m);
     else if (sd_text_ends(chosen, ".gguf"))
@@ -193,7 +217,7 @@ static int read_chosen(struct folder *f, const char *chosen,
         rc = sd_onnx_file(path, wish, m);
     else
         return sd_hf_config_file(path, wish, m);
-    return rc == 0 ? tell_left_out(f, chosen, chosen, m) : rc;
+    return rc == 0 ? tell_left_out(f, chosen, chosen, NULL, m) : rc;
 }
 
 int sd_model_folder(const char *path, const struct sd_model_wish *wish,

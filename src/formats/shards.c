@@ -184,28 +184,36 @@ static int tell_list(const struct sd_shards *s, const struct sd_weights *w)
     return rc;
 }
 
-int sd_shards_file(const char *path, const struct sd_model_wish *wish,
-                   struct sd_model *m)
+int sd_shards_add(const char *path, struct sd_model *m, struct sd_shards *s)
 {
     struct sd_weights to = { .into = m };
-    struct sd_shards s = { 0 };
     struct sd_map map = { 0 };
     int rc = sd_map_file(&map, path);
 
-    (void)wish;
+    *s = (struct sd_shards){ 0 };
     if (rc == 0) {
-        rc = sd_shards_read(map.p, map.n, &s);
+        rc = sd_shards_read(map.p, map.n, s);
         if (rc < 0)
             rc = sd_fail_in(rc, "%s", path);
     }
     sd_map_release(&map);
     if (rc == 0)
-        rc = add_files(&s, path, &to);
+        rc = add_files(s, path, &to);
     if (rc == 0)
         rc = sd_packed_count(&to);
     if (rc == 0)
-        rc = tell_list(&s, &to);
+        rc = tell_list(s, &to);
     sd_weights_release(&to);
+    return rc;
+}
+
+int sd_shards_file(const char *path, const struct sd_model_wish *wish,
+                   struct sd_model *m)
+{
+    struct sd_shards s;
+    int rc = sd_shards_add(path, m, &s);
+
+    (void)wish;
     sd_shards_release(&s);
     return rc;
 }

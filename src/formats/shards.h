@@ -22,4 +22,8 @@ struct sd_shards {
 /* *s is to be released, after a failure too. */
 int sd_shards_read(const void *p, size_t n, struct sd_shards *s);
 void sd_shards_release(struct sd_shards *s);
+/* Adds up the files of the list in the file `path`, and keeps the list in *s, which is
+ * to be released in any case. */
+struct sd_model;
+int sd_shards_add(const char *path, struct sd_model *m, struct sd_shards *s);
 #endif
