@@ -41,6 +41,21 @@ static int not_measured(enum sd_model_metric k)
                    sd_model_metric_title(k), how);
 }
 
+/* What all of it has; `mode` (NULL: not told) is how the MACs are counted.  Weights
+ * alone compute nothing that is known. */
+static const char *sums_text(const struct sd_model_costs *c, struct sd_arena *a,
+                             const char *mode)
+{
+    char params[SD_TEXT_MAX], macs[SD_TEXT_MAX];
+
+    sd_text_count(params, c->total.params);
+    if (c->model->n_ops == 0)
+        return sd_arena_printf(a, "%s parameters", params);
+    return sd_arena_printf(a, "%s parameters, %s MACs%s%s", params,
+                           sd_text_count(macs, c->total.macs),
+                           mode ? "; counted as: " : "", mode ? mode : "");
+}
+
 /* --- Bars */
 
 struct making {
@@ -148,14 +163,9 @@ static const char *bars_title(struct making *k)
 static int set_words(struct making *k)
 {
     struct sd_view_bars *b = k->out;
-    const struct sd_model_sum *t = &k->costs->total;
-    char params[SD_TEXT_MAX], macs[SD_TEXT_MAX];
 
     b->title = bars_title(k);
-    b->subtitle =
-        sd_arena_printf(k->arena, "%s parameters, %s MACs; counted as: %s",
-                        sd_text_count(params, t->params), sd_text_count(macs, t->macs),
-                        sd_count_mode_name(k->costs->mode));
+    b->subtitle = sums_text(k->costs, k->arena, sd_count_mode_name(k->costs->mode));
     b->n_series = 1;
     b->series[0] = sd_model_metric_title(k->wish->metric);
     b->kind = kind_of(k->wish->metric);
@@ -335,14 +345,10 @@ static int add_links(struct mapping *k)
 
 static int set_map_words(struct mapping *k)
 {
-    const struct sd_model_sum *t = &k->costs->total;
     const char *what = sd_model_metric_title(k->metric);
-    char params[SD_TEXT_MAX], macs[SD_TEXT_MAX];
 
     k->out->title = sd_model_title(k->costs->model);
-    k->out->subtitle =
-        sd_arena_printf(k->arena, "%s parameters, %s MACs",
-                        sd_text_count(params, t->params), sd_text_count(macs, t->macs));
+    k->out->subtitle = sums_text(k->costs, k->arena, NULL);
     k->out->quantity = sd_arena_printf(k->arena, "the redder, the more %s", what);
     return k->out->subtitle && k->out->quantity ? 0 : sd_no_memory();
 }

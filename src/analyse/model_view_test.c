@@ -274,6 +274,33 @@ TEST(model_map_has_a_box_for_each_layer_that_ran)
     sd_model_release(&n.m);
 }
 
+TEST(model_pictures_of_weights_alone_have_no_macs)
+{
+    struct sd_model_tensor t = { .dims = { (int64_t[]){ 8 }, 1 },
+                                 .dtype = SD_DTYPE_F32,
+                                 .bytes = -1,
+                                 .flags = SD_TENSOR_PARAMETER };
+    struct sd_model_bars_wish w = { .kind = SD_MODEL_BARS_TOP,
+                                    .metric = metric("params") };
+    struct sd_model_costs c;
+    struct sd_arena a = { 0 };
+    struct sd_view_bars b;
+    struct sd_view_map map;
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_tensor(&m, &t) == 0);
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0);
+    CHECK(c.n_rows == 1 && c.rows[0].sum.params == 8);
+    CHECK(sd_model_bars(&c, &w, &a, &b) == 0);
+    CHECK(strcmp(b.subtitle, "8 parameters") == 0);
+    CHECK(sd_model_map(&c, metric("params"), 0, &a, &map) == 0);
+    CHECK(strcmp(map.subtitle, "8 parameters") == 0);
+    sd_arena_release(&a);
+    sd_model_costs_release(&c);
+    sd_model_release(&m);
+}
+
 TEST(a_models_dtype_is_that_of_most_of_its_parameters)
 {
     struct sd_model_tensor t = { .dims = { (int64_t[]){ 8 }, 1 },
