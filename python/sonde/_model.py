@@ -106,10 +106,13 @@ class _NoCompiler(types.ModuleType):
         return importlib.import_module(_COMPILER)
 
     def __getattr__(self, name):
+        # What asks every module for its file or its tests (inspect, doctest) asks for no compiler.
+        if name.startswith("__") and name.endswith("__") and name != "__path__":
+            raise AttributeError("module {0!r} has no attribute {1!r}".format(_COMPILER, name))
         return getattr(self._loaded(), name)
 
     def disable(self, fn=None, *args, **kwargs):
-        if self._is_over or fn is None:
+        if self._is_over or kwargs.get("wrapping") is not False or not isinstance(fn, types.FunctionType):
             return self._loaded().disable(fn, *args, **kwargs)
         self._left_alone.append(fn)
 
@@ -127,7 +130,7 @@ class _NoCompiler(types.ModuleType):
         if sys.modules.get(_COMPILER) is self:
             del sys.modules[_COMPILER]
         for fn in self._left_alone:
-            vars(fn).pop("__dynamo_disable", None)
+            getattr(fn, "__dict__", {}).pop("__dynamo_disable", None)
 
 
 def _has_compiler():
@@ -339,7 +342,8 @@ class _Kept:
 
     def __init__(self, name, tensor, is_copied):
         self.name, self.tensor, self.version = name, tensor, _version(tensor)
-        self.grad, self.requires_grad = tensor.grad if tensor.is_leaf else None, tensor.requires_grad
+        self.is_leaf, self.requires_grad = tensor.is_leaf, tensor.requires_grad
+        self.grad = tensor.grad if tensor.is_leaf else None
         self.attributes = dict(vars(tensor))
         hooks = [(word, getattr(tensor, word, None)) for word in self._HOOKS]
         self.hooks = [(word, now, None if now is None else now.copy()) for word, now in hooks]
@@ -363,10 +367,13 @@ class _Kept:
         # A graph of the caller's that holds it would else take it for another one.
         counts = getattr(torch._C._autograd, "_unsafe_set_version_counter", None)
         if counts is not None and self.version is not None:
-            counts((self.tensor,), (self.version,))
+            with contextlib.suppress(Exception):
+                counts((self.tensor,), (self.version,))
 
     def _put_back_flags(self):
         tensor = self.tensor
+        if self.is_leaf and not tensor.is_leaf:  # it was written to with what has a graph, which would live on in it
+            tensor.detach_()
         if tensor.is_leaf and tensor.requires_grad != self.requires_grad:
             tensor.requires_grad_(self.requires_grad)
         if tensor.is_leaf and tensor.grad is not self.grad:
@@ -381,21 +388,28 @@ class _Kept:
             vars(tensor).clear()
             vars(tensor).update(self.attributes)
 
+    def _is_elsewhere(self, torch):
+        """Has its data been exchanged for other data?  Of a tensor without any torch does not say."""
+        tensor = self.tensor
+        if tensor.layout is not torch.strided or tensor.device.type == self.data.device.type == "meta":
+            return False
+        return tensor.device != self.data.device or not tensor.is_set_to(self.data)
+
     def put_back(self, torch):
         """True: it is another one for good."""
         try:
-            if self.tensor.layout is torch.strided and not self.tensor.is_set_to(self.data):
+            if self._is_elsewhere(torch):
                 self.tensor.data = self.data
             self._put_back_flags()
             if self.numbers is not None:
                 self._put_back_numbers(torch)
-            return self.numbers is None and _version(self.tensor) != self.version
-        except (RuntimeError, TypeError):
+            return self.numbers is None and self.data.device.type != "meta" and _version(self.tensor) != self.version
+        except Exception:  # torch refuses with many classes; what one tensor refuses keeps no other from its own
             return True
 
 
 _MOST_ENTRIES = 1 << 16  # a larger table is a vocabulary
-_MOST_BYTES = 1 << 28    # of parameters that are copied
+_MOST_BYTES = 1 << 28    # of tensors that are copied
 
 
 def _within(o, name):
@@ -423,6 +437,29 @@ def _plain_tensors(torch, module):
     return found
 
 
+def _bytes(torch, tensor):
+    """What a copy takes."""
+    if tensor.device.type == "meta":
+        return 0
+    if tensor.layout is torch.sparse_coo:
+        return tensor._indices().nbytes + tensor._values().nbytes
+    return tensor.numel() * tensor.element_size()
+
+
+def _kept_tensors(torch, module):
+    """All tensors that the model holds, as they are.  The smallest are copied, as many as there is room for."""
+    all_of_them = {id(t): (name, t) for name, t in list(module.named_parameters()) + list(module.named_buffers())}
+    for at, (name, tensor) in _plain_tensors(torch, module).items():
+        all_of_them.setdefault(at, (name.lstrip("."), tensor))
+    room, copied = _MOST_BYTES, set()
+    for size, at in sorted((_bytes(torch, t), at) for at, (_, t) in all_of_them.items()):
+        if size > room:
+            break
+        room -= size
+        copied.add(at)
+    return [_Kept(name, t, at in copied) for at, (name, t) in all_of_them.items()]
+
+
 def _told(changed):
     return "the model itself changed {0} in place, which cannot be undone".format(", ".join(changed[:3]) + (", ..." if len(changed) > 3 else ""))
 
@@ -430,21 +467,14 @@ def _told(changed):
 @contextlib.contextmanager
 def _same_tensors(torch, module):
     """What the model holds is as it was after a real pass: gradients, flags, hooks and attributes of its tensors, and their numbers,
-    but those of parameters that are too large to copy.  Gives a list that says afterwards which ones were changed for good."""
-    changed = []
-    is_small = sum(p.numel() * p.element_size() for p in module.parameters()) <= _MOST_BYTES
-    parameters = {id(p): _Kept(name, p, is_small) for name, p in module.named_parameters()}
-    buffers = {id(b): _Kept(name, b, True) for name, b in module.named_buffers() if id(b) not in parameters}
-    kept = list(parameters.values()) + list(buffers.values())
-    kept += [_Kept(name.lstrip("."), t, is_small or not isinstance(t, torch.nn.Parameter)) for at, (name, t) in _plain_tensors(torch, module).items()
-             if at not in parameters and at not in buffers]
+    but those that are too large to copy.  Gives a list that says afterwards which ones were changed for good."""
+    changed, kept = [], _kept_tensors(torch, module)
     try:
         for one in kept:
             if one.grad is not None:
                 one.tensor.grad = None
         yield changed
     finally:
-        # What one tensor refuses is said, and keeps no other from its own.
         changed += [one.name for one in kept if one.put_back(torch)]
 
 
@@ -632,10 +662,22 @@ def _device_of(torch, module):
     return first.device if first is not None else torch.device("cpu")
 
 
-def _tell_new(module, made):
-    """Parameters that a forward gave to a module that was there before: as such they come too late to be counted."""
+def _own_parameters(module):
+    """{module's id: (module, {name: parameter})} of all modules; those of scripts, whose tensors are made when they are asked for, have none."""
+    tables = [(one, vars(one).get("_parameters")) for one in module.modules()]
+    return {id(one): (one, dict(table)) for one, table in tables if isinstance(table, dict)}
+
+
+def _tell_new(module, made, before):
+    """Parameters that a forward gave to a module that was there before (`before`: with which ones): they come too late to be counted."""
     known = {t["name"] for t in made.tensors()}
     new = [name for name, _ in module.named_parameters() if name not in known]
+    for path, one in module.named_modules():
+        had = before.get(id(one), (None, {}))[1]
+        for key, was in had.items():
+            now = one._parameters.get(key)
+            if was is not None and now is not None and now is not was:
+                new.append("{0}.{1}".format(path, key).lstrip("."))
     if new:
         made.note("the forward itself made parameters: {0}; they are not in the counts, and were taken away again".format(
             ", ".join(new[:3]) + (", ..." if len(new) > 3 else "")))
@@ -658,12 +700,13 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules):
     try:
         run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules)
         _facts(run.model, torch, module, device, args, kwargs, twins)
+        before = _own_parameters(module)
         if twins:
             args, kwargs = run.twins(args), run.twins(kwargs)
         _pass(torch, run, module, args, kwargs, backward, memory)
         if memory:
             run.model.fact("peak_bytes", str(run.peak_bytes))
-        _tell_new(module, run.model)
+        _tell_new(module, run.model, before)
     except Exception as why:
         why._sonde_layer = run.failed_in
         raise
@@ -823,6 +866,22 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
     return middle - begin, time.perf_counter_ns() - started
 
 
+def _layered_pass(torch, run, module, args, kwargs, device, backward):
+    """One pass whose layers `run` times; its graph is gone when the next one begins."""
+    args, kwargs = _own(torch, args, device), _own(torch, kwargs, device)
+    _settle(torch, device)
+    run.pass_begins()
+    out = module(*args, **kwargs)
+    _settle(torch, device)
+    run.pass_ends(False)
+    if backward:
+        tensors, ones = _starts(torch, out)
+        run.pass_begins()
+        _backward(torch, tensors, ones)
+        _settle(torch, device)
+        run.pass_ends(True)
+
+
 def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
     """The same with hooks: each layer's own time."""
     run = _mode()() if device.type == "cpu" else _settled_mode()()
@@ -831,18 +890,7 @@ def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
         run.begin(module, backward=backward, timing=repeats, into=into)
         with _hooks(run):
             for _ in range(repeats):
-                given, named = _own(torch, args, device), _own(torch, kwargs, device)
-                _settle(torch, device)
-                run.pass_begins()
-                out = module(*given, **named)
-                _settle(torch, device)
-                run.pass_ends(False)
-                if backward:
-                    tensors, ones = _starts(torch, out)
-                    run.pass_begins()
-                    _backward(torch, tensors, ones)
-                    _settle(torch, device)
-                    run.pass_ends(True)
+                _layered_pass(torch, run, module, args, kwargs, device, backward)
         run.put_times(False)
         if backward:
             run.put_times(True)
@@ -868,6 +916,8 @@ def measure(model, args=(), kwargs=None, into=None, *, backward=False, warmup=3,
     """
     torch = _torch()
     module = module_of(model)
+    if _is_lazy(module):
+        raise _lazy(module)
     device = _device_of(torch, module)
     if device.type == "meta":
         raise ModelError("{0} is on meta and has no numbers to run with: move it to a real device (model.to_empty(device='cpu')) "

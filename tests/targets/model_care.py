@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Models of many kinds, counted without any harm to them; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: hooks kinds inputs functions fit transformers imports.  What must be the same afterwards is compared
+With a word it does one of: hooks kinds inputs functions fit transformers imports disabled threads.  What must be the same afterwards is compared
 exactly: flags, hooks, gradients, buffers, parameters, random states.
 """
 import collections
 import dataclasses
 import importlib
+import inspect
 import random
 import sys
+import threading
 
 import torch
 from torch import nn
@@ -313,10 +315,58 @@ def imports():
     say("a block", "torch._dynamo" in sys.modules, False)
     left = [name for name, f in vars(torch._refs).items() if callable(f) and hasattr(getattr(f, "__wrapped__", f), "__dynamo_disable")]
     say("nothing is left in torch", left, [])
+    looks = module(lambda self, x: (self.l(x), inspect.stack(), hasattr(sys.modules["torch._dynamo"], "__file__"))[0], l=nn.Linear(4, 4))
+    say("who looks at all modules does not load it", (macs(looks, (torch.ones(2, 4),)), "torch._dynamo" in sys.modules), (32, False))
     asks = module(lambda self, x: (self.l(x), importlib.import_module("torch._dynamo.utils"), torch._dynamo.config.verbose)[0], l=nn.Linear(4, 4))
     say("a model that loads it", macs(asks, (torch.ones(2, 4),)), 32)
     say("has it", (type(sys.modules["torch._dynamo"]), sys.modules["torch._dynamo"] is torch._dynamo), (type(sys), True))
     say("and it works", tuple(torch.compile(narrow, backend="eager")(torch.ones(2, 4, dtype=torch.bfloat16)).shape), (2, 4))
+
+
+def disabled():
+    """In a process of its own, too: a model that tells the compiler what to leave alone gets what the compiler itself gives."""
+    kept = []
+    tells = module(lambda self, x: (kept.append(torch.compiler.disable(torch.relu)), kept[0](self.l(x)))[1], l=nn.Linear(4, 4))
+    say("a function of C's that is to be left alone", macs(tells, (torch.ones(2, 4),)), 32)
+    say("is the compiler's own", kept[0].__module__ != "sonde._model" and not kept[0].__code__.co_filename.endswith("_model.py"), True)
+
+
+# ---- other models that run meanwhile
+
+
+def threads():
+    """Torch tells of the modules of all threads: one that is another model's goes on with its own tensors, and nothing is said of it."""
+    other, x, is_over, wrong, ran, made = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8)), torch.ones(2, 8), threading.Event(), [], [0], []
+
+    def serve():
+        while not is_over.is_set():
+            try:
+                with torch.no_grad():
+                    if other(x).is_meta:
+                        wrong.append("on meta")
+            except Exception as why:
+                wrong.append(type(why).__name__)
+            ran[0] += 1
+
+    def waits(self, x):
+        """The other one runs while we are in a forward."""
+        before = ran[0]
+        while ran[0] < before + 3:
+            is_over.wait(0.001)
+        return self.l(x)
+
+    model = module(waits, l=nn.Linear(8, 8))
+    before = state(other)
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        for real in (False, True):
+            made.append(_model.collect(model, (torch.ones(2, 8),), real=real))
+    finally:
+        is_over.set()
+        thread.join()
+    say("it runs on", (wrong[:3], changes(before, state(other))), ([], []))
+    say("and is not counted", [(m.totals()["macs"], m.totals()["params"], m.notes) for m in made], [(128, 72, [])] * 2)
 
 
 # ---- does training fit

@@ -9,6 +9,7 @@ import gc
 import sys
 import time
 import warnings
+import weakref
 
 import torch
 from torch import nn
@@ -281,6 +282,64 @@ def trains():
     say("one that is too large to be copied is told", len(told), 2)
 
 
+def unusual():
+    """Tensors that can be put back in part alone, and what is said of them."""
+    def follows(self, x):
+        y = self.l(x)
+        self.mean.mul_(0.9).add_(y.mean(0) * 0.1)
+        return y * 1
+
+    model = module(follows, l=nn.Linear(4, 4))
+    model.register_buffer("mean", torch.zeros(4))
+    for way in (lambda: _model.measure(model, (torch.ones(2, 4),), warmup=1, repeats=2), lambda: _model.collect(model, (torch.ones(2, 4),), real=True, backward=True)):
+        way()
+        say("a buffer that got a graph", (model.mean.grad_fn, model.mean.requires_grad, model.mean.tolist(), model.mean.is_leaf), (None, False, [0.0] * 4, True))
+    empty = module(lambda self, x: self.l(x), l=nn.Linear(4, 4))
+    empty.nothing = torch.empty(3, device="meta")
+    say("one without data is not told to have changed", _model.collect(empty, (torch.ones(2, 4),), real=True).notes, [])
+    changes = module(lambda self, x: (self.large.add_(1), self.small.add_(1), self.l(x))[2], l=nn.Linear(4, 4))
+    changes.large, changes.small = torch.zeros(100000), torch.zeros(2)
+    changes.register_buffer("table", torch.zeros(200000))
+    most, _model._MOST_BYTES = _model._MOST_BYTES, 100000
+    try:
+        copies = [one.name for one in _model._kept_tensors(torch, changes) if one.numbers is not None]
+        made = _model.collect(changes, (torch.ones(2, 4),), real=True)
+    finally:
+        _model._MOST_BYTES = most
+    say("the smallest are copied", sorted(copies), ["l.bias", "l.weight", "small"])
+    say("and put back, the others told", (changes.small.tolist(), [n for n in made.notes if "changed large in place" in n] == made.notes, len(made.notes)), ([0.0] * 2, True, 1))
+    anew = module(lambda self, x: (setattr(self.l, "weight", nn.Parameter(torch.ones(4, 4))), self.l(x))[1], l=nn.Linear(4, 4))
+    was = anew.l.weight
+    for real in (False, True):
+        made = _model.collect(anew, (torch.ones(2, 4),), real=real)
+        say("a parameter in the place of another, real=%s" % real, ([n.split(";")[0] for n in made.notes], anew.l.weight is was, made.totals()["params"]),
+            (["the forward itself made parameters: l.weight"], True, 20))
+    one_graph()
+
+
+def one_graph():
+    """Passes that time layers hold one graph at a time."""
+    alive, most = weakref.WeakSet(), []
+
+    class Holds(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            alive.add(ctx)
+            most.append(len(alive))
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    model = module(lambda self, x: Holds.apply(self.l(x)), l=nn.Linear(4, 4))
+    made = _model.collect(model, (torch.ones(2, 4),))
+    for backward in (False, True):
+        most.clear()
+        _model.measure(model, (torch.ones(2, 4),), into=made, backward=backward, warmup=1, repeats=3)
+        say("graphs at a time, backward=%s" % backward, max(most), 1)
+
+
 def really(model, *inputs):
     """Every way that runs a model on real tensors, one after the other; what was raised."""
     try:
@@ -295,6 +354,7 @@ def borrowed():
     """Gradients, buffers, inputs and graphs of the caller's are as they were."""
     meddled()
     trains()
+    unusual()
     model = module(lambda self, x: self.l(torch.sparse.mm(self.adjacency, x)), l=nn.Linear(4, 4))
     model.register_buffer("adjacency", torch.eye(3).to_sparse())
     model.register_buffer("behind", torch.zeros(2))

@@ -152,14 +152,22 @@ static int enter_timed(struct sd_run *r, PyObject *args, uint32_t layer)
     return 0;
 }
 
+/* Torch tells of all modules of the process.  One that is not known and runs in another
+ * thread is another model's, which goes on meanwhile; those that are known may run in
+ * threads of torch's, where a backward does a forward over again. */
+static bool is_stranger(const struct sd_run *r)
+{
+    return r->wish.is_timing || (r->wish.is_lent && !r->wish.is_open) ||
+           PyThread_get_thread_ident() != r->thread;
+}
+
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
 {
     struct sd_open_layer *open;
     uint32_t layer;
 
     if (!find_layer(r, module, &layer)) {
-        if (r->wish.is_timing || (r->wish.is_lent && !r->wish.is_open) ||
-            sd_run_is_in_backward(r))
+        if (is_stranger(r) || sd_run_is_in_backward(r))
             return 0;
         if ((r->wish.is_open ? sd_run_walk_met(r, module)
                              : sd_run_walk_made(r, module, args)) < 0)

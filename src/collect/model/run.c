@@ -25,6 +25,7 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     memset(r, 0, sizeof *r);
     r->self = self;
     r->model = model;
+    r->thread = PyThread_get_thread_ident();
     r->wish = *wish;
     r->twins.torch = &r->torch;
     r->modules = PyList_New(0);

@@ -76,6 +76,7 @@ struct sd_run_wish {
 struct sd_run {
     struct sd_model *model; /* borrowed */
     PyObject *self;         /* borrowed: the mode of torch that we are the body of */
+    unsigned long thread;   /* that began it, in which the model runs */
     struct sd_run_wish wish;
     struct sd_torch torch;
     struct sd_operators operators;
