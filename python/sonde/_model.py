@@ -45,8 +45,19 @@ def _mode():
         def settle_shapes(self, module, args):
             from torch.utils._python_dispatch import _disable_current_modes
 
-            with _disable_current_modes():
-                module.initialize_parameters(*args)
+            def settle(*given, **named):
+                with _disable_current_modes():
+                    module.initialize_parameters(*given, **named)
+
+            def settle_and_enter(*given, **named):
+                del module.initialize_parameters
+                settle(*given, **named)
+                self.enter(module, given)
+
+            if args:
+                settle(*args)
+            else:  # they come by name: its own hook, which runs next, is told them
+                module.initialize_parameters = settle_and_enter
 
         run_functions = torch._disable_dynamo(_run_functions)  # torch calls it from what it means to compile
 

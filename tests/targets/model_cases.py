@@ -520,9 +520,61 @@ def made_in_forward():
             _model.measure(model, (torch.ones(2, 4),), into=made, backward=backward, warmup=1, repeats=2)
             say(what + "timed", (all(one["within"]["time_ns"] > 0 for one in made.layers() if one["called"]), len(model.blocks)), (True, 0))
             say(what + "it runs", model(torch.ones(2, 4)).device.type, "cpu")
+    replaced()
+    lazy_inside()
     late = module(lambda self, x: setattr(self, "w", nn.Parameter(torch.ones(4))) or x * self.w)
     made = _model.collect(late, (torch.ones(2, 4),))
     say("a parameter that comes too late", ([n.split(";")[0] for n in made.notes], list(late._parameters)), (["the forward itself made parameters: w"], []))
+
+
+def replaced():
+    """A layer in the place of another is that layer, and its parameters are counted once."""
+    def same(self, x):
+        self.head = nn.Linear(4, 2)
+        return self.head(x)
+
+    def several(self, x):
+        self.head = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
+        return self.head(x)
+
+    def again(self, x):
+        for _ in range(3):
+            self.more = nn.Linear(4, 4)
+            x = self.more(x)
+        return self.head(x)
+
+    for forward, rows in ((same, [("head", 10, 16)]), (several, [("head", 10, 0), ("head.0", 0, 16), ("head.1", 0, 0)]), (again, [("more", 20, 96), ("head", 10, 16)])):
+        for real in (False, True):
+            model = module(forward, head=nn.Linear(4, 2))
+            was = model.head
+            made = _model.collect(model, (torch.ones(2, 4),), real=real)
+            say("a layer in the place of another, %s, real=%s" % (forward.__name__, real), [(r["name"], r["params"], r["macs"]) for r in made.rows()], rows)
+            say("it is told, and put back", (any("replaced layers" in n for n in made.notes), model.head is was, list(model._modules)), (True, True, ["head"]))
+
+
+def lazy_inside():
+    """Lazy layers in a block that a forward makes, and one whose input comes by name."""
+    def block(self, x):
+        self.block = nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.Sequential(nn.LazyLinear(2)))
+        return self.block(x)
+
+    def by_name(self, x):
+        self.lazy = nn.LazyLinear(3)
+        return self.lazy(input=x)
+
+    for forward, rows in ((block, [("block.0", 15, 24), ("block.1", 0, 0), ("block.2.0", 8, 12)]), (by_name, [("lazy", 15, 24)])):
+        for real in (False, True):
+            model = module(forward)
+            made = _model.collect(model, (torch.ones(2, 4),), real=real, backward=True)
+            say("lazy ones, %s, real=%s" % (forward.__name__, real), [(r["name"], r["params"], r["macs"] - r["backward_macs"]) for r in made.rows()], rows)
+            say("where they ran, and gone", (made.facts["ran_on"], list(model._modules)), ("real tensors" if real else "meta", []))
+    long = "Schicht" + 40 * "\u00e4"
+    made = _model.collect(module(lambda self, x: (self.add_module(long, nn.Linear(4, 4)), getattr(self, long)(x))[1]), (torch.ones(2, 4),))
+    say("a long name ends in a whole letter", made.notes, ["the forward itself made layers: Schicht%s; they are counted, and were taken away again" % (28 * "\u00e4")])
+    try:
+        _model.measure(nn.LazyLinear(4), (torch.ones(2, 4),))
+    except _model.ModelError as why:
+        say("a lazy model is not timed", "call it once" in str(why), True)
 
 
 def weights():

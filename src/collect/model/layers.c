@@ -23,6 +23,8 @@ struct walk {
     size_t n_path;
     size_t n_left_out; /* too deep, or with names that are too long */
     int depth;
+    bool is_made; /* by the forward: what is lazy in it may have no shapes yet */
+    bool stands_for_another; /* in its place: that one's tensors are counted */
 };
 
 /* --- What a module has: a dict of its own, or, of modules of TorchScript, what its
@@ -277,8 +279,21 @@ static int note_layer(struct walk *w, PyObject *module, uint32_t parent, bool is
         m->layers[*layer].flags |= SD_LAYER_TRAINING;
     if (is_leaf)
         m->layers[*layer].flags |= SD_LAYER_LEAF;
+    else /* of one in its place that was */
+        m->layers[*layer].flags &= (uint16_t)~SD_LAYER_LEAF;
     Py_XDECREF(training);
     return 0;
+}
+
+/* One of a lazy class whose tensors have no shapes before it runs. */
+static bool is_unsettled(PyObject *module)
+{
+    PyObject *is = PyObject_CallMethod(module, "has_uninitialized_params", NULL);
+    bool has = is == Py_True;
+
+    PyErr_Clear();
+    Py_XDECREF(is);
+    return has;
 }
 
 static int visit(struct walk *w, PyObject *module, uint32_t parent);
@@ -294,8 +309,8 @@ static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
         const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         size_t n = name ? strlen(name) : 0;
 
-        if (child == Py_None || n == 0)
-            continue;
+        if (child == Py_None || n == 0 || (w->is_made && is_unsettled(child)))
+            continue; /* a lazy one is found when it runs */
         if (n_path + n + 2 > sizeof w->path) {
             w->n_left_out++;
             continue;
@@ -327,9 +342,11 @@ static int note_module(struct walk *w, PyObject *module, PyObject *fields,
     if (r->wish.is_timing)
         return 0;
     (void)module;
-    if (note_attributes(w, fields, parameters, layer) < 0 ||
-        note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
-        note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0)
+    if (note_attributes(w, fields, parameters, layer) < 0)
+        return -1;
+    if (!w->stands_for_another &&
+        (note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
+         note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0))
         return -1;
     if (!r->wish.is_lent && sd_keep_container(&r->keep, fields, twins, KEEP_DEPTH) < 0)
         return -1;
@@ -454,7 +471,8 @@ static bool set_path(struct walk *w, uint32_t layer, const char *key)
 static int search_in(struct search *s, PyObject *module, uint32_t layer);
 
 /* A child that is known is searched; one that is not and holds what is wanted becomes a
- * layer, with all that is in it. */
+ * layer, with all that is in it.  Where there was one of that name before, it is that
+ * layer. */
 static int search_child(struct search *s, const char *key, PyObject *child,
                         uint32_t holder)
 {
@@ -467,8 +485,11 @@ static int search_child(struct search *s, const char *key, PyObject *child,
     rc = holds(s, child, DEEPEST);
     if (rc <= 0 || !key || !set_path(&s->walk, holder, key))
         return rc < 0 ? -1 : 0;
+    s->walk.is_made = true;
+    s->walk.stands_for_another =
+        sd_model_find_layer(r->model, s->walk.path, s->walk.n_path) != UINT32_MAX;
     r->model->layers[holder].flags &= (uint16_t)~SD_LAYER_LEAF;
-    sd_run_tell(&r->made, s->walk.path);
+    sd_run_tell(s->walk.stands_for_another ? &r->replaced : &r->made, s->walk.path);
     return visit(&s->walk, child, holder) < 0 ? -1 : 1;
 }
 
@@ -526,19 +547,17 @@ static int take_unheld(struct sd_run *r, PyObject *module)
 }
 
 /* A lazy one gets its shapes by a hook that runs behind ours; to ask for them twice
- * does no harm. */
+ * does no harm.  1: it has none yet, because its inputs come by name, which that hook
+ * alone is told; then it is entered from there. */
 static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
 {
-    PyObject *is_lazy = PyObject_CallMethod(module, "has_uninitialized_params", NULL);
-    PyObject *done = Py_None;
+    PyObject *done;
 
-    PyErr_Clear();
-    if (is_lazy == Py_True) {
-        done = PyObject_CallMethod(r->self, "settle_shapes", "OO", module, args);
-        Py_XDECREF(done);
-    }
-    Py_XDECREF(is_lazy);
-    return done ? 0 : -1;
+    if (!is_unsettled(module))
+        return 0;
+    done = PyObject_CallMethod(r->self, "settle_shapes", "OO", module, args);
+    Py_XDECREF(done);
+    return !done ? -1 : is_unsettled(module) ? 1 : 0;
 }
 
 int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
@@ -546,8 +565,9 @@ int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
     struct search s;
     int rc;
 
-    if (settle_shapes(r, module, args) < 0)
-        return -1;
+    rc = settle_shapes(r, module, args);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
     memset(&s, 0, sizeof s);
     s.walk.run = r;
     s.wanted = module;

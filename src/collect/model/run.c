@@ -38,13 +38,15 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
 
 void sd_run_tell(struct sd_told *t, const char *name)
 {
-    size_t most = sizeof t->names[0];
+    size_t most = sizeof t->names[0], n = strnlen(name, most - 1);
 
+    while (n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80) /* no half character */
+        n--;
     for (size_t i = 0; i < t->n && i < SD_TOLD_MOST; i++)
-        if (strncmp(t->names[i], name, most - 1) == 0)
+        if (strlen(t->names[i]) == n && strncmp(t->names[i], name, n) == 0)
             return;
     if (t->n < SD_TOLD_MOST)
-        snprintf(t->names[t->n], most, "%s", name);
+        snprintf(t->names[t->n], most, "%.*s", (int)n, name);
     t->n++;
 }
 
@@ -68,6 +70,8 @@ void sd_run_end(struct sd_run *r)
 
     tell(r, &r->made, "the forward itself made layers",
          "they are counted, and were taken away again");
+    tell(r, &r->replaced, "the forward itself replaced layers",
+         "their parameters are those of the ones before, which were put back");
     tell(r, &r->unheld, "modules ran that the model does not hold",
          "what they compute counts for the layer that called them, their parameters do "
          "not");

@@ -85,6 +85,7 @@ struct sd_run {
     struct sd_table layer_of; /* address of a module: its layer */
     PyObject *modules;        /* owned list: keeps those addresses; the root first */
     struct sd_told made;      /* layers that the forward made */
+    struct sd_told replaced;  /* the same, in the place of others */
     struct sd_told unheld;    /* types of modules that ran and are nobody's */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;   /* addresses of tensors that operators made: the layer */
