@@ -769,6 +769,11 @@ def _words(why):
     return "{0}: {1}".format(type(why).__name__, text[:300] + ("..." if len(text) > 300 else "")) if text else type(why).__name__
 
 
+def _why_really(because):
+    doubt = because.partition("RuntimeError: ")[2]
+    return doubt if doubt.startswith("torch might refuse ") else "without data it cannot: " + because
+
+
 def _refused(module, why, args, kwargs):
     """What to raise for what a model raised."""
     layer = getattr(why, "_sonde_layer", ())  # of a pass without hooks nothing is known
@@ -810,7 +815,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
             raise _refused(module, why, args, kwargs) from why
     if because:
         made.fact("because", because)
-        made.note("the model ran on real tensors, because without data it cannot: {0}".format(because))
+        made.note("the model ran on real tensors, because {0}".format(_why_really(because)))
     return made
 
 

@@ -659,6 +659,11 @@ def refusals(refused):
             ("difference of truths", of(torch.sub), x, x > 0), ("bits of floats", of(torch.bitwise_and), x, x), ("order of complex", of(torch.lt), x.to(complex64), x),
             ("a whole number of times a half", of(lambda x: torch.add(x, x, alpha=0.5)), x.to(long)), ("gelu of whole numbers", of(nn.functional.gelu), x.to(long)),
             ("an index that is no vector", of(lambda x, i: x.index_select(0, i)), x, torch.ones(2, 2, dtype=long)),
+            ("bicubic of whole numbers", of(lambda x: nn.functional.interpolate(x, scale_factor=2, mode="bicubic")), plane.to(long)), ("one less a truth", of(lambda x: 1 - x), x > 0),
+            ("a truth less", of(lambda x: x - True), x), ("truths less, in place", of(lambda x: x.sub_(x)), x > 0),
+            ("a number half as often", of(lambda x: torch.add(x, 1, alpha=1.5)), x.to(long)), ("a truth as factor", of(lambda x: torch.add(x, 1, alpha=True)), x),
+            ("order of complex ones", of(lambda x: x.sort(1)[0]), x.to(complex64)), ("a loss of whole numbers", of(nn.functional.binary_cross_entropy), x.to(long), x.to(long)),
+            ("means of small numbers", of(lambda x: nn.functional.avg_pool2d(x, 2)), plane.to(torch.int32)),
             ("windows that skip nothing", of(lambda x: nn.functional.max_pool2d(x, 2, dilation=0)), plane)]
     for what, make, *inputs in bad:
         answers = []
@@ -668,6 +673,23 @@ def refusals(refused):
             text = refused(model, [t.to(device) for t in inputs])
             answers.append("could not be run" in text or text)
         say(what, answers, [True, True])
+    taken(of, x, plane)
+
+
+def taken(of, x, plane):
+    """What torch takes with data is counted without."""
+    convolves, functional = of(lambda x, w: nn.functional.conv2d(x, w)), nn.functional
+    good = [("conv of %s" % d, convolves, 5 * 4 * 9 * 36, plane.to(d), torch.ones(5, 4, 3, 3).to(d)) for d in (torch.uint8, torch.int8, torch.int64)]
+    good += [("silu of complex", of(functional.silu), 0, x.to(torch.complex64)), ("means in planes of int64", of(lambda x: functional.avg_pool2d(x, 2)), 0, plane.to(torch.int64)),
+             ("means of int64", of(lambda x: functional.avg_pool3d(x, 2)), 0, plane.to(torch.int64)), ("a truth more", of(lambda x: x + True), 0, x),
+             ("twice as often", of(lambda x: torch.add(x, 1, alpha=2)), 0, x.to(torch.int64)), ("nearest of bytes", of(lambda x: functional.interpolate(x, scale_factor=2)), 0, plane.to(torch.uint8))]
+    for what, make, wanted, *inputs in good:
+        make()(*[t.clone() for t in inputs])
+        answers = [_model.collect(make(), [t.to(device) for t in inputs]) for device in ("cpu", "meta")]
+        batch = inputs[0].shape[0] if wanted else 1
+        say(what, [(m.totals()["macs"], m.facts["ran_on"]) for m in answers], [(wanted * batch, "meta")] * 2)
+    doubted = module(lambda self, x: self.l(x) if x.dtype.is_floating_point else self.l(x.float()), l=nn.Linear(3, 2))
+    say("nothing is doubted without need", _model.collect(doubted, (x.to(torch.int64),)).notes, [])
 
 
 def errors():

@@ -69,7 +69,24 @@ const char *sd_doubt_floats_or_bytes(const struct sd_rule_call *c)
 {
     struct sd_meta t;
 
-    return sd_meta_at(c, 0, &t) && t.s.number == 0 ? NULL : sd_doubt_floats(c);
+    return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_UINT8 ? NULL
+                                                                : sd_doubt_floats(c);
+}
+
+const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_INT64 ? NULL
+                                                                : sd_doubt_floats(c);
+}
+
+/* Complex ones have them, too. */
+const char *sd_doubt_fractions(const struct sd_rule_call *c)
+{
+    enum kind kind = kind_at(c, 0);
+
+    return kind == TRUTH || kind == WHOLE ? not_implemented : NULL;
 }
 
 const char *sd_doubt_ordered(const struct sd_rule_call *c)
@@ -90,11 +107,23 @@ const char *sd_doubt_bits(const struct sd_rule_call *c)
 
 const char *sd_doubt_difference(const struct sd_rule_call *c)
 {
-    struct sd_meta t;
-    bool is_truth =
-        kind_at(c, 0) == TRUTH || (sd_meta_at(c, 1, &t) && t.s.number == SD_TORCH_BOOL);
+    return kind_at(c, 0) == TRUTH || kind_at(c, 1) == TRUTH
+               ? "there is no difference of truth values"
+               : sd_doubt_factor(c);
+}
 
-    return is_truth ? "there is no difference of truth values" : NULL;
+/* Of sums and differences, how often the second counts: nothing that the result could
+ * not hold. */
+const char *sd_doubt_factor(const struct sd_rule_call *c)
+{
+    enum kind a = kind_at(c, 0), b = kind_at(c, 1), factor = kind_at(c, 2);
+    enum kind result = a > b ? a : b;
+
+    if (a == UNKNOWN || b == UNKNOWN || factor == UNKNOWN)
+        return NULL;
+    if (factor == TRUTH ? result != TRUTH : factor > WHOLE && factor > result)
+        return "its factor is of another kind than its result";
+    return NULL;
 }
 
 const char *sd_doubt_difference_into_first(const struct sd_rule_call *c)
@@ -132,12 +161,19 @@ const char *sd_doubt_dtypes(const struct sd_rule_call *c)
     return has_first && first.s.number == SD_TORCH_BOOL ? not_implemented : NULL;
 }
 
+const char *sd_doubt_loss(const struct sd_rule_call *c)
+{
+    const char *why = sd_doubt_dtypes(c);
+
+    return why ? why : sd_doubt_floats(c);
+}
+
 /* --- Axes */
 
 static const char no_axis[] = "there is no such axis";
 
 /* input, dim: a tensor without axes is taken as one of a single one. */
-const char *sd_doubt_axis(const struct sd_rule_call *c)
+static const char *axis_of(const struct sd_rule_call *c)
 {
     PyObject *dim = sd_rule_value(c, 1);
     struct sd_meta t;
@@ -147,9 +183,16 @@ const char *sd_doubt_axis(const struct sd_rule_call *c)
     return sd_shape_has_axis(&t.s, dim) ? NULL : no_axis;
 }
 
+const char *sd_doubt_sorted(const struct sd_rule_call *c)
+{
+    const char *why = axis_of(c);
+
+    return why ? why : kind_at(c, 0) == COMPLEX ? not_implemented : NULL;
+}
+
 const char *sd_doubt_softmax(const struct sd_rule_call *c)
 {
-    const char *why = sd_doubt_axis(c);
+    const char *why = axis_of(c);
 
     return why ? why : sd_doubt_floats(c);
 }

@@ -10,8 +10,10 @@
  * torch can be trusted with it; if not the run ends in the words below, and the model
  * is run on real tensors, by torch itself, which refuses it or not.
  *
- * So a doubt may be wrong, and costs only time then; but what is unknown here (a sparse
- * tensor, an odd dtype) is never doubted. */
+ * So a doubt may be wrong, and costs only time then.  But a model that is itself on
+ * meta has nothing else to run on, and is refused by it: so the rows are what torch
+ * does on the processor, dtype by dtype, and what is unknown here (a sparse tensor, an
+ * odd dtype) is never doubted. */
 #include "collect/model/rules.h"
 
 /* What is wrong with the call, or NULL. */

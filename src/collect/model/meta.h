@@ -14,6 +14,7 @@
 #include "collect/model/rules.h"
 
 enum { /* torch's numbers of dtypes */
+       SD_TORCH_UINT8 = 0,
        SD_TORCH_INT32 = 3,
        SD_TORCH_INT64 = 4,
        SD_TORCH_FLOAT16 = 5,

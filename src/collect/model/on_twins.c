@@ -246,7 +246,7 @@ static void raise_doubt(const struct sd_operator *op, const struct sd_rule_call 
     if (!why)
         return;
     snprintf(name, sizeof name, "%.*s", (int)op->schema.n, op->schema.name);
-    PyErr_Format(PyExc_RuntimeError, "%s: %s", name, why);
+    PyErr_Format(PyExc_RuntimeError, "torch might refuse %s with data: %s", name, why);
 }
 
 /* NULL with an exception: torch would refuse it; without: torch is to be asked. */

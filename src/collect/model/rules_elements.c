@@ -115,7 +115,9 @@ static PyObject *stretched_as(const struct sd_rule_call *c, const struct sd_meta
  */
 static bool has_factor(const struct sd_rule_call *c, const struct sd_meta *t)
 {
-    return !sd_rule_value(c, 2) || keeps_dtype(t, sd_rule_value(c, 2));
+    PyObject *factor = sd_rule_value(c, 2);
+
+    return !factor || (!PyBool_Check(factor) && keeps_dtype(t, factor));
 }
 
 PyObject *sd_rule_stretched(const struct sd_rule_call *c)
@@ -124,12 +126,31 @@ PyObject *sd_rule_stretched(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
-    if (keeps_dtype(&a, sd_rule_value(c, 1)))
+    if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
         return sd_meta_like(c, &a);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number ||
         a.s.number == SD_TORCH_BOOL || !has_factor(c, &a))
         return NULL;
     return stretched_as(c, &a, &b, a.s.number);
+}
+
+/* Truth values have no difference. */
+PyObject *sd_rule_difference(const struct sd_rule_call *c)
+{
+    PyObject *other = sd_rule_value(c, 1);
+
+    return other && PyBool_Check(other) ? NULL : sd_rule_stretched(c);
+}
+
+PyObject *sd_rule_difference_into_first(const struct sd_rule_call *c)
+{
+    PyObject *other = sd_rule_value(c, 1);
+    struct sd_meta a;
+
+    return !sd_meta_at(c, 0, &a) || a.s.number == SD_TORCH_BOOL ||
+                   (other && PyBool_Check(other))
+               ? NULL
+               : sd_rule_second_into_first(c);
 }
 
 /* The quotient of whole numbers is none. */
@@ -253,7 +274,7 @@ PyObject *sd_rule_second_into_first(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &a))
         return NULL;
-    if (keeps_dtype(&a, sd_rule_value(c, 1)))
+    if (keeps_dtype(&a, sd_rule_value(c, 1)) && has_factor(c, &a))
         return Py_NewRef(c->values[0]);
     if (!sd_meta_at(c, 1, &b) || a.s.number != b.s.number || !has_factor(c, &a) ||
         !sd_shape_stretch(&a.s, &b.s, &out))

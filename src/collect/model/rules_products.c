@@ -214,5 +214,8 @@ const char *sd_doubt_convolution(const struct sd_rule_call *c)
         !bias_fits(c, w.is_transposed ? weight.s.dims[1] * w.groups : weight.s.dims[0],
                    in.s.number))
         return "input, weight and bias do not go together";
+    if (in.s.number <= SD_TORCH_INT64 &&
+        (!w.is_transposed || in.s.number == SD_TORCH_INT64))
+        return NULL;
     return sd_doubt_floats(c);
 }
