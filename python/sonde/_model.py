@@ -709,7 +709,7 @@ def _once(torch, module, args, kwargs, twins, backward, memory, rules):
 def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules):
     run, device = _mode()(), _device_of(torch, module)
     try:
-        run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules)
+        run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules, cpu=device.type == "cpu")
         _facts(run.model, torch, module, device, args, kwargs, twins)
         before = _own_parameters(module)
         if twins:

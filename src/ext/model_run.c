@@ -147,16 +147,16 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish
 static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "module", "twins", "backward", "memory", "rules",
-                             "timing", "into",  "lent",     NULL };
+                             "timing", "into",  "lent",     "cpu",    NULL };
     struct model_run *r = (struct model_run *)self;
     struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
-    int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0;
+    int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0, cpu = 0;
     PyObject *module, *rules = Py_None, *into = Py_None;
     struct sd_run_wish wish = { 0 };
 
-    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOp:begin", names,
+    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOpp:begin", names,
                                              &module, &twins, &backward, &memory,
-                                             &rules, &passes, &into, &lent))
+                                             &rules, &passes, &into, &lent, &cpu))
         return NULL;
     if (r->is_running || (rules != Py_None && !PyDict_Check(rules)) ||
         (into != Py_None && !sd_model_of(ext->model, into))) {
@@ -171,6 +171,7 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     Py_XSETREF(r->rules, rules != Py_None ? Py_NewRef(rules) : NULL);
     wish.on_twins = twins;
+    wish.is_on_cpu = cpu;
     wish.has_backward = backward;
     wish.has_memory = memory;
     wish.is_timing = passes > 0;
@@ -321,9 +322,12 @@ static PyMethodDef methods[] = {
       "What torch calls for every operator." },
     { "begin", FAST(run_begin), METH_VARARGS | METH_KEYWORDS,
       "begin(module, *, twins=False, backward=False, memory=False, rules=None, "
-      "timing=0, into=None, lent=False)\n--\n\nNotes the layers and tensors of the "
+      "timing=0, into=None, lent=False, cpu=False)\n--\n\nNotes the layers and tensors "
+      "of the "
       "module and, with twins, puts tensors without data in their place until end(). "
-      "lent: the caller's own code runs; what it does to modules stays." },
+      "lent: the caller's own code runs; what it does to modules stays.  cpu: with "
+      "data "
+      "the model runs on the processor." },
     { "end", run_end, METH_NOARGS,
       "end()\n--\n\nPuts back what was changed; gives the Model." },
     { "twins", run_twins, METH_O,

@@ -767,6 +767,11 @@ def memory():
         kept = {one["name"]: one["own"]["activation_bytes"] for one in made.layers()}
         # Linear keeps its input, ReLU its result, which is the input of the next.
         say("what the backward needs, real=%s" % real, [kept["0"] or 0, kept["1"] or 0, kept["2"] or 0], [32 * 784 * 4, 32 * 256 * 4, 0])
+    for dtype in (torch.bfloat16, torch.float32):
+        norm, kept = nn.Sequential(nn.LayerNorm(64)).to(dtype), []
+        for real in (False, True):
+            kept.append(_model.collect(norm, (torch.zeros(32, 64, dtype=dtype),), memory=True, real=real).totals()["activation_bytes"])
+        say("what a layer norm of %s keeps, without data and with" % dtype, kept[:1], kept[1:])
     with torch.no_grad():
         made = _model.collect(mlp, (torch.zeros(32, 784),), memory=True)
     say("the peak of a forward: two neighbours at once", int(made.facts["peak_bytes"]), 2 * 32 * 256 * 4)

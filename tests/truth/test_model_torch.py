@@ -70,7 +70,7 @@ def test_times_of_layers(folder):
 
 
 def test_memory(folder):
-    right("memory", 4)
+    right("memory", 7)
 
 
 def test_what_a_block_runs(folder):

@@ -253,8 +253,8 @@ static void raise_doubt(const struct sd_operator *op, const struct sd_rule_call 
 static PyObject *call_by_rule(struct sd_run *r, const struct sd_operator *op,
                               PyObject *const *values)
 {
-    struct sd_rule_call c = { &r->torch, values, op->schema.n_args, op->dtype_arg,
-                              op->device_arg };
+    struct sd_rule_call c = { &r->torch,     values,         op->schema.n_args,
+                              op->dtype_arg, op->device_arg, r->wish.is_on_cpu };
     PyObject *made = op->rule ? op->rule(&c) : NULL;
 
     /* A number of more than 64 bits: the rule is not sure. */

@@ -19,6 +19,7 @@ struct sd_rule_call {
         *values; /* the arguments in the order of the schema; NULL: left out */
     unsigned n;
     int dtype_at, device_at; /* the places of these arguments; -1: it has none */
+    bool is_on_cpu;          /* with data it would run there */
 };
 
 /* The output, a new reference; NULL without an exception: not sure. */

@@ -46,7 +46,8 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
              weight.s.n != (unsigned)n ||
              memcmp(weight.s.dims, last, (size_t)n * sizeof *last) != 0))
             return NULL;
-    kept = sd_meta_is_wide(&in) ? in.s.number : SD_TORCH_FLOAT32;
+    /* Other devices keep the statistics of narrow ones in 32 bits. */
+    kept = sd_meta_is_wide(&in) || c->is_on_cpu ? in.s.number : SD_TORCH_FLOAT32;
     return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
                          sd_meta_new(c, &rows, kept), sd_meta_new(c, &rows, kept));
 }

@@ -62,6 +62,7 @@ struct sd_storages { /* memory.c: what is alive, when it is asked for */
 
 struct sd_run_wish {
     bool on_twins;     /* else on the model's own tensors */
+    bool is_on_cpu;    /* the model is, whatever it runs on now */
     bool has_memory;   /* follow what is alive */
     bool has_backward; /* note whose nodes of the graph are whose */
     bool is_timing;    /* only times of layers: nothing is dispatched to us */
