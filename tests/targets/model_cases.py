@@ -522,6 +522,7 @@ def made_in_forward():
             say(what + "it runs", model(torch.ones(2, 4)).device.type, "cpu")
     replaced()
     lazy_inside()
+    looked_for_once()
     late = module(lambda self, x: setattr(self, "w", nn.Parameter(torch.ones(4))) or x * self.w)
     made = _model.collect(late, (torch.ones(2, 4),))
     say("a parameter that comes too late", ([n.split(";")[0] for n in made.notes], list(late._parameters)), (["the forward itself made parameters: w"], []))
@@ -575,6 +576,32 @@ def lazy_inside():
         _model.measure(nn.LazyLinear(4), (torch.ones(2, 4),))
     except _model.ModelError as why:
         say("a lazy model is not timed", "call it once" in str(why), True)
+
+
+def looked_for_once():
+    """The model is not searched anew for each call of a module that it does not hold."""
+    asked = []
+
+    class Tells(nn.Identity):
+        def __getattribute__(self, name):
+            if name == "_modules":
+                asked.append(name)
+            return super().__getattribute__(name)
+
+    for own in (nn.ReLU(), nn.Linear(4, 4)):
+        found = []
+        for times in (1, 20):
+            def forward(self, x):
+                for _ in range(times):
+                    x = self.own[0](x)
+                return x
+
+            model = module(forward, tells=Tells())
+            model.own = [own]
+            asked.clear()
+            _model.collect(model, (torch.ones(2, 4),))
+            found.append(len(asked))
+        say("%s, looked for once" % type(own).__name__, found[0], found[1])
 
 
 def weights():

@@ -50,7 +50,7 @@ def test_names_of_other_tools_run_it_as_they_do(folder):
 
 
 def test_parameters_once_and_all_put_back(folder):
-    right("weights", 55)
+    right("weights", 57)
 
 
 def test_shapes_of_calls(folder):

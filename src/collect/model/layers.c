@@ -524,6 +524,15 @@ static bool has_parameters(PyObject *module)
     return has;
 }
 
+/* It is not looked for again when it runs the next time.  It lives until the end, so
+ * that no other one has its address; one with numbers of its own would be too much. */
+static int ignore(struct sd_run *r, PyObject *module)
+{
+    if (PyList_Append(r->modules, module) < 0)
+        return -1;
+    return sd_run_raise(sd_table_put(&r->ignored, (uint64_t)(uintptr_t)module, 1));
+}
+
 /* Not the model's, by any name: what it computes is its caller's.  On twins it needs
  * tensors without data all the same. */
 static int take_unheld(struct sd_run *r, PyObject *module)
@@ -532,7 +541,7 @@ static int take_unheld(struct sd_run *r, PyObject *module)
     int rc = 0;
 
     if (!has_parameters(module)) /* a loss or the like: there is nothing to say */
-        return 0;
+        return ignore(r, module);
     sd_run_tell(&r->unheld, type_of(module, &holder));
     Py_XDECREF(holder);
     if (!r->wish.on_twins)
@@ -543,7 +552,7 @@ static int take_unheld(struct sd_run *r, PyObject *module)
     else
         PyErr_Clear();
     Py_XDECREF(fields);
-    return rc;
+    return rc < 0 ? -1 : ignore(r, module);
 }
 
 /* A lazy one gets its shapes by a hook that runs behind ours; to ask for them twice
@@ -563,8 +572,11 @@ static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
 int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
 {
     struct search s;
+    uint64_t unused;
     int rc;
 
+    if (sd_table_get(&r->ignored, (uint64_t)(uintptr_t)module, &unused))
+        return 0;
     rc = settle_shapes(r, module, args);
     if (rc != 0)
         return rc < 0 ? -1 : 0;

@@ -81,6 +81,7 @@ void sd_run_end(struct sd_run *r)
     sd_free(r->open);
     sd_free(r->borders);
     sd_table_release(&r->layer_of);
+    sd_table_release(&r->ignored);
     sd_table_release(&r->weights);
     sd_table_release(&r->makers);
     sd_table_release(&r->tensors);

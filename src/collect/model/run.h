@@ -84,6 +84,7 @@ struct sd_run {
     struct sd_twins twins;
     struct sd_keep keep;
     struct sd_table layer_of; /* address of a module: its layer */
+    struct sd_table ignored;  /* the same of modules that the model does not hold: 1 */
     PyObject *modules;        /* owned list: keeps those addresses; the root first */
     struct sd_told made;      /* layers that the forward made */
     struct sd_told replaced;  /* the same, in the place of others */
