@@ -118,6 +118,11 @@ enum sd_op_known sd_op_cost(const struct sd_model *m, const struct sd_model_op *
         cost->read_bytes = bytes_of(op->in, op->n_in);
         cost->written_bytes = bytes_of(op->out, op->n_out);
     }
+    if (op->given_macs < -1) {
+        set_macs(cost, sd_given_flops(op->given_macs) / 2);
+        cost->flops = sd_given_flops(op->given_macs);
+        return cost->known;
+    }
     macs = op->given_macs >= 0 ? op->given_macs : rule.count ? rule.count(m, op) : -1;
     if (macs >= 0)
         set_macs(cost, macs);

@@ -94,8 +94,15 @@ struct sd_model_op {
     const struct sd_operand *in, *out; /* in the order of the schema */
     const struct sd_attr *attrs;
     int64_t given_macs; /* of one call, from a rule of the user's;
-                           -1: ask the table */
+                           -1: ask the table; below: sd_given_flops */
 };
+
+/* A rule of torch's kind tells FLOPs, which may be odd: they stand below -1, whole.
+ * And back again. */
+static inline int64_t sd_given_flops(int64_t flops)
+{
+    return flops < INT64_MAX ? -2 - flops : INT64_MIN;
+}
 
 /* --- Tensors that the model keeps */
 

@@ -74,7 +74,7 @@ def test_memory(folder):
 
 
 def test_what_a_block_runs(folder):
-    right("counting", 8)
+    right("counting", 9)
 
 
 def test_hooks_inputs_and_memory_of_the_user(folder):

@@ -221,7 +221,7 @@ static int read_told(PyObject *told, const char *name, int64_t *macs)
     return 0;
 }
 
-/* torch's rules count FLOPs, two for each MAC. */
+/* torch's rules count FLOPs, which are kept as they are. */
 static int ask_given(struct sd_run *r, const struct sd_operator *op,
                      const struct sd_run_call *c, PyObject *result, int64_t *macs)
 {
@@ -235,7 +235,7 @@ static int ask_given(struct sd_run *r, const struct sd_operator *op,
     case SD_GIVEN_BY_ARGUMENTS:
         if (read_told(by_arguments(op->given, c, result), name, macs) < 0)
             return -1;
-        *macs /= 2;
+        *macs = sd_given_flops(*macs);
         return 0;
     }
     return 0;
