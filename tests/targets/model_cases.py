@@ -464,6 +464,12 @@ def sparse_products():
         say("%s: what is dense" % layout, (made.totals()["macs"], made.facts["ran_on"], bool(names), made.coverage < 1), (480, "real tensors", True, True))
         made = _model.collect(graph, (torch.ones(30, 4),), rules={name: lambda inputs, outputs: 30 * outputs[0][1] for name in names})
         say("%s: with a rule" % layout, (made.unsupported, made.totals()["macs"]), ({}, 600))
+        for how in (torch.matmul, torch.sparse.mm, lambda a, x: torch.sparse.addmm(torch.ones(30, 4), a, x), lambda a, x: torch.sparse.mm(a, a) @ x):
+            graph = module(lambda self, x: how(self.adjacency, x))
+            graph.register_buffer("adjacency", torch.eye(30).to_sparse(layout=layout))
+            rules = {"sparse::mm": lambda inputs, outputs: 30 * outputs[0][1]}
+            made = _model.collect(graph, (torch.ones(30, 4),), rules=rules)
+            say("%s: one name for every way" % layout, (made.unsupported, made.totals()["macs"] % 900), ({}, 120))
 
 
 class Unregistered(nn.Module):

@@ -139,6 +139,11 @@ void sd_operators_release(struct sd_operators *o)
     sd_free(all);
 }
 
+static bool is_named(const struct sd_schema *s, const char *name)
+{
+    return s->n == strlen(name) && memcmp(s->name, name, s->n) == 0;
+}
+
 /* The text of its schema, or, of what has none, its name. */
 static char *schema_text(PyObject *func)
 {
@@ -166,6 +171,33 @@ static char *schema_text(PyObject *func)
     return copy;
 }
 
+/* torch.sparse has operators of its own for the products that aten::mm does, too; which
+ * one it is depends on the way the product is written.  Here they have one name. */
+static const char *name_of_sparse(const struct sd_schema *s)
+{
+    static const char *const products[] = {
+        "aten::_sparse_addmm",
+        "aten::_sparse_mm",
+        "aten::_sparse_mm_reduce_impl",
+        "aten::_sparse_sparse_matmul",
+        "aten::hspmm",
+        "aten::sspaddmm",
+    };
+
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
+        if (is_named(s, products[i]))
+            return "sparse::mm";
+    return NULL;
+}
+
+static int name_operator(struct sd_operator *op, struct sd_model *m)
+{
+    const char *name = name_of_sparse(&op->schema);
+
+    return name ? sd_model_word(m, name, &op->name)
+                : sd_model_string(m, op->schema.name, op->schema.n, &op->name);
+}
+
 static int read_schema(struct sd_operator *op, struct sd_model *m)
 {
     int rc;
@@ -175,7 +207,7 @@ static int read_schema(struct sd_operator *op, struct sd_model *m)
         return -1;
     rc = sd_schema_read(op->text, &op->schema);
     if (rc == 0)
-        rc = sd_model_string(m, op->schema.name, op->schema.n, &op->name);
+        rc = name_operator(op, m);
     for (uint32_t i = 0; rc == 0 && i < op->schema.n_args; i++)
         rc = sd_model_string(m, op->schema.args[i].name, op->schema.args[i].n,
                              &op->arg_names[i]);
@@ -239,6 +271,8 @@ static int find_given(struct sd_operators *o, struct sd_operator *op,
         return -1;
     }
     rule = asks->rules ? PyDict_GetItemWithError(asks->rules, name) : NULL;
+    if (!rule && asks->rules && name_of_sparse(&op->schema))
+        rule = PyDict_GetItemString(asks->rules, name_of_sparse(&op->schema));
     if (rule)
         take_rule(op, rule);
     else if (o->registry && asks->is_known && !asks->is_known(word))
@@ -256,11 +290,6 @@ static void look_around(struct sd_operators *o)
     o->plain_type = Py_XNewRef(found);
     found = sd_found_in("torch.utils.flop_counter", "flop_registry");
     o->registry = found && PyDict_Check(found) ? Py_NewRef(found) : NULL;
-}
-
-static bool is_named(const struct sd_schema *s, const char *name)
-{
-    return s->n == strlen(name) && memcmp(s->name, name, s->n) == 0;
 }
 
 static int place_of_word(const struct sd_schema *s, const char *word)
