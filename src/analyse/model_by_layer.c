@@ -3,6 +3,7 @@
  * torchinfo.  Each knows some types, and every other is 0 to it. */
 #include "analyse/model_modes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct sd_mode_counts counted(int64_t macs)
@@ -44,6 +45,15 @@ static int64_t kernel(const struct sd_model *m, uint32_t layer, size_t n_axes)
     for (size_t i = 0; i < n_axes; i++)
         all = sd_times(all, sd_layer_number(m, layer, "kernel_size", i, 1));
     return all;
+}
+
+/* What it was made with, such as mode="nearest"; "" when it has no such word. */
+static const char *word_of(const struct sd_model *m, uint32_t layer, const char *name)
+{
+    const struct sd_model_layer *l = &m->layers[layer];
+    const struct sd_attr *a = sd_attr_find(m, l->attrs, l->n_attrs, name);
+
+    return a && a->kind == SD_ATTR_TEXT ? sd_model_text(m, a->text) : "";
 }
 
 static bool is_affine(const struct sd_model *m, uint32_t layer)
@@ -123,6 +133,9 @@ struct sd_mode_counts sd_mode_metinor(const struct sd_model *m, uint32_t layer,
 
 /* --- THOP */
 
+static const char *const recurrent[] = { "RNN",      "LSTM",    "GRU", "RNNCell",
+                                         "LSTMCell", "GRUCell", NULL };
+
 /* How many numbers one step of one sample takes, with what the gates add. */
 static int64_t gates(const struct sd_model *m, uint32_t layer, int64_t in,
                      int64_t hidden)
@@ -138,7 +151,7 @@ static int64_t gates(const struct sd_model *m, uint32_t layer, int64_t in,
 }
 
 /* Nobody has layers wider than this; beyond it the sums above could run over. */
-enum { WIDEST = 1 << 24 };
+enum { WIDEST = 1 << 24, MOST_LAYERS = 1 << 12 };
 
 static int64_t thop_recurrent(const struct sd_model *m, uint32_t layer,
                               const struct sd_layer_call *c)
@@ -157,18 +170,21 @@ static int64_t thop_recurrent(const struct sd_model *m, uint32_t layer,
     return sd_times(one, sd_call_in_elements(c) / in);
 }
 
-/* Each output adds up as many inputs as it stands for, and divides once. */
-static int64_t thop_adaptive(const struct sd_layer_call *c)
+/* For each element that comes out; 0: it has no price for this way. */
+static int64_t thop_upsample(const struct sd_model *m, uint32_t layer)
 {
-    const struct sd_operand *in = sd_call_in(c), *out = sd_call_out(c);
-    int64_t window = 1;
+    static const struct {
+        const char *mode;
+        int64_t price;
+    } ways[] = {
+        { "nearest", 1 }, { "linear", 5 }, { "bilinear", 11 }, { "bicubic", 259 }
+    };
+    const char *mode = word_of(m, layer, "mode");
 
-    if (!in || !out)
-        return 0;
-    for (uint32_t i = 2; i < in->dims.n && i < out->dims.n; i++)
-        window =
-            sd_times(window, out->dims.d[i] > 0 ? in->dims.d[i] / out->dims.d[i] : 0);
-    return sd_times(sd_plus(window, 1), sd_call_out_elements(c));
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (!strcmp(ways[i].mode, mode))
+            return ways[i].price;
+    return 0;
 }
 
 static int64_t thop_softmax(const struct sd_model *m, uint32_t layer,
@@ -192,8 +208,8 @@ static int64_t thop(const struct sd_model *m, uint32_t layer,
         "LayerNorm",      "InstanceNorm1d", "InstanceNorm2d",
         "InstanceNorm3d", "SyncBatchNorm",  NULL
     };
-    static const char *const recurrent[] = { "RNN",      "LSTM",    "GRU", "RNNCell",
-                                             "LSTMCell", "GRUCell", NULL };
+    static const char *const resizing[] = { "Upsample", "UpsamplingNearest2d",
+                                            "UpsamplingBilinear2d", NULL };
 
     if (sd_layer_is_nd(m, layer, "Conv") || sd_layer_is_nd(m, layer, "ConvTranspose"))
         return sd_times(positions(sd_call_out(c)), weight(m, layer));
@@ -208,7 +224,9 @@ static int64_t thop(const struct sd_model *m, uint32_t layer,
     if (sd_layer_is_nd(m, layer, "AvgPool"))
         return sd_call_out_elements(c);
     if (sd_layer_is_nd(m, layer, "AdaptiveAvgPool"))
-        return thop_adaptive(c);
+        return sd_plus(sd_call_in_elements(c), sd_call_out_elements(c));
+    if (sd_layer_is_any(m, layer, resizing))
+        return sd_times(thop_upsample(m, layer), sd_call_out_elements(c));
     if (sd_layer_is_any(m, layer, recurrent))
         return thop_recurrent(m, layer, c);
     return 0;
@@ -221,6 +239,49 @@ struct sd_mode_counts sd_mode_thop(const struct sd_model *m, uint32_t layer,
 }
 
 /* --- ptflops, by hooks */
+
+/* Both weights of one layer, its biases, and what its gates do with one hidden state;
+ * `suffix` is "_l0" of the first of several, "" of a cell. */
+static int64_t hooks_step(const struct sd_model *m, uint32_t layer, const char *suffix)
+{
+    static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih",
+                                         "bias_hh" };
+    int64_t hidden = sd_layer_number(m, layer, "hidden_size", 0, 0), all;
+    bool is_lstm = sd_layer_is(m, layer, "LSTM") || sd_layer_is(m, layer, "LSTMCell");
+    bool is_gru = sd_layer_is(m, layer, "GRU") || sd_layer_is(m, layer, "GRUCell");
+
+    all = hidden > 0 ? sd_times(is_lstm ? 10 : is_gru ? 7 : 1, hidden) : 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const struct sd_model_tensor *t;
+        char name[32];
+
+        snprintf(name, sizeof name, "%s%s", names[i], suffix);
+        t = sd_layer_tensor(m, layer, name);
+        all = sd_plus(all, t ? sd_dims_elements(t->dims) : 0);
+    }
+    return all;
+}
+
+/* One layer after the other; both directions cost the same. */
+static int64_t hooks_recurrent(const struct sd_model *m, uint32_t layer,
+                               const struct sd_layer_call *c)
+{
+    int64_t in = sd_layer_number(m, layer, "input_size", 0, 0), one = 0;
+    int64_t n_layers = sd_layer_number(m, layer, "num_layers", 0, 0);
+    char suffix[16];
+
+    if (in <= 0)
+        return 0;
+    if (n_layers == 0)
+        one = hooks_step(m, layer, "");
+    for (int64_t i = 0; i < n_layers && i < MOST_LAYERS; i++) {
+        snprintf(suffix, sizeof suffix, "_l%d", (int)i);
+        one = sd_plus(one, hooks_step(m, layer, suffix));
+    }
+    if (sd_layer_number(m, layer, "bidirectional", 0, 0))
+        one = sd_times(2, one);
+    return sd_times(one, sd_call_in_elements(c) / in);
+}
 
 static int64_t hooks(const struct sd_model *m, uint32_t layer,
                      const struct sd_layer_call *c)
@@ -247,7 +308,12 @@ static int64_t hooks(const struct sd_model *m, uint32_t layer,
         sd_layer_is_nd(m, layer, "AdaptiveMaxPool") ||
         sd_layer_is_nd(m, layer, "AdaptiveAvgPool"))
         return in;
-    return sd_layer_is(m, layer, "Upsample") ? out : 0;
+    if (sd_layer_is_any(m, layer, recurrent))
+        return hooks_recurrent(m, layer, c);
+    if (!sd_layer_is(m, layer, "Upsample"))
+        return 0;
+    /* The function counts it once more where it resizes; "area" is a pool in torch. */
+    return !strcmp(word_of(m, layer, "mode"), "area") ? sd_times(2, out) : out;
 }
 
 struct sd_mode_counts sd_mode_ptflops_hooks(const struct sd_model *m, uint32_t layer,

@@ -67,13 +67,17 @@ static int64_t norm(const struct sd_model *m, const struct sd_model_op *op,
 
 /* torch turns adaptive average pooling down to one element into this mean. */
 static bool is_global_pool(const struct sd_model *m, const struct sd_model_op *op,
-                           const char *name)
+                           const char *name, size_t n_axes)
 {
     const struct sd_attr *dim = sd_attr_find(m, op->attrs, op->n_attrs, "dim");
 
-    return !strcmp(name, "aten::mean") && dim && dim->kind == SD_ATTR_INTS &&
-           dim->n == 2 && dim->numbers[0] == -1 && dim->numbers[1] == -2 &&
-           sd_op_number(m, op, "keepdim", 0, 0);
+    if (strcmp(name, "aten::mean") != 0 || !dim || dim->kind != SD_ATTR_INTS ||
+        dim->n != n_axes || !sd_op_number(m, op, "keepdim", 0, 0))
+        return false;
+    for (size_t i = 0; i < n_axes; i++)
+        if (dim->numbers[i] != -1 - (int64_t)i)
+            return false;
+    return true;
 }
 
 /* What exporters make of the same: the mean of all axes of space, which stay with one
@@ -122,7 +126,7 @@ int64_t sd_mode_fvcore(const struct sd_model *m, const struct sd_model_op *op,
 
     if (op->is_backward || cost->known == SD_OP_COUNTED)
         return cost->macs;
-    if (!strcmp(name, "aten::_adaptive_avg_pool2d") || is_global_pool(m, op, name) ||
+    if (!strcmp(name, "aten::_adaptive_avg_pool2d") || is_global_pool(m, op, name, 2) ||
         !strcmp(name, "onnx::GlobalAveragePool") || is_mean_of_space(op, name))
         return in_elements(op);
     if (resized_of(m, op, name) > 0)
@@ -153,16 +157,37 @@ int64_t sd_mode_ptflops(const struct sd_model *m, const struct sd_model_op *op,
     return cost->macs;
 }
 
-/* The functions that ptflops replaces while it looks: activations and pooling, whether
- * a module calls them or not. */
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(*names, name))
+            return true;
+    return false;
+}
+
+/* selu is elu with a scale, and softmin softmax of the other sign, in torch; ptflops
+ * has a price for neither. */
+static bool is_disguised(const struct sd_model *m, const struct sd_model_op *op,
+                         const char *name)
+{
+    const struct sd_attr *scale = sd_attr_find(m, op->attrs, op->n_attrs, "scale");
+
+    if (!strncmp(name, "aten::elu", 9))
+        return scale && scale->kind == SD_ATTR_FLOAT && scale->real != 1;
+    return !strcmp(name, "aten::_softmax") && sd_layer_is(m, op->layer, "Softmin");
+}
+
+/* The functions that ptflops replaces while it looks: activations, pooling and
+ * upsampling, whether a module calls them or not. */
 int64_t sd_mode_ptflops_functions(const struct sd_model *m,
                                   const struct sd_model_op *op,
                                   const struct sd_cost *cost)
 {
-    static const char *const activations[] = { "aten::relu",       "aten::relu_",
-                                               "aten::elu",        "aten::elu_",
-                                               "aten::leaky_relu", "aten::leaky_relu_",
-                                               "aten::gelu" };
+    static const char *const activations[] = { "aten::relu",          "aten::relu_",
+                                               "aten::elu",           "aten::elu_",
+                                               "aten::_prelu_kernel", "aten::gelu",
+                                               "aten::silu",          "aten::silu_",
+                                               "aten::_softmax",      NULL };
     static const char *const pools[] = { "aten::max_pool2d_with_indices",
                                          "aten::max_pool3d_with_indices",
                                          "aten::avg_pool2d",
@@ -170,15 +195,18 @@ int64_t sd_mode_ptflops_functions(const struct sd_model *m,
                                          "aten::_adaptive_avg_pool2d",
                                          "aten::_adaptive_avg_pool3d",
                                          "aten::adaptive_max_pool2d",
-                                         "aten::adaptive_max_pool3d" };
+                                         "aten::adaptive_max_pool3d",
+                                         NULL };
     const char *name = sd_model_text(m, op->name);
 
     (void)cost;
-    for (size_t i = 0; i < sizeof activations / sizeof activations[0]; i++)
-        if (!strcmp(activations[i], name))
-            return out_elements(op);
-    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++)
-        if (!strcmp(pools[i], name))
-            return in_elements(op);
-    return is_global_pool(m, op, name) ? in_elements(op) : 0;
+    if (op->is_backward || is_disguised(m, op, name))
+        return 0;
+    if (is_one_of(name, activations) || !strncmp(name, "aten::upsample_", 15) ||
+        !strncmp(name, "aten::_upsample_", 16))
+        return out_elements(op);
+    if (is_one_of(name, pools) || is_global_pool(m, op, name, 2) ||
+        is_global_pool(m, op, name, 3))
+        return in_elements(op);
+    return 0;
 }

@@ -388,6 +388,44 @@ def borrowed():
     say("a computed one that it writes to", (really(written, computed), computed.tolist()), (None, kept))
 
 
+def as_peers():
+    """Module by module what fvcore 0.1.5, thop 0.1.1 and ptflops 0.7.5 themselves said, with torch 2.13."""
+    x, line, cube = torch.zeros(1, 8, 16, 16), torch.zeros(1, 8, 16), torch.zeros(1, 8, 8, 8, 8)
+    unet = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.Upsample(scale_factor=2))
+    for what, made, given, wanted in (
+            ("nearest", nn.Upsample(scale_factor=2), x, (8192, 8192, 16384)),
+            ("nearest, in one dimension", nn.Upsample(scale_factor=2), line, (0, 256, 512)),
+            ("nearest, in three", nn.Upsample(size=11), cube, (0, 10648, 21296)),
+            ("nearest-exact", nn.Upsample(scale_factor=2, mode="nearest-exact"), x, (0, 0, 16384)),
+            ("linear", nn.Upsample(scale_factor=2, mode="linear"), line, (0, 1280, 512)),
+            ("bilinear", nn.Upsample(scale_factor=2, mode="bilinear"), x, (32768, 90112, 16384)),
+            ("bicubic", nn.Upsample(scale_factor=2, mode="bicubic"), x, (0, 2121728, 16384)),
+            ("trilinear", nn.Upsample(scale_factor=2, mode="trilinear"), cube, (0, 0, 65536)),
+            ("area", nn.Upsample(size=4, mode="area"), x, (2048, 0, 2304)),
+            ("UpsamplingNearest2d", nn.UpsamplingNearest2d(scale_factor=2), x, (8192, 8192, 8192)),
+            ("UpsamplingBilinear2d", nn.UpsamplingBilinear2d(scale_factor=2), x, (32768, 90112, 8192)),
+            ("behind a convolution", unet, x, (147456 + 8192, 147456 + 8192, 147456 + 2048 + 16384)),
+            ("LeakyReLU", nn.LeakyReLU(), x, (0, 0, 2048)),
+            ("SiLU", nn.SiLU(), x, (0, 0, 2048)),
+            ("SiLU in place", nn.SiLU(inplace=True), x, (0, 0, 2048)),
+            ("Softmax", nn.Softmax(1), x, (0, 256 * 23, 2048)),
+            ("Softmin", nn.Softmin(1), x, (0, 0, 0)),
+            ("PReLU", nn.PReLU(), x, (0, 2048, 4096)),
+            ("ELU", nn.ELU(), x, (0, 0, 4096)),
+            ("SELU", nn.SELU(), x, (0, 0, 0)),
+            ("AdaptiveAvgPool2d", nn.AdaptiveAvgPool2d(3), x, (2048, 2120, 4096)),
+            ("AdaptiveAvgPool3d", nn.AdaptiveAvgPool3d(1), cube, (0, 4104, 8192)),
+            ("AdaptiveAvgPool3d, uneven", nn.AdaptiveAvgPool3d(3), cube, (0, 4312, 8192))):
+        counted = _model.collect(nn.Sequential(made).eval(), (given,))
+        say("as peers: " + what, tuple(counted.totals(way)["macs"] for way in ("fvcore", "thop", "ptflops-hooks")), wanted)
+    for name, with_bias, without in (("RNN", (960, 3360, 120), (880, 3040, 110)), ("LSTM", (4080, 14400, 510), (3760, 13120, 470)), ("GRU", (3040, 10720, 380), (2800, 9760, 350))):
+        for bias, wanted in ((True, with_bias), (False, without)):
+            kinds = (getattr(nn, name)(16, 5, batch_first=True, bias=bias), getattr(nn, name)(16, 5, 2, batch_first=True, bidirectional=True, bias=bias),
+                     getattr(nn, name + "Cell")(16, 5, bias=bias))
+            got = [_model.collect(made, (given,)).totals("ptflops-hooks")["macs"] for made, given in zip(kinds, (line, line, line[0, :1]))]
+            say("ptflops-hooks: %s, bias=%s" % (name, bias), tuple(got), wanted)
+
+
 def shims():
     """The names of other tools run a fresh model as the tools do: in evaluation, put back afterwards."""
     from sonde.compat.ptflops import get_model_complexity_info
@@ -399,6 +437,7 @@ def shims():
         made[0].bias.requires_grad_(False)
         return made
 
+    as_peers()
     model, x = fresh(), torch.ones(1, 4)  # one value for each channel: in training a batch norm refuses it
     model[2].eval()
     say("thop", profile(model, (x,), verbose=False), profile(fresh().eval(), (x,), verbose=False))

@@ -229,6 +229,14 @@ static PyObject *call_of(struct sd_operators *o, PyObject *func)
     return call ? call : Py_NewRef(func);
 }
 
+/* torch takes its own kernels for nearest upsampling apart into indices when it is
+ * asked to; what counts it has to see it whole. */
+static bool is_upsampling(const struct sd_schema *s)
+{
+    return strncmp(s->name, "aten::upsample_", 15) == 0 ||
+           strncmp(s->name, "aten::_upsample_", 16) == 0;
+}
+
 static bool can_decompose(PyObject *func)
 {
     PyObject *can = PyObject_CallMethod(func, "_can_decompose", NULL);
@@ -309,7 +317,8 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
     op->call = call_of(o, op->func);
     op->rule = sd_rule_find(op->schema.name, op->schema.n_full);
     op->doubt = sd_doubt_find(op->schema.name, op->schema.n_full);
-    op->is_composite = !op->given && can_decompose(op->func);
+    op->is_composite =
+        !op->given && !is_upsampling(&op->schema) && can_decompose(op->func);
     op->is_of_functions =
         !op->given && strncmp(op->schema.name, "higher_order::", 14) == 0;
     op->is_lift = is_named(&op->schema, "aten::lift_fresh") ||
