@@ -130,7 +130,7 @@ def _has_data(model, inputs):
 
 
 def _root_mean_squares(model):
-    """{layer: root of the mean square of its own parameters}; "" is the whole model's."""
+    """{layer: root of the mean square of its own parameters}; None is the whole model's."""
     from . import _model
     import torch
 
@@ -142,16 +142,16 @@ def _root_mean_squares(model):
                 here = sum(_norm(torch, p) ** 2 for p in own)
                 size = sum(p.numel() for p in own)
                 squares, n = squares + here, n + size
-                if name:
-                    found[name] = math.sqrt(here / size)
-    found[""] = math.sqrt(squares / n) if n else math.nan
+                found[name] = math.sqrt(here / size)
+    found[None] = math.sqrt(squares / n) if n else math.nan
     return found
 
 
 def _norm(torch, parameter):
-    """torch has no norm of floats of 8 bits: those are widened."""
+    """torch has no norm of floats of 8 bits: those are widened; and it narrows none."""
     data = parameter.detach()
-    return float(torch.linalg.vector_norm(data.float() if data.element_size() == 1 else data, dtype=torch.float32))
+    kind = torch.float64 if data.dtype == torch.float64 else torch.float32
+    return float(torch.linalg.vector_norm(data.float() if data.element_size() == 1 else data, dtype=kind))
 
 
 # ---- Counting
@@ -307,7 +307,7 @@ class _Profile:
         row.update({
             MetricType.NAME: root["type"] or "model", MetricType.TYPE: root["type"], MetricType.INPUTS: self._shapes(root.get("inputs") or []),
             MetricType.OUTPUTS: self._shapes(root.get("outputs") or []), MetricType.RUNTIME: _seconds(ns), MetricType.RUNTIME_BACKWARD: _seconds(back),
-            MetricType.RMS: self.rms().get("", math.nan), MetricType.FLOPS_PER_SECOND: _rate(self.model.totals("macs"), ns, back),
+            MetricType.RMS: self.rms().get(None, math.nan), MetricType.FLOPS_PER_SECOND: _rate(self.model.totals("macs"), ns, back),
         })
         return row
 

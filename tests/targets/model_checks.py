@@ -118,6 +118,25 @@ def check_frames_and_searches():
     equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
 
 
+def check_root_mean_squares():
+    """Of each layer its own parameters, whatever their precision; of the whole all of them."""
+    class Root(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.own, self.fc = nn.Parameter(torch.full((2,), 3.0)), nn.Linear(2, 2, bias=False)
+            nn.init.constant_(self.fc.weight, 1.0)
+
+        def forward(self, x):
+            return self.fc(x) @ self.own
+
+    for kind in (torch.float64, torch.float32, torch.bfloat16):
+        report = sm.profile_metrics(Root().to(kind), input_shape=(2,), runtime=False)
+        equal(sorted(round(row["RMS"], 5) for row in report.rows()), [1.0, 3.0], str(kind))
+        assert abs(report._profile.summary()[MetricType.RMS] ** 2 - 22 / 6) < 1e-6
+    if pandas is not None:
+        equal(len(sm.profile_metrics(nn.Linear(8, 8).double(), input_shape=(8,)).details), 1)
+
+
 def check_pictures():
     report = ProfilerReport(Profiler(made("resnet18"), SHAPE).profile())
     analyzer = ReportAnalyzer(report)
