@@ -3,12 +3,24 @@
 
     python -m sonde._model_main FD TARGET [--input WORDS]... [--backward] [--runtime] [--memory] [--train]
 
-FD takes the counted model as bytes.  What the program's own modules print goes to stderr: stdout is for tables.
+FD takes the counted model as bytes, or REFUSED where it was said why there is none.  What the program's own modules print goes to stderr: stdout is for tables.
 """
-import importlib
-import importlib.util
-import os
-import sys
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # Ctrl-C ends us as any program, and without a traceback
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import contextlib  # noqa: E402
+import importlib  # noqa: E402
+import importlib.util  # noqa: E402
+import inspect  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+
+REFUSED = b"refused"
+# How the functions of Python speak of inputs, and how the command line does.
+_OF_PYTHON = "input_shape= has no batch axis, inputs= takes a tensor, a tuple of several, or a dict by name"
+_OF_THE_VERB = "--input has the batch axis first, and is said once for each input, in their order or as NAME=SHAPE"
 
 
 class Refused(Exception):
@@ -21,6 +33,8 @@ class Refused(Exception):
 
 def _why(error):
     """The first line of what an exception says, with its type."""
+    if isinstance(error, SystemExit):
+        return "it ended the program (SystemExit: {0})".format(error.code)
     words = str(error).strip().splitlines()
     return "{0}: {1}".format(type(error).__name__, words[0]) if words else type(error).__name__
 
@@ -44,7 +58,7 @@ def _module(name):
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise Refused("no module named {0} here; run it in the folder that holds it, or set PYTHONPATH".format(error.name)) from None
         raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
-    except Exception as error:
+    except BaseException as error:  # one that ends the program, too
         raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
 
 
@@ -61,8 +75,10 @@ def _found(target):
     if isinstance(thing, type) or not isinstance(thing, torch.nn.Module) and callable(thing):
         try:
             thing = thing()
-        except Exception as error:
+        except BaseException as error:
             raise Refused("{0}() failed: {1}".format(attribute, _why(error))) from None
+    if inspect.iscoroutine(thing):
+        thing.close()  # else Python complains that nobody awaited it
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], torch.nn.Module):
         return thing
     if not isinstance(thing, torch.nn.Module):
@@ -109,19 +125,22 @@ def _counted(options):
     except ImportError as error:
         raise Refused("{0} has no torch ({1}); choose an interpreter that has it with --python".format(sys.executable, error)) from None
     from . import _model
-    from .model import REPEATS, WARM_UP, _has_data
+    from .model import REPEATS, WARM_UP, _check_made, _has_data
 
     model, given = _found(options.target)
-    args, kwargs = _inputs(options.input, model, given)
     try:
+        _check_made(model)
+        args, kwargs = _inputs(options.input, model, given)
         if hasattr(model, "training"):  # a frozen script has one mode
             model.train(options.train)
         counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
         if options.runtime and _has_data(model, given if not options.input else None):
             _model.measure(model, args, kwargs, counted, backward=options.backward, warmup=WARM_UP, repeats=REPEATS)
+    except Refused:
+        raise
     except _model.ModelError as error:
-        raise Refused(str(error)) from None
-    except Exception as error:
+        raise Refused(str(error).replace(_OF_PYTHON, _OF_THE_VERB)) from None
+    except BaseException as error:
         raise Refused("{0} could not be counted: {1}".format(options.target, _why(error))) from None
     return counted
 
@@ -144,6 +163,8 @@ def main():
         data = _counted(options).bytes()
     except Refused as error:
         sys.stderr.write("sonde: {0}\n".format(error))
+        with contextlib.suppress(OSError):
+            os.write(options.fd, REFUSED)
         return error.status
     with os.fdopen(options.fd, "wb") as f:
         f.write(data)

@@ -20,6 +20,7 @@ whose definition is then followed: COUNTS has them all.  Nothing of torch is imp
 import enum
 import functools
 import math
+from operator import index as _index
 
 __all__ = [
     "COUNTS", "MetricType", "ModelError", "Picture", "ProfiledNode", "Profiler", "ProfilerMetric", "ProfilerReport", "ReportAnalyzer",
@@ -80,8 +81,11 @@ def rule(operator, macs=_LATER):
     """Says how many MACs one call of an operator has: rule("mine::op", fn), or as a decorator; fn None takes it away.
 
     fn gets the shapes of the tensors that went in, and of those that came out, as two lists of tuples, and gives an
-    integer; 0 says that there is no product in it.
+    integer; 0 says that there is no product in it.  An operator is counted with all its overloads, which have no rule of their
+    own.
     """
+    if "." in str(operator).partition("::")[2]:
+        raise ValueError("a rule is of an operator with all its overloads: say {0!r}, not {1!r}".format(operator.rpartition(".")[0], operator))
     if macs is _LATER:
         return functools.partial(rule, operator)
     if macs is None:
@@ -91,6 +95,28 @@ def rule(operator, macs=_LATER):
         raise TypeError("rule() wants the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
     _rules[operator] = macs
     return macs
+
+
+def _checked(operator, macs):
+    """The rule itself, which is named where it fails: else the model would be blamed."""
+    def run(inputs, outputs):
+        from ._model import ModelError, _words
+
+        try:
+            found = macs(inputs, outputs)
+        except Exception as why:
+            raise ModelError("the rule for {0} failed: {1} (it was given the shapes {2} and {3})".format(operator, _words(why), inputs, outputs)) from why
+        if not hasattr(type(found), "__index__"):
+            raise ModelError("the rule for {0} gave {1!r}, and MACs are an integer".format(operator, found))
+        if found < 0:
+            raise ModelError("the rule for {0} gave a negative number: {1!r}".format(operator, found))
+        return found
+
+    return run
+
+
+def _checked_rules():
+    return {operator: _checked(operator, macs) for operator, macs in _rules.items()}
 
 
 # ---- Numbers for people
@@ -117,6 +143,34 @@ def _seconds(ns):
 
 
 # ---- What is asked of the model itself
+
+
+def _check_made(model):
+    """A module whose __init__ forgot that of nn.Module has nothing to be asked for."""
+    from . import _model
+
+    module = _model.module_of(model)
+    try:
+        for one in module.modules():
+            one._parameters, one._buffers
+    except AttributeError as why:
+        raise _model.ModelError("{0} is not whole, or a module in it ({1}): its __init__ is to call super().__init__() first".format(
+            type(module).__name__, why)) from why
+
+
+def _inputs_of(model, input_shape, inputs, real=False):
+    """(args, kwargs) of one forward of a model that can be run."""
+    from . import _model
+
+    _check_made(model)
+    if real and _model._is_lazy(_model.module_of(model)):
+        raise _model._lazy(_model.module_of(model))
+    try:
+        return _model.inputs_of(model, None if inputs is not None else input_shape, inputs, real=real)
+    except (RuntimeError, MemoryError, OverflowError, TypeError) as why:
+        if isinstance(why, _model.ModelError):
+            raise
+        raise _model.ModelError("an input of input_shape={0!r} cannot be made: {1}".format(input_shape, _model._words(why))) from why
 
 
 def _has_data(model, inputs):
@@ -160,8 +214,8 @@ def _norm(torch, parameter):
 def _collect(model, input_shape, inputs, backward, **how):
     from . import _model
 
-    args, kwargs = _model.inputs_of(model, None if inputs is not None else input_shape, inputs)
-    return _model.collect(model, args, kwargs, backward=backward, rules=dict(_rules), **how)
+    args, kwargs = _inputs_of(model, input_shape, inputs)
+    return _model.collect(model, args, kwargs, backward=backward, rules=_checked_rules(), **how)
 
 
 def _check_count(count, backward):
@@ -206,6 +260,7 @@ def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, cou
     """Elements of the parameters, tied ones once.  The model is not run."""
     from . import _model
 
+    _check_made(model)
     n = _model.parameters_of(model).totals()["params"]
     return _readable(n) if readable else n
 
@@ -214,15 +269,15 @@ def profile_runtime(model, input_shape=SHAPE, readable=False, *, inputs=None, co
     """Seconds of one forward (and backward): the median of several, after some that are not timed."""
     from . import _model
 
-    args, kwargs = _model.inputs_of(model, None if inputs is not None else input_shape, inputs, real=True)
+    args, kwargs = _inputs_of(model, input_shape, inputs, real=True)
     found = _model.measure(model, args, kwargs, None, backward=backward, warmup=warmup, repeats=repeats)
     seconds = (found["forward_ns"] + (found.get("backward_ns") or 0)) / 1e9
     return _readable_time(seconds) if readable else seconds
 
 
-def profile_metrics(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, runtime=True):
-    """All of it, as a ProfilerReport."""
-    return ProfilerReport(Profiler(model, input_shape, inputs=inputs, count=count, backward=backward, runtime=runtime).profile())
+def profile_metrics(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False, runtime=True, memory=False):
+    """All of it, as a ProfilerReport; with memory=True also what each layer keeps for the backward, which fit() adds up."""
+    return ProfilerReport(Profiler(model, input_shape, inputs=inputs, count=count, backward=backward, runtime=runtime, memory=memory).profile())
 
 
 class ProfiledNode:
@@ -320,7 +375,9 @@ def _rate(sums, ns, backward_ns):
 
 
 class Profiler:
-    """Counts a model, and times its layers unless runtime=False: Profiler(model, input_shape).profile()."""
+    """Counts a model, and times its layers unless runtime=False: Profiler(model, input_shape).profile().
+
+    memory=True (and backward=True) measures what each layer keeps for the backward."""
 
     def __init__(self, model, input_shape=SHAPE, *, inputs=None, count="macs", backward=False, runtime=True, memory=False, warmup=WARM_UP,
                  repeats=REPEATS):
@@ -333,7 +390,7 @@ class Profiler:
 
         if not _has_data(self.model, self.inputs):
             return
-        args, kwargs = _model.inputs_of(self.model, None if self.inputs is not None else self.input_shape, self.inputs, real=True)
+        args, kwargs = _inputs_of(self.model, self.input_shape, self.inputs, real=True)
         _model.measure(self.model, args, kwargs, counted, backward=self.backward, warmup=self.warmup, repeats=self.repeats)
 
     def profile(self):
@@ -371,6 +428,13 @@ def _amount(metric):
     if metric in _WORDS:
         raise ValueError("{0} is no amount; choose among {1}".format(metric.name, ", ".join(m.name for m in MetricType if m not in _WORDS)))
     return metric
+
+
+def _how_many(n):
+    n = _index(n)
+    if n < 0:
+        raise ValueError("n={0} is no number of layers".format(n))
+    return n
 
 
 def _pretty(metric, value):
@@ -443,7 +507,10 @@ class ProfilerReport:
 
     def fit(self, optimizer="adam", batch=0, available=0):
         """Bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
-        that are available, the largest batch that fits."""
+        that are available, the largest batch that fits.
+
+        Activations are measured where memory=True or backward=True was asked for, in the mode that the model was in (training
+        keeps more: the masks of dropout).  Else activations_measured is False, and they are all that operators wrote."""
         return self._profile.model.fit(optimizer, batch, available)
 
     # -- of layers
@@ -591,11 +658,11 @@ class ReportAnalyzer:
 
     def find_top_n_layers(self, metric, n=5, readable=False):
         """The n layers with most of a metric, largest first."""
-        return self._out(self.report.details.sort_values(_amount(metric), ascending=False, kind="stable").head(n), readable)
+        return self._out(self.report.details.sort_values(_amount(metric), ascending=False, kind="stable").head(_how_many(n)), readable)
 
     def find_bottom_n_layers(self, metric, n=5, readable=False):
         """The n layers with least of it, smallest first."""
-        return self._out(self.report.details.sort_values(_amount(metric), kind="stable").head(n), readable)
+        return self._out(self.report.details.sort_values(_amount(metric), kind="stable").head(_how_many(n)), readable)
 
     def layer_wise_impact(self, metric, readable=False):
         """Each layer's share of the whole, in percent, largest first."""
@@ -631,7 +698,7 @@ class ReportAnalyzer:
     # -- pictures; `colormap` is taken and means nothing here
 
     def plot_top_n_layers(self, n=5, metric=MetricType.FLOPS, figsize=None, colormap=None):
-        return Picture(self.report, ["--plot", "top", "--metric", _drawable(metric), "-n", str(n)], figsize)
+        return Picture(self.report, ["--plot", "top", "--metric", _drawable(metric), "-n", str(_how_many(n))], figsize)
 
     def plot_total_params_per_layer(self, limit=None, figsize=None, colormap=None):
         return Picture(self.report, ["--plot", "layers", "--metric", "params"] + (["-n", str(limit)] if limit else []), figsize)
@@ -644,6 +711,9 @@ class ReportAnalyzer:
 
     def plot_layers_by_type(self, layer_type, metric=MetricType.FLOPS, figsize=None, colormap=None):
         name = layer_type if isinstance(layer_type, str) else layer_type.__name__
+        known = sorted(set(self.report._profile.column(MetricType.TYPE)))
+        if name not in known:
+            raise ValueError("there is no layer of type {0!r} in this model; there are {1}".format(name, ", ".join(known)))
         return Picture(self.report, ["--plot", "layers", "--type", name, "--metric", _drawable(metric)], figsize)
 
     def plot_graph(self, metric=MetricType.MACS, depth=0):

@@ -29,8 +29,7 @@ static double amount(const struct sd_model_sum *s, enum sd_model_metric k)
     return v > 0 ? (double)v : 0;
 }
 
-/* With what it would have been; files and captures cannot be asked again. */
-static int not_measured(enum sd_model_metric k)
+int sd_model_not_measured(enum sd_model_metric k)
 {
     const char *how = k == SD_BY_ACTIVATION_BYTES ? "--memory"
                       : k == SD_BY_BACKWARD_TIME  ? "--runtime --backward"
@@ -189,7 +188,7 @@ int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wis
 
     *out = (struct sd_view_bars){ 0 };
     if (w->kind != SD_MODEL_BARS_MEMORY && sd_model_metric_of(&c->total, w->metric) < 0)
-        return not_measured(w->metric);
+        return sd_model_not_measured(w->metric);
     out->bars = sd_arena_alloc(a, (most + 1) * sizeof *out->bars);
     if (!out->bars)
         return sd_no_memory();
@@ -363,7 +362,7 @@ int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
 
     *out = (struct sd_view_map){ 0 };
     if (sd_model_metric_of(&c->total, metric) < 0)
-        return not_measured(metric);
+        return sd_model_not_measured(metric);
     rc = prepare(&k);
     if (rc == 0)
         rc = set_map_words(&k);

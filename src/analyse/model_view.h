@@ -57,6 +57,10 @@ enum sd_model_bars_kind {
     SD_MODEL_BARS_MEMORY, /* what each reads and writes, in that order */
     SD_MODEL_BARS_TYPES,  /* the metric of types of layers */
 };
+/* Fails: a metric was asked for that nobody measured.  Says with what it would have
+ * been; files and captures cannot be asked again. */
+int sd_model_not_measured(enum sd_model_metric k);
+
 struct sd_model_bars_wish {
     enum sd_model_bars_kind kind;
     enum sd_model_metric metric;

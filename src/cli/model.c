@@ -65,8 +65,9 @@ static const struct sd_option options[] = {
     [OPT_MEMORY] = { "memory", SD_FLAG, NULL, "what each layer keeps for the backward",
                      0, NULL },
     [OPT_FIT] = { "fit", SD_NUMBER, NULL,
-                  "what training takes with a batch of N; with --available the largest "
-                  "batch that fits",
+                  "what training takes with a batch of N, so the model runs in "
+                  "training "
+                  "mode; with --available the largest batch that fits",
                   0, "N" },
     [OPT_OPTIMIZER] = { "optimizer", SD_TEXT, "adam",
                         "of --fit: sgd, sgd-momentum, adam, "
@@ -417,20 +418,22 @@ static int get(const struct sd_command *c, struct sd_model *m, int *status)
 {
     const struct sd_option_value *v = c->values;
 
-    return sd_model_get(c,
-                        &(struct sd_model_asked){
-                            .target = c->words[0],
-                            .inputs = v[OPT_INPUT].words,
-                            .python = v[OPT_PYTHON].text,
-                            .has_backward = v[OPT_BACKWARD].number != 0,
-                            .has_runtime = v[OPT_RUNTIME].number != 0,
-                            .has_memory = v[OPT_MEMORY].number != 0 ||
-                                          v[OPT_FIT].is_given ||
-                                          v[OPT_AVAILABLE].is_given,
-                            .is_training = v[OPT_TRAIN].number != 0,
-                            .needs_memory = v[OPT_MEMORY].number != 0,
-                        },
-                        m, status);
+    return sd_model_get(
+        c,
+        &(struct sd_model_asked){
+            .target = c->words[0],
+            .inputs = v[OPT_INPUT].words,
+            .python = v[OPT_PYTHON].text,
+            .has_backward = v[OPT_BACKWARD].number != 0,
+            .has_runtime = v[OPT_RUNTIME].number != 0,
+            .has_memory = v[OPT_MEMORY].number != 0 || v[OPT_FIT].is_given ||
+                          v[OPT_AVAILABLE].is_given,
+            .is_training = v[OPT_TRAIN].number != 0 || v[OPT_FIT].is_given ||
+                           v[OPT_AVAILABLE].is_given,
+            .needs_training = v[OPT_TRAIN].number != 0,
+            .needs_memory = v[OPT_MEMORY].number != 0,
+        },
+        m, status);
 }
 
 /* Times stand beside their share of what the machine can do.  Where this very run took
@@ -515,6 +518,20 @@ static void settle_metric(const struct sd_command *c, const struct sd_model *m,
         w->tables.sort = sd_model_metric_word(SD_BY_PARAMS);
 }
 
+/* The layers with most of what nobody measured would be any. */
+static int check_metric(const struct sd_command *c, const struct sd_model_costs *costs,
+                        const struct wish *w)
+{
+    enum sd_model_metric k = w->tables.metric;
+    bool asks = c->values[OPT_TOP].is_given || w->tables.has_impact;
+    bool is_measured =
+        sd_model_metric_unit(k) == SD_MODEL_NS || k == SD_BY_ACTIVATION_BYTES;
+
+    return asks && is_measured && sd_model_metric_of(&costs->total, k) < 0
+               ? sd_model_not_measured(k)
+               : 0;
+}
+
 static int run(const struct sd_command *c)
 {
     struct sd_model model;
@@ -536,7 +553,9 @@ static int run(const struct sd_command *c)
     if (rc == 0)
         rc = sd_model_costs(&model, w.mode, &costs);
     if (rc == 0) {
-        rc = note_beyond(&model, &costs.total);
+        rc = check_metric(c, &costs, &w);
+        if (rc == 0)
+            rc = note_beyond(&model, &costs.total);
         if (rc == 0)
             rc = compare_with_machine(c, &model, &costs, &w);
         if (rc == 0)

@@ -157,6 +157,20 @@ static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
     sd_buf_release(&text);
 }
 
+/* Some layers keep more in training (dropout its masks), so the mode is told. */
+static void put_how_it_ran(struct sd_out *out, const struct sd_model *m,
+                           const struct sd_model_fit *fit)
+{
+    const char *mode = sd_model_fact_of(m, "mode");
+
+    if (!mode || !fit->activations_measured)
+        return;
+    sd_out_text(out, strcmp(mode, "train") == 0
+                         ? "Activations are those of training mode.\n"
+                         : "Activations are those of evaluation mode: training may "
+                           "keep more.\n");
+}
+
 static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
                     const struct sd_model_fit_wish *w)
 {
@@ -181,6 +195,7 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
             rows[i].bytes == &fit.activation_bytes && !fit.activations_measured
                 ? "  (all that operators wrote: not measured)"
                 : "");
+    put_how_it_ran(out, c->model, &fit);
     if (!sd_model_knows_training(c->model))
         sd_out_text(out, "The file does not tell which parameters are trained: all "
                          "are taken to be.\n");

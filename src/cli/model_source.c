@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -294,6 +295,22 @@ static int let_it_count(const struct starting *s, int *status)
     return rc;
 }
 
+/* The Python half writes a word where it said why there is no model.  Without one the
+ * program itself ended it (os._exit), and its status is not ours. */
+static int refused(const struct starting *s, int *status)
+{
+    struct stat about;
+    int ended = *status;
+
+    if (fstat(s->fd, &about) == 0 && about.st_size > 0)
+        return SD_EUSAGE;
+    *status = 0;
+    return sd_fail(SD_EGONE,
+                   "the Python that was to count the model ended with status %d before "
+                   "it had: does the program end itself?",
+                   ended);
+}
+
 static int take(const struct starting *s, struct sd_model *m)
 {
     const char *path =
@@ -330,7 +347,7 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
     if (rc == 0)
         rc = let_it_count(&s, status);
     if (rc == 0 && *status != 0)
-        rc = SD_EUSAGE; /* said by the Python half */
+        rc = refused(&s, status);
     if (rc == 0)
         rc = take(&s, m);
     if (rc == 0 && asked->has_runtime)
@@ -351,11 +368,11 @@ struct holds {
 /* What was asked for and is not there, as it is on the command line; or NULL. */
 static const char *lacking(const struct sd_model_asked *asked, struct holds h)
 {
-    return asked->has_runtime && !h.runtime     ? "--runtime"
-           : asked->has_backward && !h.backward ? "--backward"
-           : asked->is_training && !h.training  ? "--train"
-           : asked->needs_memory && !h.memory   ? "--memory"
-                                                : NULL;
+    return asked->has_runtime && !h.runtime       ? "--runtime"
+           : asked->has_backward && !h.backward   ? "--backward"
+           : asked->needs_training && !h.training ? "--train"
+           : asked->needs_memory && !h.memory     ? "--memory"
+                                                  : NULL;
 }
 
 static struct holds held_by(const struct sd_model *m)

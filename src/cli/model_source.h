@@ -14,7 +14,8 @@ struct sd_model_asked {
     const char *const *inputs; /* "[NAME=]1,3,224,224[:DTYPE]"; ended by NULL */
     const char *python;        /* the interpreter, or NULL */
     bool has_backward, has_runtime, has_memory, is_training; /* of a program's model */
-    bool needs_memory; /* has_memory was said, not only implied: a file has none */
+    /* Said, not only implied by another wish: a file has none of it. */
+    bool needs_memory, needs_training;
 };
 
 /* Fills fresh memory.  After a failure the sentence is there, unless *status is not 0:

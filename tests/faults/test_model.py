@@ -97,6 +97,25 @@ def test_what_is_ignored_stays_so(folder):
         kill_all(p)
 
 
+def test_the_keyboard_ends_it_without_a_traceback(folder):
+    """Ctrl-C goes to both at once; a Python that is interrupted alone would print where it was."""
+    p, child = start(folder, SLEEPER)
+    try:
+        os.killpg(p.pid, signal.SIGINT)
+        out, err = p.communicate(timeout=LIMIT_S)
+        equal((p.returncode, out, err), (-signal.SIGINT, b"", b""), "how it ended")
+        wait_for(lambda: not is_alive(child), "the end of its Python", LIMIT_S)
+    finally:
+        kill_all(p)
+
+
+def test_a_program_that_ends_the_python_lends_no_status(folder):
+    write(folder, "torch.py", "import os\nos._exit(9)\n")
+    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)
+    equal(done.status, 1, "status (%r)" % done.err)
+    assert "ended with status 9" in done.err and done.err.count("\n") == 1, done.err
+
+
 def test_a_python_that_dies_is_told(folder):
     write(folder, "torch.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)

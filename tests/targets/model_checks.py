@@ -114,6 +114,8 @@ def check_frames_and_searches():
     refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
     untimed = ReportAnalyzer(ProfilerReport(Profiler(nn.Linear(4, 2), (4,), runtime=False).profile()))
     assert untimed.layer_wise_impact(MetricType.RUNTIME).iloc[:, -1].isna().all()
+    for wrong in (analyzer.find_top_n_layers, analyzer.find_bottom_n_layers, lambda m, n: analyzer.plot_top_n_layers(n, m)):
+        refused(lambda: wrong(MetricType.PARAMS, n=-1), "n=-1")
     assert report.details[MetricType.RMS].iloc[0] > 0
     equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
 
@@ -150,6 +152,14 @@ def check_pictures():
             equal(f.read(4), b"\x89PNG")
         refused(lambda: analyzer.plot_memory_usage().savefig("x.gif"), ".svg")
     refused(lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "not measured")
+    refused(lambda: analyzer.plot_layers_by_type("Foo"), "'Foo'", "Conv2d")
+    for call, words in ((lambda: report.graph(MetricType.ACTIVATION_BYTES)._repr_svg_(), "memory=True"), (lambda: report.graph(depth=-1)._repr_svg_(), "depth="),
+                        (lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "runtime=True")):
+        refused(call, words)
+        try:
+            call()
+        except Exception as why:
+            assert "--" not in str(why) and not str(why).startswith("sonde: "), str(why)
     refused(lambda: report.save("x.json"), ".sonde")
     assert "conv1" in str(report) and "1,814,073,344" in str(report)
 
@@ -171,6 +181,14 @@ def check_rules_for_operators():
     finally:
         sm.rule("aten::special_bessel_j0", None)
     refused(lambda: sm.rule("bessel", print), "mine::op")
+    refused(lambda: sm.rule("mine::op.default", print), "all its overloads", "'mine::op'")
+    for wrong, words in ((lambda i, o: 1 // 0, ("failed", "ZeroDivisionError")), (lambda i, o: 1.5, ("gave 1.5", "integer")), (lambda i, o: "17", ("gave '17'",)),
+                         (lambda i, o: None, ("gave None",)), (lambda i, o: -1, ("negative",)), (lambda: 3, ("failed", "TypeError"))):
+        sm.rule("aten::special_bessel_j0", wrong)
+        try:
+            refused(lambda: sm.profile_macs(Odd(), (8, 32)), "the rule for aten::special_bessel_j0", *words)
+        finally:
+            sm.rule("aten::special_bessel_j0", None)
     sm.rule("mine::one", lambda inputs, outputs: 1)
     later = sm.rule("mine::one")
     assert "mine::one" in sm._rules, "a decorator that waits for its function took the rule away"
@@ -187,6 +205,14 @@ class Two(nn.Module):
         return self.fc(a) + b
 
 
+class Bare(nn.Module):
+    def __init__(self):
+        pass
+
+    def forward(self, x):
+        return x
+
+
 def check_what_it_is_called_with():
     a, b = torch.zeros(3, 4), torch.zeros(3, 2)
     equal(sm.profile_macs(Two(), inputs=(a, b)), 24)
@@ -200,6 +226,12 @@ def check_what_it_is_called_with():
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="mine"), "mine", "fvcore")
     refused(lambda: sm.profile_macs(nn.Linear(4, 2), (4,), count="thop", backward=True), "thop", "backward")
     refused(lambda: sm.profile_params(nn.LazyLinear(3)), "lazy")
+    refused(lambda: sm.profile_runtime(nn.LazyLinear(3), (4,)), "lazy", "call it once")
+    refused(lambda: sm.profile_macs(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
+    refused(lambda: sm.profile_runtime(nn.Linear(4, 2), (10 ** 6,) * 4), "input_shape=", "cannot be made")
+    for call in (sm.profile_macs, sm.profile_params, sm.profile_runtime, sm.profile_metrics):
+        refused(lambda: call(Bare(), (4,)), "Bare is not whole", "super().__init__()")
+        refused(lambda: call(nn.Sequential(nn.Linear(4, 4), Bare()), (4,)), "Sequential is not whole")
 
 
 def quiet(call):
@@ -241,6 +273,9 @@ def check_other_tools_names():
     assert "[7, 7]" in str(found), str(found)[:300]
     refused(lambda: summary(model, input_data=x, col_names=("kernels",), verbose=0), "kernels", "kernel_size")
     equal(summary(Two(), input_data=torch.zeros(3, 4), b=torch.zeros(3, 2), verbose=0).total_params, 10)
+    found, plain = quiet(lambda: summary(Two()))
+    equal((found.total_params, "Linear: 1-1" in plain, "Total params: 10" in plain, "mult-adds" in plain, "Output Shape" in plain), (10, True, True, False, False))
+    refused(lambda: summary(Two(), col_names=("output_size",)), "input_size", "output_size")
     assert "Total params: 11,689,512" in text and "├─Conv2d: 1-1" in text, text[:300]
 
 
@@ -280,6 +315,71 @@ def check_the_verb():
             equal(status_found, status, text)
             assert said in text and text.count("\n") == 1, text
         sys.path.remove(folder)
+
+
+def check_fit_is_of_training():
+    """Dropout keeps its mask in training only; Python's fit() is the verb's where memory was asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as f:
+            f.write("from torch import nn\ndef net():\n    return nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))\n")
+        done = sonde("net.py:net", "-i", "1,64", "--fit", "8", "--json", cwd=folder)
+        equal((done.returncode, done.stderr), (0, ""))
+        said = json.loads(done.stdout)
+        text = sonde("net.py:net", "-i", "1,64", "--fit", "8", cwd=folder).stdout
+        assert "Activations are those of training mode." in text, text
+    equal(said["facts"]["mode"], "train")
+    model = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.5))
+    ours = sm.profile_metrics(model, (64,), runtime=False, memory=True).fit(batch=8)
+    equal({k: said["fit"][k] for k in ("activation_bytes", "total_bytes", "activations_measured")}, {k: ours[k] for k in ("activation_bytes", "total_bytes", "activations_measured")})
+    asleep = sm.profile_metrics(model.eval(), (64,), runtime=False, memory=True).fit(batch=8)
+    assert asleep["activation_bytes"] < ours["activation_bytes"], (asleep, ours)
+    equal(sm.profile_metrics(model, (64,), runtime=False).fit()["activations_measured"], False)
+
+
+ENDING = """
+import os, sys, torch
+from torch import nn
+def leaves(): sys.exit(3)
+def dies(): os._exit(9)
+def dies_well(): os._exit(0)
+def stops(): raise KeyboardInterrupt
+async def waits(): return nn.Linear(2, 2)
+class Forward(nn.Module):
+    def forward(self, x): sys.exit(4)
+class Stopped(nn.Module):
+    def forward(self, x): raise KeyboardInterrupt
+class Bare(nn.Module):
+    def __init__(self): pass
+def plain(): return nn.Linear(2, 2)
+"""
+
+
+def check_programs_that_end_themselves():
+    """One sentence, and a status that is ours."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("net.py", ENDING), ("gone.py", "import sys\nsys.exit(5)\n")):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        for target, said in (("net.py:dies", "ended with status 9"), ("net.py:dies_well", "without giving one"), ("net.py:leaves", "leaves() failed: it ended the program (SystemExit: 3)")):
+            done = sonde(target, "-i", "1,2", cwd=folder)
+            equal((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+            assert said in done.stderr, done.stderr
+        done = sonde("net.py:plain", "-i", "1,2", "--top", "2", "--metric", "runtime", cwd=folder)
+        equal((done.returncode, done.stdout), (1, ""))
+        assert "not measured" in done.stderr and "--runtime" in done.stderr, done.stderr
+        before = os.getcwd()
+        os.chdir(folder)
+        try:
+            for target, said in (("net.py:leaves", "SystemExit: 3"), ("net.py:stops", "stops() failed: KeyboardInterrupt"), ("net.py:waits", "a coroutine"),
+                                 ("net.py:Forward", "SystemExit: 4"), ("net.py:Stopped", "KeyboardInterrupt"), ("net.py:Bare", "super().__init__()"),
+                                 ("gone.py:net", "cannot import gone.py: it ended the program (SystemExit: 5)")):
+                status, text = ended((target, "--input=1,2"))
+                equal((status, text.count("\n")), (1, 1), text)
+                assert said in text, text
+            status, text = ended(("net.py:plain", "--input=1,3"))
+            assert "--input" in text and "inputs=" not in text and "input_shape" not in text, text
+        finally:
+            os.chdir(before)
 
 
 def beside_the_machine(folder, env):

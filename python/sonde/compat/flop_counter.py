@@ -16,7 +16,7 @@ __all__ = ["FlopCounterMode"]
 class FlopCounterMode:
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
         self.depth, self.display = depth, display
-        self._rules = {**_m._rules, **{_name(op): (_formula(fn),) for op, fn in (custom_mapping or {}).items()}}
+        self._rules = {**_m._checked_rules(), **{_name(op): (_formula(fn),) for op, fn in (custom_mapping or {}).items()}}
         self._mods = mods
         self._counting = None
 

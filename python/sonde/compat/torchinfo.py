@@ -19,7 +19,8 @@ HEADINGS = {"input_size": "Input Shape", "output_size": "Output Shape", "num_par
 class ModelStatistics:
     """What summary() gives: str() of it is the table."""
 
-    def __init__(self, report, module, depth, col_names, col_width):
+    def __init__(self, report, module, depth, col_names, col_width, has_run=True):
+        self._has_run = has_run
         counted, totals = report._profile.model, report.totals
         self._kernels = {name: one.kernel_size for name, one in module.named_modules() if hasattr(one, "kernel_size")}
         self.report = report
@@ -71,6 +72,8 @@ class ModelStatistics:
         mb = [x / 1e6 for x in (self.total_input, self.total_output_bytes, self.total_param_bytes)]
         tail = ["Total params: {0:,}".format(self.total_params), "Trainable params: {0:,}".format(self.trainable_params),
                 "Non-trainable params: {0:,}".format(self.total_params - self.trainable_params), "Total mult-adds ({0}): {1:.2f}".format(*_scale(self.total_mult_adds))]
+        if not self._has_run:
+            return "\n".join([line, head.rstrip(), line] + body + [line] + tail[:3] + [line])
         sizes = ["Input size (MB): {0:.2f}".format(mb[0]), "Forward/backward pass size (MB): {0:.2f}".format(mb[1]), "Params size (MB): {0:.2f}".format(mb[2]),
                  "Estimated Total Size (MB): {0:.2f}".format(sum(mb))]
         return "\n".join([line, head.rstrip(), line] + body + [line] + tail + [line] + sizes + [line])
@@ -124,22 +127,43 @@ def _training(module, mode):
     return module.training if word == "same" else word == "train"
 
 
-def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forward_pass=None, col_names=("output_size", "num_params"), col_width=25, depth=3,
+_OF_A_RUN = ("input_size", "output_size", "mult_adds")
+
+
+def _of_parameters(model, depth, col_names, col_width, verbose):
+    """What summary() tells of a model that is not run."""
+    needs = [c for c in col_names if c in _OF_A_RUN]
+    if needs:
+        raise ValueError("summary() wants input_size or input_data for col_names {0}: what the model is called with".format(", ".join(needs)))
+    module = _model.module_of(model)
+    report = _m.ProfilerReport(_m.ProfiledNodes(_m._Profile(_model.parameters_of(model), "torchinfo", True, module)))
+    found = ModelStatistics(report, module, depth, col_names, col_width, has_run=False)
+    if verbose:
+        print(found)
+    return found
+
+
+def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forward_pass=None, col_names=None, col_width=25, depth=3,
             device=None, dtypes=None, mode=None, row_settings=None, verbose=1, **kwargs):
-    """Prints the layers (verbose=0: not) and gives a ModelStatistics.  Further keyword arguments go to the model's forward."""
+    """Prints the layers (verbose=0: not) and gives a ModelStatistics.  Further keyword arguments go to the model's forward.
+
+    Without input_size, input_data and such arguments the model is not run, and the table is of its parameters.
+    """
+    has_run = input_size is not None or input_data is not None or bool(kwargs)
+    col_names = col_names if col_names is not None else ("output_size", "num_params") if has_run else ("num_params",)
     strange = [c for c in col_names if c not in HEADINGS]
     if strange:
         raise ValueError("col_names has {0!r}, which is none of {1}".format(strange[0], ", ".join(HEADINGS)))
-    if input_size is None and input_data is None:
-        raise ValueError("summary() wants input_size or input_data: what the model is called with")
+    if not has_run:
+        return _of_parameters(model, depth, tuple(col_names), col_width, verbose)
     if input_size is not None and batch_dim is not None:
         sizes = [input_size] if all(isinstance(d, int) for d in input_size) else input_size
         input_size = [tuple(s[:batch_dim]) + (1,) + tuple(s[batch_dim:]) for s in sizes]
-    inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model)
+    inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model) if input_size is not None else ()
     args, named = _args(inputs)
     module = _model.module_of(model)
     with _model.trained(model, _training(module, mode)):
-        counted = _model.collect(model, args, {**named, **kwargs}, rules=dict(_m._rules))
+        counted = _model.collect(model, args, {**named, **kwargs}, rules=_m._checked_rules())
     report = _m.ProfilerReport(_m.ProfiledNodes(_m._Profile(counted, "torchinfo", True, module)))
     found = ModelStatistics(report, module, depth, tuple(col_names), col_width)
     if verbose:
