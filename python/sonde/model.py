@@ -84,14 +84,14 @@ def rule(operator, macs=_LATER):
     integer; 0 says that there is no product in it.  An operator is counted with all its overloads, which have no rule of their
     own.
     """
-    if "." in str(operator).partition("::")[2]:
+    if isinstance(operator, str) and "." in operator.partition("::")[2]:
         raise ValueError("a rule is of an operator with all its overloads: say {0!r}, not {1!r}".format(operator.rpartition(".")[0], operator))
     if macs is _LATER:
         return functools.partial(rule, operator)
     if macs is None:
         _rules.pop(operator, None)
         return None
-    if not callable(macs) or "::" not in operator:
+    if not callable(macs) or not isinstance(operator, str) or "::" not in operator:
         raise TypeError("rule() wants the name of an operator, as 'mine::op', and a function of two lists of shapes that gives its MACs")
     _rules[operator] = macs
     return macs
@@ -701,7 +701,7 @@ class ReportAnalyzer:
         return Picture(self.report, ["--plot", "top", "--metric", _drawable(metric), "-n", str(_how_many(n))], figsize)
 
     def plot_total_params_per_layer(self, limit=None, figsize=None, colormap=None):
-        return Picture(self.report, ["--plot", "layers", "--metric", "params"] + (["-n", str(limit)] if limit else []), figsize)
+        return Picture(self.report, ["--plot", "layers", "--metric", "params"] + (["-n", str(_how_many(limit))] if limit else []), figsize)
 
     def plot_memory_usage(self, figsize=None, colormap=None):
         return Picture(self.report, ["--plot", "memory"], figsize)

@@ -152,6 +152,7 @@ def check_pictures():
             equal(f.read(4), b"\x89PNG")
         refused(lambda: analyzer.plot_memory_usage().savefig("x.gif"), ".svg")
     refused(lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "not measured")
+    refused(lambda: analyzer.plot_total_params_per_layer(limit=-1), "n=-1")
     refused(lambda: analyzer.plot_layers_by_type("Foo"), "'Foo'", "Conv2d")
     for call, words in ((lambda: report.graph(MetricType.ACTIVATION_BYTES)._repr_svg_(), "memory=True"), (lambda: report.graph(depth=-1)._repr_svg_(), "depth="),
                         (lambda: analyzer.plot_top_n_layers(5, MetricType.RUNTIME)._repr_svg_(), "runtime=True")):
@@ -181,6 +182,7 @@ def check_rules_for_operators():
     finally:
         sm.rule("aten::special_bessel_j0", None)
     refused(lambda: sm.rule("bessel", print), "mine::op")
+    refused(lambda: sm.rule(torch.ops.aten.add.Tensor, print), "mine::op")
     refused(lambda: sm.rule("mine::op.default", print), "all its overloads", "'mine::op'")
     for wrong, words in ((lambda i, o: 1 // 0, ("failed", "ZeroDivisionError")), (lambda i, o: 1.5, ("gave 1.5", "integer")), (lambda i, o: "17", ("gave '17'",)),
                          (lambda i, o: None, ("gave None",)), (lambda i, o: -1, ("negative",)), (lambda: 3, ("failed", "TypeError"))):
