@@ -29,17 +29,18 @@ def put(stream, text):
 
 def above(what):
     """Called by the extension from a line of chosen code; the frame above this one is the program's."""
-    rss, limit, then, code, line = what
+    rss, limit, then, code, line, elsewhere = what
     frame = sys._getframe(1)
     mib = 1 << 20
-    # The line that took the memory has ended; without one, code that was not chosen did.
-    where = ("after {0}:{1} ({2})".format(code.co_filename, line, code.co_name) if code else
-             "at {0}:{1} ({2})".format(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+    # The line that took the memory has ended, unless it is another thread's; without one, code that was not chosen did.
+    blamed = "{0}:{1} ({2})".format(code.co_filename, line, code.co_name) if code else ""
+    where = "at {0}:{1} ({2})".format(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    where = where + ", after or in {0} of another thread".format(blamed) if elsewhere else "after " + blamed if blamed else where
     put(sys.stderr, "")
     if not then:
         put(sys.stdout, "Current memory {0:.2f} MiB exceeded the maximum of {1:.2f} MiB\n"
                         "Stepping into the debugger {2}\n".format(rss / mib, limit / mib, where))
-        debug(frame, code is frame.f_code and line == frame.f_lineno)
+        debug(frame, not elsewhere and code is frame.f_code and line == frame.f_lineno)
         return
     put(sys.stderr, "sonde: {0:.2f} MiB are above {1:.2f} MiB, {2}\n".format(rss / mib, limit / mib, where))
     if then == "dump":

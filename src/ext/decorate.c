@@ -233,9 +233,9 @@ static void do_above(const struct sd_lines_passed *p)
     struct sd_raised raised = sd_raised_take();
     const struct sd_line_chosen *by = (const struct sd_line_chosen *)p->by;
     PyObject *code = by ? (PyObject *)by->code : Py_None;
-    PyObject *what =
-        Py_BuildValue("(LKzOI)", (long long)p->rss_bytes,
-                      (unsigned long long)p->limit_bytes, p->then, code, p->line);
+    PyObject *what = Py_BuildValue("(LKzOIi)", (long long)p->rss_bytes,
+                                   (unsigned long long)p->limit_bytes, p->then, code,
+                                   p->line, p->is_elsewhere);
     PyObject *done = what ? sd_ext_adapter("_lines", "above", what) : NULL;
 
     Py_XDECREF(what);

@@ -172,9 +172,11 @@ static void lead_importers(PyObject *offer)
     Py_DECREF(finder);
 }
 
+/* Also where nothing can be recorded: the run has ended, and its child goes on. */
 void sd_offer_profile(void)
 {
-    PyObject *builtins = sd_lines_captured() ? PyEval_GetBuiltins() : NULL;
+    PyObject *builtins =
+        sd_lines_captured() || sd_lines_are_asked() ? PyEval_GetBuiltins() : NULL;
     PyObject *offer = builtins ? make(&offer_spec) : NULL;
 
     if (offer && !PyDict_GetItemString(builtins, "profile"))

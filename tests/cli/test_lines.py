@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import PYTHON, SONDE, contains, equal, run, run_tests, sonde, write  # noqa: E402
@@ -359,7 +360,58 @@ def test_files_are_chosen_however_their_names_are_written(folder):
     for only in ("src/x.py", "./src/x.py", os.path.join(up, "src", "x.py"), os.path.join(folder, "src", "x.py")):
         for script in ("./src/x.py", os.path.join(up, "src", "x.py"), "by_path.py", "relative.py", "elsewhere.py"):
             status, out, err = sonde("lines", "-q", "-o", "x.sonde", "--force", "--python", PYTHON, "--only", only, script, cwd=folder)
-            equal((status, "Function: chosen at line 1" in out), (0, True), "--only %s %s (%s)" % (only, script, err))
+            equal((status, "Function: chosen at line 1" in out, err), (0, True, ""), "--only %s %s" % (only, script))
+
+
+OTHER_THREAD = """import threading, time
+kept, taken = [], threading.Event()
+
+def take():
+    kept.append(b"x" * (80 << 20))
+    taken.set()
+    time.sleep(0.3)
+
+@profile
+def taker():
+    take()
+
+@profile
+def late():
+    a = 1
+    b = 2
+
+def starts_late():
+    taken.wait()
+    late()
+
+threads = [threading.Thread(target=f) for f in (taker, starts_late)]
+[t.start() for t in threads], [t.join() for t in threads]
+"""
+
+
+def test_a_limit_that_another_thread_has_passed_is_told_so(folder):
+    status, out, err = lines(folder, OTHER_THREAD, "--debug-above", "60MiB", "--then", "dump")
+    equal(status, 0, err)
+    assert re.search(r"at \S*program\.py:\d+ \(late\), after or in \S*program\.py:11 \(taker\) of another thread$", err, re.M), err
+
+
+LATE_CHILD = """import subprocess, sys
+@profile
+def f():
+    return 1
+f()
+if len(sys.argv) == 1:
+    subprocess.Popen(["sh", "-c", "sleep 0.5; %s %s kid && touch done" % (sys.executable, __file__)])
+"""
+
+
+def test_a_child_that_comes_when_the_run_is_over_finds_profile(folder):
+    status, out, err = lines(folder, LATE_CHILD)
+    equal(status, 0, err)
+    deadline = time.monotonic() + 30
+    while not os.path.exists(os.path.join(folder, "done")):
+        assert time.monotonic() < deadline, "the child has not ended well"
+        time.sleep(0.05)
 
 
 QUIT = """import os

@@ -23,6 +23,29 @@ static const char *take_name(const char *at, char *text, size_t *to)
     return at;
 }
 
+static void cut(char *from, const char *to) { memmove(from, to, strlen(to) + 1); }
+
+/* "a/../b", "a//b" and "a/./b" mean what is shorter; a ".." at the beginning stays. */
+static void straighten(char *item)
+{
+    char *at, *part;
+
+    while ((at = strstr(item, "//")) != NULL)
+        cut(at, at + 1);
+    while ((at = strstr(item, "/./")) != NULL)
+        cut(at, at + 2);
+    for (at = item; (at = strstr(at, "/../")) != NULL;) {
+        for (part = at; part > item && part[-1] != '/';)
+            part--;
+        if (part == at || strncmp(part, "../", 3) == 0) {
+            at += 3;
+        } else {
+            cut(part, at + 4);
+            at = item;
+        }
+    }
+}
+
 int sd_line_choice_read(const char *typed, const char *folder,
                         struct sd_line_choice *out)
 {
@@ -41,6 +64,9 @@ int sd_line_choice_read(const char *typed, const char *folder,
         at = take_name(at + strspn(at, " "), out->text, &to);
         while (to > from && out->text[to - 1] == ' ')
             to--;
+        out->text[to] = '\0';
+        straighten(out->text + from);
+        to = from + strlen(out->text + from);
         if (to > from)
             out->text[to++] = '\0';
     }

@@ -162,14 +162,16 @@ static int read_choice(const char *only)
 
 void sd_lines_above(sd_lines_deed *deed) { captured.deed = deed; }
 
-static void ring(int64_t rss_bytes, const struct sd_line_code *by, uint32_t line)
+static void ring(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+                 bool is_elsewhere)
 {
     const struct sd_lines_passed passed = {
         .rss_bytes = rss_bytes,
         .limit_bytes = captured.limit_bytes,
         .then = captured.then,
-        .by = by,
-        .line = line,
+        .by = blamed->by,
+        .line = blamed->line,
+        .is_elsewhere = is_elsewhere,
     };
 
     if (captured.deed)
@@ -234,6 +236,16 @@ static void at_exit(void)
         return;
     sd_line_session_end(captured.session);
     sd_line_calibrated(captured.session);
+}
+
+bool sd_lines_are_asked(void)
+{
+    struct sd_lines_asked asked;
+
+    if (!sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
+        return false;
+    sd_lines_asked_release(&asked);
+    return true;
 }
 
 void sd_lines_start_from_env(void)

@@ -5,6 +5,7 @@
  * asks for them (SONDE_WITH). */
 #include "cpython/compat.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sd_line_code;
@@ -13,6 +14,8 @@ struct sd_line_session;
 /* Starts it, once; cheap when there is nothing to do.  What fails is noted in the
  * capture, and the program runs on. */
 void sd_lines_start_from_env(void);
+/* Does the run ask for them, whether this process could join it or not? */
+bool sd_lines_are_asked(void);
 /* Before a capture of our own is sealed. */
 void sd_lines_stop_captured(void);
 
@@ -22,6 +25,7 @@ struct sd_lines_passed { /* the limit of --debug-above */
     const char *then;              /* what to do; NULL: the debugger */
     const struct sd_line_code *by; /* that took it there; NULL: not known ... */
     uint32_t line;                 /* ... and at which line */
+    bool is_elsewhere;             /* another thread's, which may be at it still */
 };
 
 /* Called above that limit, with the interpreter's lock, from the line after. */

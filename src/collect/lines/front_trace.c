@@ -120,7 +120,7 @@ static void on_return(PyFrameObject *f)
     struct sd_line_stack *s = sd_line_stack_here;
     sd_live_frame *live = sd_profiled_live(f);
 
-    if (s && sd_line_memory_has_limit())
+    if (s && sd_line_memory_has_limit() && !sd_line_owner_of(sd_live_code(live)))
         sd_line_stack_ends(s, (uintptr_t)live, sd_line_now(s));
     if (s && sd_line_stack_follows(s, (uintptr_t)live))
         return;

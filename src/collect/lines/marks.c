@@ -58,7 +58,7 @@ static void put_mark(const char *path, const char *mark)
 void sd_line_mark_source(const PyCodeObject *code)
 {
     const char *typed = PyUnicode_AsUTF8(code->co_filename);
-    char path[PATH_MAX], mark[SD_MARK_MAX];
+    char path[PATH_MAX], plain[PATH_MAX], mark[SD_MARK_MAX];
     bool is_marked;
 
     if (!typed) {
@@ -67,6 +67,8 @@ void sd_line_mark_source(const PyCodeObject *code)
     }
     if (!sd_source_name_whole(typed, path))
         snprintf(path, sizeof path, "%s", typed);
+    if (sd_source_name_plain(path, plain)) /* as the table has it */
+        memcpy(path, plain, sizeof path);
     if (!is_new(path))
         return;
     Py_BEGIN_ALLOW_THREADS is_marked = is_unchanged(path) && sd_mark_of(path, mark);

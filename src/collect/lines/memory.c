@@ -15,8 +15,7 @@ struct sd_line_peak {
 static struct {    /* what --debug-above asks for */
     int64_t bytes; /* 0: none, or it has rung */
     sd_line_alarm *ring;
-    const struct sd_line_code *by; /* that passed it; NULL: none, or nobody knows */
-    uint32_t line;                 /* of it */
+    struct sd_line_blamed blamed; /* that passed it */
 } limit;
 
 bool sd_line_alarm_raised;
@@ -34,31 +33,31 @@ bool sd_line_memory_is_above(const struct sd_line_reading *r)
     return limit.bytes > 0 && r->rss_bytes > limit.bytes;
 }
 
-void sd_line_memory_ring(const struct sd_line_reading *r)
+void sd_line_memory_ring(const struct sd_line_reading *r, const void *thread)
 {
     if (limit.bytes == 0)
         return;
     limit.bytes = 0;
-    limit.ring(r->rss_bytes, limit.by, limit.line);
+    limit.ring(r->rss_bytes, &limit.blamed,
+               limit.blamed.by && limit.blamed.thread != thread);
 }
 
 void sd_line_memory_blame(const struct sd_line_reading *r,
-                          const struct sd_line_code *code, uint32_t line)
+                          const struct sd_line_blamed *blamed)
 {
     if (limit.bytes == 0 || r->rss_bytes < 0)
         return;
     if (r->rss_bytes <= limit.bytes) {
-        limit.by = NULL;
-    } else if (!limit.by) {
-        limit.by = code;
-        limit.line = line;
+        limit.blamed.by = NULL;
+    } else if (!limit.blamed.by) {
+        limit.blamed = *blamed;
     }
 }
 
 void sd_line_memory_acquit(const struct sd_line_code *code)
 {
-    if (limit.by == code)
-        limit.by = NULL;
+    if (limit.blamed.by == code)
+        limit.blamed.by = NULL;
 }
 
 static int64_t end_of(struct sd_line_peak *peak, int64_t rss_bytes, bool goes_on)

@@ -51,8 +51,13 @@ void sd_line_peak_free(struct sd_line_peak *peak);
 
 /* Above this much resident memory `alarm` is called, once, where the next line begins,
  * with the line that took the process there; it may run Python.  0: no limit. */
-typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_code *by,
-                           uint32_t line);
+struct sd_line_blamed {
+    const struct sd_line_code *by; /* NULL: nobody knows */
+    uint32_t line;
+    const void *thread; /* whose it is: any address that is its own */
+};
+typedef void sd_line_alarm(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+                           bool is_elsewhere);
 void sd_line_memory_limit(uint64_t bytes, sd_line_alarm *alarm);
 /* Who was called raised an exception, which stands and is the program's: whoever told
  * of the line hands it on, and sets this back. */
@@ -61,11 +66,11 @@ extern bool sd_line_alarm_raised;
 bool sd_line_memory_has_limit(void);
 /* hot: the reading passed the limit just now: the caller rings, when it is done. */
 bool sd_line_memory_is_above(const struct sd_line_reading *r);
-void sd_line_memory_ring(const struct sd_line_reading *r);
+void sd_line_memory_ring(const struct sd_line_reading *r, const void *thread);
 /* Up to this reading it was the line's doing: the first that finds it above the limit
  * is told of when it rings. */
 void sd_line_memory_blame(const struct sd_line_reading *r,
-                          const struct sd_line_code *code, uint32_t line);
+                          const struct sd_line_blamed *blamed);
 /* The code object goes away. */
 void sd_line_memory_acquit(const struct sd_line_code *code);
 

@@ -34,12 +34,14 @@ static uint32_t define_text(struct sd_cells *t, PyObject *text)
 static uint32_t define_file(struct sd_line_session *s, PyObject *name)
 {
     const char *typed = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    char path[PATH_MAX];
-    bool is_whole = typed && sd_source_name_whole(typed, path);
+    char whole[PATH_MAX], plain[PATH_MAX];
+    const char *path = typed && sd_source_name_whole(typed, whole) ? whole : typed;
 
     PyErr_Clear();
-    return is_whole ? sd_cells_define_string(s->table, path, strlen(path))
-                    : define_text(s->table, name);
+    if (path && sd_source_name_plain(path, plain))
+        path = plain;
+    return path && path != typed ? sd_cells_define_string(s->table, path, strlen(path))
+                                 : define_text(s->table, name);
 }
 
 void sd_line_table_put_clock(struct sd_line_session *s)

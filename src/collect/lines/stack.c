@@ -161,7 +161,8 @@ static struct sd_line_reading end_line(struct sd_line_stack *s, struct sd_line_o
     end.cpu = cpu_now(s, wants, now, 0);
     if (wants & SD_LINES_HAVE_MEMORY && e->line) {
         end.memory = sd_line_memory_at_end(e->peak, how == GOES_ON);
-        sd_line_memory_blame(&end.memory, e->code, e->line);
+        sd_line_memory_blame(&end.memory,
+                             &(struct sd_line_blamed){ e->code, e->line, s });
     } else if (wants & SD_LINES_HAVE_MEMORY) {
         end.memory = sd_line_memory_look(); /* what grew is the first line's */
     }
@@ -232,7 +233,7 @@ static bool add_growth(const struct sd_line_stack *s, const struct sd_line_open 
 
         if (!cell)
             continue;
-        sd_line_memory_blame(g->read, e->code, e->line);
+        sd_line_memory_blame(g->read, &(struct sd_line_blamed){ e->code, e->line, s });
         cell->grew_bytes += g->bytes;
         return true;
     }
@@ -482,7 +483,7 @@ static void ring(struct sd_line_stack *s, const struct sd_line_reading *read)
     uint64_t from = sd_line_now(s), cpu = cpu_so_far(s), away;
     struct sd_line_reading now;
 
-    sd_line_memory_ring(read);
+    sd_line_memory_ring(read, s);
     away = sd_line_ticks(from, sd_line_now(s));
     cpu = cpu_so_far(s) - cpu;
     now = sd_line_memory_look();

@@ -179,12 +179,14 @@ static struct {
     uint64_t start, began, start_of_caller; /* as they were */
 } looked;
 
-static void look(int64_t rss_bytes, const struct sd_line_code *by, uint32_t line_of)
+static void look(int64_t rss_bytes, const struct sd_line_blamed *blamed,
+                 bool is_elsewhere)
 {
     struct sd_line_stack *s = looked.stack;
 
-    looked.by = by;
-    looked.line = line_of;
+    looked.by = blamed->by;
+    looked.line = blamed->line;
+    CHECK(!is_elsewhere);
     looked.start = s->top->start;
     looked.began = s->top->began;
     looked.start_of_caller = s->top[-1].start;
