@@ -715,6 +715,8 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules):
         if twins:
             args, kwargs = run.twins(args), run.twins(kwargs)
         _pass(torch, run, module, args, kwargs, backward, memory)
+        if run.refused:
+            _went_on(run, device)
         if memory:
             run.model.fact("peak_bytes", str(run.peak_bytes))
         _tell_new(module, run.model, before)
@@ -728,6 +730,14 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules):
         made.note("no operator was seen: the model runs elsewhere, in threads or processes of its own, or does nothing with what it "
                   "was given; its MACs are not known")
     return made
+
+
+def _went_on(run, device):
+    """The model has caught what an operator raised without data, and went another way than with it."""
+    said = "{0} was refused without data, and the model went on".format(run.refused)
+    if device.type != "meta":
+        raise RuntimeError(said)
+    run.model.note(said + ": with data it may take another way")
 
 
 def _really(torch, module, args, kwargs, backward, memory, rules):

@@ -300,6 +300,16 @@ static PyObject *get_failed_in(PyObject *self, void *unused)
                          sd_model_text(r->model, l->type));
 }
 
+static PyObject *get_refused(PyObject *self, void *unused)
+{
+    const struct sd_run *r = &((struct model_run *)self)->run;
+
+    (void)unused;
+    if (!((struct model_run *)self)->is_running || r->refused.n == 0)
+        Py_RETURN_NONE;
+    return PyUnicode_FromString(r->refused.names[0]);
+}
+
 /* --- The type */
 
 static void run_dealloc(PyObject *self)
@@ -350,6 +360,8 @@ static PyGetSetDef attributes[] = {
     { "model", get_model, NULL, "The Model that is filled.", NULL },
     { "peak_bytes", get_peak, NULL, "Of tensors that this run made.", NULL },
     { "failed_in", get_failed_in, NULL, "The layer that an exception came from.",
+      NULL },
+    { "refused", get_refused, NULL, "The first operator that was refused without data.",
       NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };

@@ -368,6 +368,26 @@ def threads():
     say("it runs on", (wrong[:3], changes(before, state(other))), ([], []))
     say("and is not counted", [(m.totals()["macs"], m.totals()["params"], m.notes) for m in made], [(128, 72, [])] * 2)
 
+    def apart(self, x):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(self.b(x)))
+        thread.start()
+        thread.join()
+        return self.a(x) + found[0]
+
+    made = _model.collect(module(apart, a=nn.Linear(8, 8), b=nn.Linear(8, 8)), (torch.ones(2, 8),))
+    say("a thread of the forward", (made.totals()["macs"], ["threads that the forward started: b;" in n for n in made.notes]), (128, [True]))
+
+    def catches(self, x):
+        try:
+            x.sum().item()
+        except RuntimeError:
+            return x
+        return self.l(x)
+
+    made = _model.collect(module(catches, l=nn.Linear(8, 8)), (torch.ones(2, 8),))
+    say("what is caught", (made.totals()["macs"], ["refused without data" in n for n in made.notes]), (128, [True]))
+
 
 # ---- does training fit
 

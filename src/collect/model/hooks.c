@@ -161,6 +161,13 @@ static bool is_stranger(const struct sd_run *r)
            PyThread_get_thread_ident() != r->thread;
 }
 
+/* What is dispatched in a thread that the forward started is not told to us. */
+static bool runs_elsewhere(struct sd_run *r)
+{
+    return !r->wish.is_timing && PyThread_get_thread_ident() != r->thread &&
+           !sd_run_is_in_backward(r);
+}
+
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
 {
     struct sd_open_layer *open;
@@ -174,6 +181,11 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
             return -1;
         if (!find_layer(r, module, &layer))
             return 0;
+    }
+    if (runs_elsewhere(r)) {
+        sd_run_tell(&r->elsewhere,
+                    sd_model_text(r->model, r->model->layers[layer].name));
+        return 0;
     }
     r->has_failed = false;
     if (r->wish.is_timing) {

@@ -75,6 +75,8 @@ void sd_run_end(struct sd_run *r)
     tell(r, &r->unheld, "modules ran that the model does not hold",
          "what they compute counts for the layer that called them, their parameters do "
          "not");
+    tell(r, &r->elsewhere, "layers ran in threads that the forward started",
+         "what they compute there is not counted");
     sd_keep_put_back(&r->keep);
     for (size_t i = 0; i < r->cap_open; i++)
         sd_operands_release(&r->open[i].in);
@@ -131,14 +133,26 @@ static PyObject *take_apart(struct sd_run *r, const struct sd_operator *op,
     return result;
 }
 
+/* A model that catches it goes another way than it does with data. */
+static void tell_refused(struct sd_run *r, const struct sd_operator *op)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "%.*s", (int)op->schema.n, op->schema.name);
+    sd_run_tell(&r->refused, name);
+}
+
 static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
                                  struct sd_run_call *c)
 {
     PyObject *result = r->wish.on_twins ? sd_run_on_twins(r, op, c)
                                         : PyObject_Call(op->call, c->args, c->kwargs);
 
-    if (!result)
+    if (!result) {
+        if (r->wish.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
+            tell_refused(r, op);
         return NULL;
+    }
     if (sd_run_record(r, op, c, result) < 0 ||
         (r->wish.has_memory && sd_run_watch_outputs(r, result) < 0))
         Py_CLEAR(result);

@@ -89,6 +89,8 @@ struct sd_run {
     struct sd_told made;      /* layers that the forward made */
     struct sd_told replaced;  /* the same, in the place of others */
     struct sd_told unheld;    /* types of modules that ran and are nobody's */
+    struct sd_told elsewhere; /* layers that ran in other threads */
+    struct sd_told refused;   /* operators that were, without data */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;   /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
