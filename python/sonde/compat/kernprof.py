@@ -12,7 +12,7 @@ import threading
 from inspect import CO_OPTIMIZED
 
 from .._line_profiler import Decorating, LineProfiler
-from . import _script
+from . import _named
 from .cProfile import Profile
 from .line_profiler import __version__
 from .line_profiler import profile as global_profiler
@@ -67,7 +67,7 @@ def execfile(filename, globals=None, locals=None):
 
 def find_script(name, *, exit_on_error=True):
     """The path of a script, which may also stand in a folder of PATH."""
-    path = _script.find(name)
+    path = _named.find(name)
     if path is not None:
         return path
     message = "Could not find script {0!r}".format(name)

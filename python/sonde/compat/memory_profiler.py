@@ -13,7 +13,7 @@ import os
 import sys
 
 from .. import _memory, _sonde
-from . import _script
+from . import _named
 
 __version__ = "0.61.0"  # of memory_profiler: what is the same
 MIB = _memory.MIB
@@ -435,7 +435,7 @@ def load_ipython_extension(ip):
 
 
 def _find_script(name):
-    path = _script.find(name)
+    path = _named.find(name)
     if path is not None:
         return path
     sys.stderr.write("Could not find script {0}\n".format(name))
