@@ -16,7 +16,7 @@
 enum { SD_CELLS_LINES = 2 }; /* the kind of such tables */
 
 /* A META of this key with the path of a source file behind it has the mark
- * (base/mark.h) of that file when its first line was counted. */
+ * (base/mark.h) of that file when its first function was chosen. */
 #define SD_META_SOURCE "lines.source:"
 
 struct sd_line_cell {

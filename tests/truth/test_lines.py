@@ -832,6 +832,31 @@ for n in (3, 5):
 """
 
 
+TAKES = """
+kept = []
+
+def take():
+    kept.append(b"x" * (80 << 20))
+
+@profile
+def f():
+    [take() for i in range(2)]
+    a = 1
+    return a
+
+f()
+"""
+
+
+def test_a_limit_that_a_comprehension_has_passed_is_told_of_in_its_function(folder):
+    """Not in the comprehension itself, which before 3.12 is a function that is about to end."""
+    path = write(folder, "program.py", TAKES)
+    status, out, err = sonde("lines", "-q", "-o", os.path.join(folder, "y.sonde"), "--python", PYTHON, "--debug-above", "60MiB", "--then", "dump", path)
+    equal(status, 0, err)
+    contains(err, "program.py:%d (f)\n" % line_with(TAKES, "for i in range(2)"))
+    contains(err, "line %d in f\n" % line_with(TAKES, "a = 1"), "where it stands")
+
+
 def test_code_that_is_made_again_is_told_apart(folder):
     lines_of(folder, TWINS)
     status, out, err = sonde("report", os.path.join(folder, "x.sonde"), "--json", "--lines")

@@ -203,7 +203,7 @@ static void begin_line(struct sd_line_stack *s, struct sd_line_open *e, uint32_t
     e->cpu_start = cpu_now(s, wants, e->start, CPU_UNKNOWN);
 }
 
-/* The book in which this session counts the entry's lines; NULL: it does not. */
+/* The book in which a session counts the entry's lines; NULL: it does not. */
 static const struct sd_line_book *book_in(const struct sd_line_open *e,
                                           const struct sd_line_turn *turn)
 {
