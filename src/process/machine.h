@@ -43,7 +43,7 @@ struct sd_machine_level {
 
 struct sd_machine {
     char host[24];             /* made of its id; not the id */
-    char cpu[SD_MACHINE_TEXT]; /* "Intel(R) Xeon(R) ..." */
+    char cpu[SD_MACHINE_TEXT]; /* "Intel(R) Xeon(R) ...", or "unknown" */
     char vectors[16];          /* "AVX-512", "AVX2", "SSE2" */
     unsigned n_cores;          /* that this process may use */
     uint64_t measured_at;      /* seconds since 1970 */

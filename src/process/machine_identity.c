@@ -13,23 +13,7 @@
 #include "process/machine.h"
 #include "process/machine_limits.h"
 #include "process/machine_loops.h"
-
-static void read_cpu_name(struct sd_machine *m)
-{
-    const char *at, *end;
-    char *text;
-    size_t n;
-
-    snprintf(m->cpu, sizeof m->cpu, "unknown");
-    if (sd_read_file("/proc/cpuinfo", 16u << 20, &text, &n) < 0)
-        return;
-    at = strstr(text, "model name");
-    at = at ? strchr(at, ':') : NULL;
-    end = at ? strchr(at, '\n') : NULL;
-    if (end && end > at + 2)
-        snprintf(m->cpu, sizeof m->cpu, "%.*s", (int)(end - at - 2), at + 2);
-    sd_free(text);
-}
+#include "process/machine_processor.h"
 
 /* The machine's id is not for others' eyes (machine-id(5)): what is kept is made of it.
  * Where there is none, as in many containers, its name must do. */
@@ -73,7 +57,8 @@ void sd_machine_identify(struct sd_machine *m)
     int cpus[SD_MACHINE_CORES];
 
     *m = (struct sd_machine){ 0 };
-    read_cpu_name(m);
+    if (!sd_machine_processor(m->cpu))
+        snprintf(m->cpu, sizeof m->cpu, "unknown");
     read_host(m);
     sd_machine_limits("", &limits);
     m->n_cores = sd_machine_cpus(cpus);
