@@ -210,6 +210,9 @@ static void tell(const struct shortest *plain, const struct shortest *traced,
               traced->c_window, out->slowest, out->costs + OF_C);
 }
 
+/* As a capture has it, so that its times and those that are asked for here agree. */
+static uint32_t whole_ticks(uint32_t x1024) { return (x1024 + 512) / 1024 * 1024; }
+
 /* In ticks x 1024, when the loop of speed.h takes so many. */
 static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs *out)
 {
@@ -219,10 +222,10 @@ static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs
         of[i] = (uint32_t)(sd_bouts_cost(k, i) * loop * 1024);
     *out = (struct sd_call_costs){ .python_inside = of[INSIDE],
                                    .python_outside = of[OUTSIDE],
-                                   .python_plain = of[PLAIN],
+                                   .python_plain = whole_ticks(of[PLAIN]),
                                    .c_inside = of[OF_C + INSIDE],
                                    .c_outside = of[OF_C + OUTSIDE],
-                                   .c_plain = of[OF_C + PLAIN] };
+                                   .c_plain = whole_ticks(of[OF_C + PLAIN]) };
 }
 
 /* --- Bouts ------------------------------------------------------------------------ */
