@@ -449,7 +449,7 @@ static int shape_from_info(struct sd_onnx *x, const struct sd_onnx_scope *scope,
 static bool inputs_known(const struct sd_onnx_step *s)
 {
     for (uint32_t i = 0; i < s->n_in; i++)
-        if (s->in[i] && !s->in[i]->has_dims)
+        if (s->in[i] && !s->in[i]->has_dims && !s->in[i]->sequence)
             return false;
     return true;
 }
@@ -487,7 +487,8 @@ int sd_onnx_settle(const struct sd_onnx_step *s, const struct sd_onnx_scope *sco
         }
         if (!s->out[i]->has_dims)
             rc = shape_from_info(s->x, scope, s->out[i]);
-        if (rc < 0 || s->out[i]->has_dims || !is_cause || s->out[i]->is_told)
+        if (rc < 0 || s->out[i]->has_dims || s->out[i]->sequence || !is_cause ||
+            s->out[i]->is_told)
             continue;
         /* Further outputs are mostly statistics that nobody uses. */
         if (i == 0)

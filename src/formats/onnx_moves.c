@@ -3,6 +3,7 @@
  * onnx_shapes.c, what does not fit is left unknown. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "formats/onnx_parts.h"
 
 enum { AXES = SD_MODEL_DIMS_MAX, ONNX_INT32 = 6 };
@@ -171,6 +172,79 @@ RULE(split)
         rc = sd_onnx_give(s, i, dims, x->n_dims);
     }
     return rc;
+}
+
+/* Do the lengths that input 1 gives make up the axis?  A single number, not in a list,
+ * is the length of each. */
+static bool cut(const struct sd_onnx_step *s, int64_t length,
+                struct sd_onnx_sequence *parts)
+{
+    const struct sd_onnx_elements *e = sd_onnx_wholes(s, 1);
+    int64_t all = 0;
+
+    if (!e || !s->in[1]->has_dims || s->in[1]->n_dims > 1)
+        return false;
+    if (s->in[1]->n_dims == 0) {
+        if (e->n != 1 || e->whole[0] <= 0)
+            return false;
+        parts->each = e->whole[0];
+        parts->n = length / parts->each + (length % parts->each != 0);
+        return true;
+    }
+    for (uint32_t i = 0; i < e->n; i++) {
+        if (e->whole[i] < 0)
+            return false;
+        all = sd_plus(all, e->whole[i]);
+    }
+    parts->lengths = e;
+    parts->n = e->n;
+    return all == length;
+}
+
+RULE(split_to_sequence)
+{
+    const struct sd_onnx_value *x = sd_onnx_shaped(s, 0);
+    struct sd_onnx_sequence parts = { .whole = x, .each = 1 };
+    bool has_lengths = s->n_in > 1 && s->in[1];
+
+    if (!x || s->n_out == 0 ||
+        !sd_onnx_axis(sd_onnx_int(s->node, "axis", 0), x->n_dims, &parts.axis))
+        return 0;
+    if (!has_lengths) {
+        parts.n = x->dims[parts.axis];
+        parts.drops_axis = sd_onnx_int(s->node, "keepdims", 1) == 0;
+    } else if (!cut(s, x->dims[parts.axis], &parts)) {
+        return 0;
+    }
+    s->out[0]->sequence = sd_arena_copy(&s->x->arena, &parts, sizeof parts);
+    return s->out[0]->sequence ? 0 : sd_no_memory();
+}
+
+RULE(sequence_at)
+{
+    const struct sd_onnx_sequence *parts =
+        s->n_in > 0 && s->in[0] ? s->in[0]->sequence : NULL;
+    const struct sd_onnx_elements *at = parts ? sd_onnx_wholes(s, 1) : NULL;
+    int64_t dims[AXES], i;
+    uint32_t n = 0;
+
+    if (!at || at->n != 1)
+        return 0;
+    i = at->whole[0] < 0 ? at->whole[0] + parts->n : at->whole[0];
+    if (i < 0 || i >= parts->n)
+        return 0;
+    for (uint32_t k = 0; k < parts->whole->n_dims; k++) {
+        int64_t length = parts->whole->dims[k];
+
+        if (k == parts->axis && parts->drops_axis)
+            continue;
+        if (k == parts->axis && parts->lengths)
+            length = parts->lengths->whole[i];
+        else if (k == parts->axis)
+            length = i < parts->n - 1 ? parts->each : length - i * parts->each;
+        dims[n++] = length;
+    }
+    return sd_onnx_give(s, 0, dims, n);
 }
 
 static int64_t within(int64_t at, int64_t length, int64_t low, int64_t high)

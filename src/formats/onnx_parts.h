@@ -53,6 +53,14 @@ struct sd_onnx_elements { /* of a small tensor */
     };
 };
 
+struct sd_onnx_sequence { /* of parts of one tensor, along an axis */
+    const struct sd_onnx_value *whole;
+    const struct sd_onnx_elements *lengths; /* NULL: `each`, and of the last the rest */
+    int64_t each, n;
+    uint32_t axis;
+    bool drops_axis; /* parts are of length 1, and lack the axis */
+};
+
 struct sd_onnx_value {
     struct sd_onnx_text name;
     const int64_t *dims;
@@ -76,6 +84,8 @@ struct sd_onnx_value {
     int64_t stored_bytes; /* of a weight, where its type and shape do not tell them;
                              0: they do */
     const struct sd_onnx_elements *elements; /* NULL: not known */
+    const struct sd_onnx_sequence *sequence; /* it is one, and no tensor; NULL: it is
+                                                none, or its parts are not known */
     const struct sd_onnx_value *needs; /* for want of whose elements it is unknown */
     struct sd_onnx_text untold; /* the operator that left its shape unknown, of which
                                    nothing is said unless somebody uses it */

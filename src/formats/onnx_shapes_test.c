@@ -542,3 +542,54 @@ TEST(onnx_paddings_that_are_computed_are_followed)
     sd_model_release(&m);
     drop_file(&f);
 }
+
+/* Splits `x` by a list of lengths, NULL: into rows, and takes part `at`.
+ * "value_int=12!" is one length for all. */
+static void check_part(const char *attrs, const char *lengths, const char *at,
+                       const char *dims)
+{
+    struct file f = { 0 };
+    struct sd_model m;
+
+    add_input(&f, "x", "2,32");
+    if (lengths && strchr(lengths, '='))
+        add_node(&f, "Constant", "", "lengths", lengths);
+    else if (lengths)
+        add_list(&f, "lengths", lengths);
+    add_list(&f, "at", at);
+    add_node(&f, "SplitToSequence", lengths ? "x lengths" : "x", "s", attrs);
+    add_node(&f, "SequenceAt", "s at", "y", "");
+    read_it(&f, &m);
+    CHECK(m.n_ops >= 2);
+    if (dims)
+        check_dims(&m.ops[m.n_ops - 1].out[0], dims);
+    else
+        CHECK(m.ops[m.n_ops - 1].out[0].kind == SD_OPERAND_NONE);
+    CHECK((m.n_notes == 0) == (dims != NULL));
+    sd_model_release(&m);
+    drop_file(&f);
+}
+
+TEST(onnx_parts_of_a_sequence_have_shapes)
+{
+    check_part("axis=-1!", "10,10,12", "0", "2,10");
+    check_part("axis=-1!", "10,10,12", "-1", "2,12");
+    check_part("axis=1!;keepdims=0!", "32", "0", "2,32");
+    check_part("axis=1!", "value_int=12!", "1", "2,12");
+    check_part("axis=1!", "value_int=12!", "2", "2,8");
+    check_part("axis=1!", "value_int=16!", "-1", "2,16");
+    check_part("", NULL, "1", "1,32");
+    check_part("keepdims=0!", NULL, "1", "32");
+    check_part("keepdims=0!;axis=1!", NULL, "31", "2");
+}
+
+TEST(onnx_parts_that_are_not_there_are_told)
+{
+    check_part("axis=-1!", "10,10,12", "3", NULL);
+    check_part("axis=-1!", "10,10,12", "-4", NULL);
+    check_part("axis=-1!", "10,10", "0", NULL);
+    check_part("axis=-1!", "-10,42", "0", NULL);
+    check_part("axis=1!", "value_int=12!", "3", NULL);
+    check_part("axis=1!", "value_int=0!", "0", NULL);
+    check_part("axis=2!", "10,10,12", "0", NULL);
+}
