@@ -107,6 +107,18 @@ def between(value, low, high, what="value"):
 Result = collections.namedtuple("Result", "status out err")
 
 
+def target_is_right(target, words, at_least, needs=("torch",)):
+    """All that a target (targets/) says of these words, line by line, is right, and it says as much as it should."""
+    python = python_with(*needs)
+    need(python, "no %s in any environment of the tests (CI=true installs torch for one version)" % " and ".join(needs))
+    done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, target)] + words.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=dict(os.environ, PYTHONPATH=PACKAGE_PATH, PYTHONDONTWRITEBYTECODE="1"), timeout=400, universal_newlines=True)
+    lines = done.stdout.splitlines()
+    equal([line for line in lines if not line.startswith("ok ")], [], "what is wrong")
+    equal(done.returncode, 0, "status (%s)" % done.stderr[-400:])
+    assert len(lines) >= at_least, "only %d answers" % len(lines)
+
+
 def clean_env(**more):
     """The environment without anything of Sonde's, as a user has it; None removes a name."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("SONDE") and k not in ("PYTHONPATH", "KILLS", "KEEP")}

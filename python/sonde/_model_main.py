@@ -9,6 +9,8 @@ import signal
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # Ctrl-C ends us as any program, and without a traceback
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+if __name__ == "__main__":  # whoever started us has held it back until now
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 import contextlib  # noqa: E402
 import importlib  # noqa: E402
@@ -18,9 +20,8 @@ import os  # noqa: E402
 import sys  # noqa: E402
 
 REFUSED = b"refused"
-# How the functions of Python speak of inputs, and how the command line does.
-_OF_PYTHON = "input_shape= has no batch axis, inputs= takes a tensor, a tuple of several, or a dict by name"
-_OF_THE_VERB = "--input has the batch axis first, and is said once for each input, in their order or as NAME=SHAPE"
+# In the place of _model.HOW_INPUTS_ARE_GIVEN.
+_INPUTS_OF_THE_VERB = "--input has the batch axis first, and is said once for each input, in their order or as NAME=SHAPE"
 
 
 class Refused(Exception):
@@ -73,6 +74,7 @@ def _found(target):
     import torch
 
     if isinstance(thing, type) or not isinstance(thing, torch.nn.Module) and callable(thing):
+        torch.manual_seed(0)  # the same weights in each run: a model that looks at its data goes the same way
         try:
             thing = thing()
         except BaseException as error:
@@ -82,7 +84,9 @@ def _found(target):
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], torch.nn.Module):
         return thing
     if not isinstance(thing, torch.nn.Module):
-        raise Refused("{0} is no model but a {1}: name a torch.nn.Module, its class, or a function that gives one".format(target, type(thing).__name__))
+        kind = type(thing).__name__
+        article = "an" if kind[:1].lower() in "aeiou" else "a"
+        raise Refused("{0} is no model but {1} {2}: name a torch.nn.Module, its class, or a function that gives one".format(target, article, kind))
     return thing, None
 
 
@@ -139,7 +143,7 @@ def _counted(options):
     except Refused:
         raise
     except _model.ModelError as error:
-        raise Refused(str(error).replace(_OF_PYTHON, _OF_THE_VERB)) from None
+        raise Refused(str(error).replace(_model.HOW_INPUTS_ARE_GIVEN, _INPUTS_OF_THE_VERB)) from None
     except BaseException as error:
         raise Refused("{0} could not be counted: {1}".format(options.target, _why(error))) from None
     return counted

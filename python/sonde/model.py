@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 SHAPE = (3, 224, 224)  # of an image, as metinor has it
+_MOST = (1 << 63) - 1    # where sums stop
 WARM_UP, REPEATS = 1, 5  # runs before the clock is looked at, and with it
 
 
@@ -100,16 +101,18 @@ def rule(operator, macs=_LATER):
 def _checked(operator, macs):
     """The rule itself, which is named where it fails: else the model would be blamed."""
     def run(inputs, outputs):
-        from ._model import ModelError, _words
+        from ._model import ModelError, words
 
         try:
             found = macs(inputs, outputs)
         except Exception as why:
-            raise ModelError("the rule for {0} failed: {1} (it was given the shapes {2} and {3})".format(operator, _words(why), inputs, outputs)) from why
+            raise ModelError("the rule for {0} failed: {1} (it was given the shapes {2} and {3})".format(operator, words(why), inputs, outputs)) from why
         if not hasattr(type(found), "__index__"):
             raise ModelError("the rule for {0} gave {1!r}, and MACs are an integer".format(operator, found))
         if found < 0:
             raise ModelError("the rule for {0} gave a negative number: {1!r}".format(operator, found))
+        if found > _MOST:
+            raise ModelError("the rule for {0} gave a number that 64 bits do not hold".format(operator))
         return found
 
     return run
@@ -123,15 +126,15 @@ def _checked_rules():
 
 
 def _readable(value):
-    """'11.69M', '200.7K', '512': as metinor writes numbers."""
+    """'11.69M', '200.7K', '512': as metinor writes numbers; '≥9.22E' of a sum that is more than 64 bits hold."""
     if value is None or value != value:
         return "-"
-    unit = 0
+    unit, sign = 0, "≥" if value == _MOST else ""
     value = float(value)
     while abs(value) >= (1000 if unit == 0 else 999.995) and unit < 6:
         value /= 1000
         unit += 1
-    return "{0:.2f}".format(value).rstrip("0").rstrip(".") + " KMGTPE"[unit].strip()
+    return sign + "{0:.2f}".format(value).rstrip("0").rstrip(".") + " KMGTPE"[unit].strip()
 
 
 def _readable_time(seconds):
@@ -163,14 +166,14 @@ def _inputs_of(model, input_shape, inputs, real=False):
     from . import _model
 
     _check_made(model)
-    if real and _model._is_lazy(_model.module_of(model)):
-        raise _model._lazy(_model.module_of(model))
+    if real and _model.is_lazy(_model.module_of(model)):
+        raise _model.lazy(_model.module_of(model))
     try:
         return _model.inputs_of(model, None if inputs is not None else input_shape, inputs, real=real)
     except (RuntimeError, MemoryError, OverflowError, TypeError) as why:
         if isinstance(why, _model.ModelError):
             raise
-        raise _model.ModelError("an input of input_shape={0!r} cannot be made: {1}".format(input_shape, _model._words(why))) from why
+        raise _model.ModelError("an input of input_shape={0!r} cannot be made: {1}".format(input_shape, _model.words(why))) from why
 
 
 def _has_data(model, inputs):
@@ -227,9 +230,19 @@ def _check_count(count, backward):
         raise ValueError("count={0!r} looks at modules alone: it has no count of the backward".format(count))
 
 
+def _told(counted, count, value):
+    """The value, with a warning where it is more than 64 bits hold."""
+    from ._model import told_beyond
+
+    if value == _MOST:
+        told_beyond(counted, count)
+    return value
+
+
 def _total(what, model, input_shape, readable, inputs, count, backward):
     _check_count(count, backward)
-    value = _collect(model, input_shape, inputs, backward).totals(count)[what]
+    counted = _collect(model, input_shape, inputs, backward)
+    value = _told(counted, count, counted.totals(count)[what])
     return _readable(value) if readable else value
 
 
@@ -251,8 +264,8 @@ def profile_madds(model, input_shape=SHAPE, readable=False, *, inputs=None, coun
 def profile_memory(model, input_shape=SHAPE, readable=False, *, inputs=None, count="macs", backward=False):
     """Elements read (inputs and parameters of layers) and written (their outputs)."""
     _check_count(count, backward)
-    totals = _collect(model, input_shape, inputs, backward).totals(count)
-    both = totals["mem_read"], totals["mem_write"]
+    counted = _collect(model, input_shape, inputs, backward)
+    both = tuple(_told(counted, count, counted.totals(count)[what]) for what in ("mem_read", "mem_write"))
     return tuple(_readable(v) for v in both) if readable else both
 
 
@@ -261,7 +274,8 @@ def profile_params(model, input_shape=SHAPE, readable=False, *, inputs=None, cou
     from . import _model
 
     _check_made(model)
-    n = _model.parameters_of(model).totals()["params"]
+    counted = _model.parameters_of(model)
+    n = _told(counted, "macs", counted.totals()["params"])
     return _readable(n) if readable else n
 
 
@@ -453,8 +467,8 @@ class ProfilerReport:
     """
 
     def __init__(self, nodes):
-        nodes = list(nodes) if not isinstance(nodes, ProfiledNodes) else nodes
-        if not all(isinstance(node, ProfiledNode) for node in nodes):
+        nodes = list(nodes) if not isinstance(nodes, ProfiledNodes) and hasattr(nodes, "__iter__") else nodes
+        if not isinstance(nodes, list) or not all(isinstance(node, ProfiledNode) for node in nodes):
             raise TypeError("ProfilerReport() wants what Profiler(model, ...).profile() gives")
         if not nodes and not isinstance(nodes, ProfiledNodes):
             raise ValueError("there are no nodes to report")
@@ -474,13 +488,16 @@ class ProfilerReport:
 
     @property
     def totals(self):
-        """{"params": …, "macs": …, …} of the whole model."""
-        return self._profile.model.totals(self._profile.count)
+        """{"params": …, "macs": …, …} of the whole model.  A sum of more than 64 bits is 2**63 - 1, and a warning says so."""
+        from ._model import told_beyond
+
+        return told_beyond(self._profile.model, self._profile.count).totals(self._profile.count)
 
     @property
     def notes(self):
         """Sentences about what was done and could not be done."""
-        return self._profile.model.notes
+        said = self._profile.model.beyond(self._profile.count)
+        return self._profile.model.notes + ([said] if said else [])
 
     @property
     def facts(self):
@@ -507,11 +524,18 @@ class ProfilerReport:
 
     def fit(self, optimizer="adam", batch=0, available=0):
         """Bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
-        that are available, the largest batch that fits.
+        that are available, the largest batch that fits.  batch=0 is the one that the model was run with.
 
         Activations are measured where memory=True or backward=True was asked for, in the mode that the model was in (training
-        keeps more: the masks of dropout).  Else activations_measured is False, and they are all that operators wrote."""
-        return self._profile.model.fit(optimizer, batch, available)
+        keeps more: the masks of dropout).  Else activations_measured is False, and they are all that operators wrote.
+        activations_grow is "measured" where memory=True has told how much of them grows with the batch, else "assumed": all of it."""
+        found = self._profile.model.fit(optimizer, batch, available)
+        said = found.pop("beyond")
+        if said:
+            from ._model import warn
+
+            warn(said)
+        return found
 
     # -- of layers
 
@@ -557,14 +581,14 @@ class ProfilerReport:
         return draw(self._profile.model, ["--count", self._profile.count]).decode("utf-8")
 
     def __repr__(self):
-        totals = self.totals
+        totals = self._profile.model.totals(self._profile.count)  # without a warning: the sign says it
         return "<ProfilerReport of {0}: {1} parameters, {2} MACs, coverage {3:.4g}>".format(
             self._profile.name(), _readable(totals["params"]), _readable(totals["macs"]), self.coverage)
 
-    def graph(self, metric="macs", depth=0):
-        """A picture of the layers and what goes from one to another, coloured by a metric."""
+    def graph(self, metric="macs", depth=None):
+        """A picture of the layers and what goes from one to another, coloured by a metric; not deeper than `depth`, 0 is the model alone."""
         words = ["--graph", "--metric", _amount(metric).value]
-        return Picture(self, words + (["--depth", str(depth)] if depth else []), None)
+        return Picture(self, words + (["--depth", str(depth)] if depth is not None else []), None)
 
     def save(self, path):
         """Writes a capture, x.sonde, which `sonde model` and `sonde report` read."""
@@ -716,7 +740,7 @@ class ReportAnalyzer:
             raise ValueError("there is no layer of type {0!r} in this model; there are {1}".format(name, ", ".join(known)))
         return Picture(self.report, ["--plot", "layers", "--type", name, "--metric", _drawable(metric)], figsize)
 
-    def plot_graph(self, metric=MetricType.MACS, depth=0):
+    def plot_graph(self, metric=MetricType.MACS, depth=None):
         return self.report.graph(metric, depth)
 
 

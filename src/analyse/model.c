@@ -18,6 +18,7 @@ static int64_t plus_measured(int64_t a, int64_t b)
     return sd_plus(a, b);
 }
 
+/* What was not measured yet is not 0. */
 static struct sd_model_sum nothing(void)
 {
     return (struct sd_model_sum){ .time_ns = SD_MODEL_NONE,
@@ -52,6 +53,40 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->n_layers += s->n_layers;
 }
 
+static bool is_beyond(const int64_t *sums, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (sums[i] == INT64_MAX)
+            return true;
+    return false;
+}
+
+static const char beyond[] = "beyond 64 bits: where 9,223,372,036,854,775,807 stands, "
+                             "it is at least that";
+
+const char *sd_model_beyond(const struct sd_model_costs *costs)
+{
+    const struct sd_model_sum *t = &costs->total;
+    const int64_t sums[] = {
+        t->params,           t->trainable,  t->buffers,       t->param_bytes,
+        t->buffer_bytes,     t->macs,       t->flops,         t->madds,
+        t->backward_macs,    t->work,       t->backward_work, t->mem_read,
+        t->mem_write,        t->read_bytes, t->written_bytes, t->activations,
+        t->activation_bytes,
+    };
+
+    return is_beyond(sums, sizeof sums / sizeof *sums) ? beyond : NULL;
+}
+
+const char *sd_model_fit_beyond(const struct sd_model_fit *fit)
+{
+    const int64_t sums[] = { fit->parameter_bytes,  fit->buffer_bytes,
+                             fit->gradient_bytes,   fit->optimizer_bytes,
+                             fit->activation_bytes, fit->total_bytes };
+
+    return is_beyond(sums, sizeof sums / sizeof *sums) ? beyond : NULL;
+}
+
 /* --- What each layer has of its own */
 
 static void add_tensor(struct sd_model_sum *s, const struct sd_model_tensor *t)
@@ -73,13 +108,12 @@ static void add_tensor(struct sd_model_sum *s, const struct sd_model_tensor *t)
 
 /* What this record of an operator adds, with all its calls. */
 static struct sd_model_sum sum_of(const struct sd_model *m, const struct sd_mode *mode,
-                                  const struct sd_model_op *op, enum sd_op_known *known)
+                                  const struct sd_model_op *op, struct sd_cost c)
 {
-    struct sd_model_sum s = { .n_ops = op->n_calls };
-    struct sd_cost c;
+    struct sd_model_sum s = nothing();
     int64_t n = op->n_calls;
 
-    *known = sd_op_cost(m, op, &c);
+    s.n_ops = op->n_calls;
     s.n_unknown = c.known == SD_OP_UNKNOWN ? op->n_calls : 0;
     s.work = sd_times(n, c.flops);
     s.backward_work = op->is_backward ? s.work : 0;
@@ -187,11 +221,10 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
 {
     struct sd_model_costs *costs = n->costs;
     struct sd_model_named *by_name;
-    enum sd_op_known known;
-    struct sd_model_sum s = sum_of(costs->model, mode, op, &known);
+    struct sd_cost cost = sd_op_cost(costs->model, op);
+    struct sd_model_sum s = sum_of(costs->model, mode, op, cost);
     int rc;
 
-    s.time_ns = s.backward_ns = s.activation_bytes = SD_MODEL_NONE;
     add(&costs->own[op->layer], &s);
     if (!n->is_inside[op->layer])
         return 0;
@@ -199,8 +232,8 @@ static int add_op(struct naming *n, const struct sd_mode *mode,
     if (rc < 0)
         return rc;
     add(&by_name->sum, &s);
-    if (known < by_name->known) /* one call without a rule is enough to say so */
-        by_name->known = known;
+    if (cost.known < by_name->known) /* one call without a rule is enough to say so */
+        by_name->known = cost.known;
     return 0;
 }
 
@@ -262,31 +295,41 @@ static void add_tensors(struct sd_model_costs *costs)
 {
     const struct sd_model *m = costs->model;
 
-    for (size_t i = 0; i < m->n_tensors; i++) {
-        const struct sd_model_tensor *t = &m->tensors[i];
-
-        add_tensor(&costs->own[t->layer], t);
-        /* To its layer a tied one is as good as its own: read with each call.  For now
-         * the sum of what a layer reads is kept where its memory will stand. */
-        if (!(t->flags & SD_TENSOR_BUFFER))
-            costs->own[t->layer].mem_read =
-                sd_plus(costs->own[t->layer].mem_read, sd_dims_elements(t->dims));
-    }
+    for (size_t i = 0; i < m->n_tensors; i++)
+        add_tensor(&costs->own[m->tensors[i].layer], &m->tensors[i]);
 }
 
-static void add_leaves(struct sd_model_costs *costs, const struct sd_mode *mode)
+/* Of each layer the parameters that a call of it reads: to its layer a tied one is as
+ * good as its own.  The caller frees it. */
+static int64_t *find_read(const struct sd_model *m)
 {
-    for (uint32_t i = 0; i < costs->model->n_layers; i++) {
-        struct sd_model_sum *s = &costs->own[i];
-        int64_t params = s->mem_read;
+    int64_t *read = sd_zalloc(m->n_layers * sizeof *read);
 
-        s->mem_read = 0;
-        if (!is_leaf(costs->model, i))
-            continue;
-        set_memory(costs->model, i, params, s);
-        if (mode->layer)
-            add_calls(costs->model, mode, i, s);
+    for (size_t i = 0; read && i < m->n_tensors; i++) {
+        const struct sd_model_tensor *t = &m->tensors[i];
+
+        if (!(t->flags & SD_TENSOR_BUFFER))
+            read[t->layer] = sd_plus(read[t->layer], sd_dims_elements(t->dims));
     }
+    return read;
+}
+
+static int add_leaves(struct sd_model_costs *costs, const struct sd_mode *mode)
+{
+    int64_t *read = find_read(costs->model);
+
+    if (!read)
+        return sd_no_memory();
+    for (uint32_t i = 0; i < costs->model->n_layers; i++) {
+        bool leaf = is_leaf(costs->model, i);
+
+        if (leaf)
+            set_memory(costs->model, i, read[i], &costs->own[i]);
+        if (mode->layer && (leaf || (mode->whole && mode->whole(costs->model, i))))
+            add_calls(costs->model, mode, i, &costs->own[i]);
+    }
+    sd_free(read);
+    return 0;
 }
 
 /* A parent stands before its children, so from the end each is whole when it is added.
@@ -426,8 +469,9 @@ int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
         start_layer(m, i, &costs->own[i]);
     own_times(costs);
     add_tensors(costs);
-    add_leaves(costs, how);
-    rc = add_ops(costs, how, layer);
+    rc = add_leaves(costs, how);
+    if (rc == 0)
+        rc = add_ops(costs, how, layer);
     if (rc < 0)
         goto out;
     sum_within(costs);

@@ -88,6 +88,9 @@ int sd_model_costs(const struct sd_model *m, enum sd_count_mode mode,
 int sd_model_costs_within(const struct sd_model *m, enum sd_count_mode mode,
                           uint32_t layer, struct sd_model_costs *costs);
 void sd_model_costs_release(struct sd_model_costs *costs);
+/* A sentence where a sum stopped at the largest number that there is room for, which is
+ * to be shown wherever its numbers are; else NULL. */
+const char *sd_model_beyond(const struct sd_model_costs *costs);
 
 /* --- Metrics: the columns that can be sorted by, plotted and shared out. */
 
@@ -128,16 +131,20 @@ struct sd_model_fit {
     int64_t parameter_bytes, buffer_bytes;
     int64_t gradient_bytes;   /* of the parameters that are trained */
     int64_t optimizer_bytes;  /* its states */
-    int64_t activation_bytes; /* scaled from the profiled batch */
+    int64_t activation_bytes; /* of the batch that is asked for */
     int64_t total_bytes;
     int64_t
         largest_batch; /* that fits into `available`; 0: not even one; -1: unbounded */
     bool activations_measured; /* else summed up from what operators wrote */
+    bool growth_measured; /* with twice the batch; else all grows as the batch does */
 };
 
-/* For `batch` samples, 0 for as many as were profiled: these are the first axis of the
- * model's input.  Parameters of which it is not known whether they are trained (those
- * of files) are.  available_bytes 0: not asked. */
+/* For `batch` samples, 0 for as many as were profiled: these are the fact "batch", or
+ * the first axis of the model's input.  Parameters of which it is not known whether
+ * they are trained (those of files) are.  available_bytes 0: not asked. */
 void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimizer,
                   int64_t batch, int64_t available_bytes, struct sd_model_fit *fit);
+const char *
+sd_model_fit_growth(const struct sd_model_fit *fit); /* "measured", "assumed" */
+const char *sd_model_fit_beyond(const struct sd_model_fit *fit); /* the same of these */
 #endif

@@ -283,6 +283,53 @@ static int64_t hooks_recurrent(const struct sd_model *m, uint32_t layer,
     return sd_times(one, sd_call_in_elements(c) / in);
 }
 
+/* Of one of its inputs: (length, batch, width), or (batch, length, width), or without a
+ * batch. */
+struct line {
+    int64_t length, width;
+};
+
+static struct line line_of(const struct sd_operand *o, bool is_batch_first)
+{
+    bool has_batch = o->dims.n == 3;
+
+    return (struct line){ axis(o, has_batch && is_batch_first ? 1 : 0), last_axis(o) };
+}
+
+static int64_t squared(struct line l)
+{
+    return sd_times(l.length, sd_times(l.width, l.width));
+}
+
+/* Attention as a whole: its parts are no modules that are called.  Keys and values are
+ * taken to keep their own widths, and the last projection to have that of the values
+ * and a bias. */
+static int64_t hooks_attention(const struct sd_model *m, uint32_t layer,
+                               const struct sd_layer_call *c)
+{
+    bool is_batch_first = sd_layer_number(m, layer, "batch_first", 0, 0) != 0;
+    int64_t heads = sd_layer_number(m, layer, "num_heads", 0, 1), all, per_score;
+    struct line q, k, v;
+
+    if (c->n_in < 3 || c->in[0].dims.n < 2 || c->in[0].dims.n > 3)
+        return 0;
+    q = line_of(&c->in[0], is_batch_first);
+    k = line_of(&c->in[1], is_batch_first);
+    v = line_of(&c->in[2], is_batch_first);
+    all = sd_times(q.length, q.width); /* scaling */
+    all = sd_plus(all, sd_plus(squared(q), sd_plus(squared(k), squared(v))));
+    if (sd_layer_has(m, layer, "in_proj_bias"))
+        all = sd_plus(
+            all, sd_times(sd_plus(q.length, sd_plus(k.length, v.length)), q.width));
+    /* Both products and the softmax, in each head. */
+    per_score = sd_plus(1, sd_plus(q.width / heads, v.width / heads));
+    all = sd_plus(all,
+                  sd_times(sd_times(heads, per_score), sd_times(q.length, k.length)));
+    all = sd_plus(all, sd_times(q.length, sd_times(v.width, sd_plus(v.width, 1))));
+    return sd_times(all,
+                    c->in[0].dims.n == 3 ? axis(&c->in[0], is_batch_first ? 0 : 1) : 1);
+}
+
 static int64_t hooks(const struct sd_model *m, uint32_t layer,
                      const struct sd_layer_call *c)
 {
@@ -310,6 +357,8 @@ static int64_t hooks(const struct sd_model *m, uint32_t layer,
         return in;
     if (sd_layer_is_any(m, layer, recurrent))
         return hooks_recurrent(m, layer, c);
+    if (sd_layer_is_attention(m, layer))
+        return hooks_attention(m, layer, c);
     if (!sd_layer_is(m, layer, "Upsample"))
         return 0;
     /* The function counts it once more where it resizes; "area" is a pool in torch. */

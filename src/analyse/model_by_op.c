@@ -177,8 +177,41 @@ static bool is_disguised(const struct sd_model *m, const struct sd_model_op *op,
     return !strcmp(name, "aten::_softmax") && sd_layer_is(m, op->layer, "Softmin");
 }
 
+/* Layers that keep their activation as a function, from before ptflops replaces it. */
+static bool is_kept(const struct sd_model *m, const struct sd_model_op *op)
+{
+    static const char *const keepers[] = { "TransformerEncoderLayer",
+                                           "TransformerDecoderLayer", NULL };
+
+    return sd_layer_is_any(m, op->layer, keepers);
+}
+
+/* It calls its products and its softmax as functions when it is to give its weights,
+ * which are its second output; else all of it is one function that is not replaced. */
+static bool gives_weights(const struct sd_model *m, uint32_t attention)
+{
+    for (const struct sd_layer_call *c = m->layers[attention].calls; c; c = c->next)
+        if (c->n_out > 1)
+            return true;
+    return false;
+}
+
+static int64_t in_attention(const struct sd_model *m, const struct sd_model_op *op,
+                            const char *name, const struct sd_cost *cost)
+{
+    if (!gives_weights(m, op->layer))
+        return 0;
+    if (!strcmp(name, "aten::_softmax"))
+        return out_elements(op);
+    if (!strcmp(name, "aten::bmm"))
+        return cost->macs;
+    if (!strcmp(name, "aten::baddbmm")) /* with a mask */
+        return sd_plus(cost->macs, in_elements(op));
+    return 0;
+}
+
 /* The functions that ptflops replaces while it looks: activations, pooling and
- * upsampling, whether a module calls them or not. */
+ * upsampling, whether a module calls them or not; and the products in attention. */
 int64_t sd_mode_ptflops_functions(const struct sd_model *m,
                                   const struct sd_model_op *op,
                                   const struct sd_cost *cost)
@@ -199,11 +232,13 @@ int64_t sd_mode_ptflops_functions(const struct sd_model *m,
                                          NULL };
     const char *name = sd_model_text(m, op->name);
 
-    (void)cost;
     if (op->is_backward || is_disguised(m, op, name))
         return 0;
-    if (is_one_of(name, activations) || !strncmp(name, "aten::upsample_", 15) ||
-        !strncmp(name, "aten::_upsample_", 16))
+    if (sd_layer_is_attention(m, op->layer))
+        return in_attention(m, op, name, cost);
+    if (is_one_of(name, activations))
+        return is_kept(m, op) ? 0 : out_elements(op);
+    if (!strncmp(name, "aten::upsample_", 15) || !strncmp(name, "aten::_upsample_", 16))
         return out_elements(op);
     if (is_one_of(name, pools) || is_global_pool(m, op, name, 2) ||
         is_global_pool(m, op, name, 3))

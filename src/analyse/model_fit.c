@@ -2,10 +2,13 @@
 /* model_fit: how much memory training takes.
  *
  * Parameters, buffers, a gradient for each trainable parameter, the optimizer's states,
- * and what the forward keeps for the backward, which grows with the batch.  What the
+ * and what the forward keeps for the backward.  A second count with twice the batch
+ * tells how much of that grows with it; without one all of it is taken to.  What the
  * framework's allocator keeps in hand and the scratch memory of kernels come on top. */
 #include "analyse/model.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/model_view.h"
@@ -56,23 +59,71 @@ static int64_t written_forward(const struct sd_model *m)
 {
     int64_t all = 0;
 
-    for (size_t i = 0; i < m->n_ops; i++) {
-        struct sd_cost c;
-
-        if (m->ops[i].is_backward)
-            continue;
-        sd_op_cost(m, &m->ops[i], &c);
-        all = sd_plus(all, sd_times(m->ops[i].n_calls, c.written_bytes));
-    }
+    for (size_t i = 0; i < m->n_ops; i++)
+        if (!m->ops[i].is_backward)
+            all = sd_plus(all, sd_times(m->ops[i].n_calls,
+                                        sd_op_cost(m, &m->ops[i]).written_bytes));
     return all;
 }
 
-/* ceil(a * b / c) without running over where the result would not. */
-static int64_t scaled(int64_t a, int64_t b, int64_t c)
+/* A fact that is a whole number of at least `least`; else -1. */
+static int64_t number_fact(const struct sd_model *m, const char *key, int64_t least)
 {
-    __int128 v = ((__int128)a * b + c - 1) / c;
+    const char *text = sd_model_fact_of(m, key);
+    char *end;
+    long long v;
 
-    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+    if (!text)
+        return -1;
+    errno = 0;
+    v = strtoll(text, &end, 10);
+    return errno || end == text || *end || v < least ? -1 : v;
+}
+
+/* What is kept for a batch: `at_batch` for `batch` samples, `slope` for each further
+ * `batch` of them. */
+struct growth {
+    int64_t batch, at_batch, slope;
+    bool is_measured;
+};
+
+static struct growth growth_of(const struct sd_model *m, int64_t measured)
+{
+    int64_t batch = number_fact(m, "batch", 1);
+    int64_t at_2 = number_fact(m, "activation_bytes_at_2", 0);
+    struct growth g = { profiled_batch(m), measured, measured, false };
+
+    if (measured == SD_MODEL_NONE)
+        g.at_batch = g.slope = written_forward(m);
+    else if (batch > 0 && at_2 >= measured)
+        g = (struct growth){ batch, measured, at_2 - measured, true };
+    return g;
+}
+
+/* at_batch + (batch / g->batch - 1) * slope, rounded up, without running over where the
+ * result would not.  What grows faster than the batch is not less than nothing in a
+ * small one. */
+static int64_t kept_for(const struct growth *g, int64_t batch)
+{
+    __int128 more = ((__int128)batch - g->batch) * g->slope;
+    __int128 v = g->at_batch + (more + (more > 0 ? g->batch - 1 : 0)) / g->batch;
+
+    return v > INT64_MAX ? INT64_MAX : v < 0 ? 0 : (int64_t)v;
+}
+
+/* -1: any. */
+static int64_t largest_batch(const struct growth *g, int64_t left)
+{
+    __int128 v;
+
+    if (left < 0)
+        return 0;
+    if (g->slope == 0)
+        return left < g->at_batch ? 0 : -1;
+    v = (__int128)(left - g->at_batch) * g->batch;
+    /* Division rounds to zero, which is up where there is less than is kept. */
+    v = g->batch + (v - (v < 0 ? g->slope - 1 : 0)) / g->slope;
+    return v > INT64_MAX ? INT64_MAX : v < 0 ? 0 : (int64_t)v;
 }
 
 /* A file does not tell which parameters are trained: then all of them are. */
@@ -105,24 +156,23 @@ void sd_model_fit(const struct sd_model_costs *costs, enum sd_optimizer optimize
                   int64_t batch, int64_t available_bytes, struct sd_model_fit *fit)
 {
     const struct sd_model *m = costs->model;
-    int64_t kept = costs->total.activation_bytes, had = profiled_batch(m), fixed;
+    int64_t kept = costs->total.activation_bytes, fixed;
+    const struct growth g = growth_of(m, kept);
 
     *fit = (struct sd_model_fit){ .parameter_bytes = costs->total.param_bytes,
                                   .buffer_bytes = costs->total.buffer_bytes,
-                                  .activations_measured = kept != SD_MODEL_NONE };
+                                  .activations_measured = kept != SD_MODEL_NONE,
+                                  .growth_measured = g.is_measured };
     set_states(m, optimizer, fit);
-    if (!fit->activations_measured)
-        kept = written_forward(m);
     fixed = sd_plus(sd_plus(fit->parameter_bytes, fit->buffer_bytes),
                     sd_plus(fit->gradient_bytes, fit->optimizer_bytes));
-    fit->activation_bytes = scaled(kept, batch > 0 ? batch : had, had);
+    fit->activation_bytes = kept_for(&g, batch > 0 ? batch : g.batch);
     fit->total_bytes = sd_plus(fixed, fit->activation_bytes);
-    fit->largest_batch = -1;
-    if (available_bytes > 0 && kept > 0)
-        fit->largest_batch =
-            available_bytes > fixed
-                ? (int64_t)((__int128)(available_bytes - fixed) * had / kept)
-                : 0;
-    else if (available_bytes > 0 && fixed > available_bytes)
-        fit->largest_batch = 0;
+    fit->largest_batch =
+        available_bytes > 0 ? largest_batch(&g, available_bytes - fixed) : -1;
+}
+
+const char *sd_model_fit_growth(const struct sd_model_fit *fit)
+{
+    return fit->growth_measured ? "measured" : "assumed";
 }

@@ -147,19 +147,19 @@ static void link_children(struct walk *k)
 static void list_in_order(struct walk *k)
 {
     const struct sd_model *m = k->costs->model;
-    uint32_t at = SD_MODEL_ROOT, depth = 0, most = k->wish->depth;
+    uint32_t at = SD_MODEL_ROOT, level = 1, most = k->wish->n_levels;
 
     while (k->n < m->n_layers) {
         k->row[at] = (int32_t)k->n;
         k->order[k->n++] = at;
-        if (k->first[at] != UINT32_MAX && (!most || depth < most)) {
+        if (k->first[at] != UINT32_MAX && (!most || level < most)) {
             at = k->first[at];
-            depth++;
+            level++;
             continue;
         }
         while (at != SD_MODEL_ROOT && k->next[at] == UINT32_MAX) {
             at = m->layers[at].parent;
-            depth--;
+            level--;
         }
         if (at == SD_MODEL_ROOT)
             return;

@@ -45,7 +45,8 @@ const struct sd_mode *sd_mode_of(enum sd_count_mode mode)
         [SD_COUNT_THOP] = { .layer = sd_mode_thop },
         [SD_COUNT_PTFLOPS] = { .op = sd_mode_ptflops },
         [SD_COUNT_PTFLOPS_HOOKS] = { .op = sd_mode_ptflops_functions,
-                                     .layer = sd_mode_ptflops_hooks },
+                                     .layer = sd_mode_ptflops_hooks,
+                                     .whole = sd_layer_is_attention },
         [SD_COUNT_TORCHINFO] = { .layer = sd_mode_torchinfo },
     };
 
@@ -79,6 +80,14 @@ bool sd_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *stem)
 
     return !strncmp(type, stem, n) && type[n] >= '1' && type[n] <= '3' &&
            !strcmp(type + n + 1, "d");
+}
+
+bool sd_layer_is_attention(const struct sd_model *m, uint32_t layer)
+{
+    return sd_layer_is(m, layer, "MultiheadAttention") &&
+           sd_layer_number(m, layer, "num_heads", 0, 0) > 0 &&
+           (sd_layer_has(m, layer, "in_proj_weight") ||
+            sd_layer_has(m, layer, "q_proj_weight"));
 }
 
 int64_t sd_layer_params(const struct sd_model *m, uint32_t layer)

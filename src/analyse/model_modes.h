@@ -21,6 +21,8 @@ struct sd_mode {
     sd_mode_op *op;       /* or NULL */
     sd_mode_layer *layer; /* or NULL */
     bool once;            /* of `layer`: only its last call counts */
+    /* Layers with layers in them that `layer` counts, too; NULL: none. */
+    bool (*whole)(const struct sd_model *m, uint32_t layer);
 };
 
 const struct sd_mode *sd_mode_of(enum sd_count_mode mode);
@@ -37,6 +39,8 @@ bool sd_layer_is_any(const struct sd_model *m, uint32_t layer,
                      const char *const *types);
 /* Is the type "Conv1d", "Conv2d" or "Conv3d" (with `stem` "Conv")? */
 bool sd_layer_is_nd(const struct sd_model *m, uint32_t layer, const char *stem);
+/* Is it torch's MultiheadAttention?  Its weights tell it from others of that name. */
+bool sd_layer_is_attention(const struct sd_model *m, uint32_t layer);
 int64_t sd_layer_params(const struct sd_model *m, uint32_t layer); /* its own */
 /* What it calls "weight", "bias", ...; or NULL. */
 const struct sd_model_tensor *sd_layer_tensor(const struct sd_model *m, uint32_t layer,

@@ -212,7 +212,7 @@ int sd_model_bars(const struct sd_model_costs *c, const struct sd_model_bars_wis
 struct mapping {
     const struct sd_model_costs *costs;
     enum sd_model_metric metric;
-    uint32_t depth;
+    uint32_t n_levels; /* 0: all */
     struct sd_arena *arena;
     struct sd_view_map *out;
     uint32_t *box;          /* of each layer, or UINT32_MAX; owned */
@@ -234,8 +234,8 @@ static int prepare(struct mapping *k)
         const struct sd_model_layer *l = &m->layers[i];
 
         k->box[i] = UINT32_MAX;
-        k->shown[i] =
-            k->depth > 0 && l->depth > k->depth ? k->shown[l->parent] : (uint32_t)i;
+        k->shown[i] = k->n_levels > 0 && l->depth >= k->n_levels ? k->shown[l->parent]
+                                                                 : (uint32_t)i;
     }
     return 0;
 }
@@ -243,7 +243,7 @@ static int prepare(struct mapping *k)
 /* What lies deeper than is shown belongs to the layer that holds it. */
 static bool holds_hidden(const struct mapping *k, uint32_t layer)
 {
-    return k->depth > 0 && k->costs->model->layers[layer].depth >= k->depth;
+    return k->n_levels > 0 && k->costs->model->layers[layer].depth + 1u >= k->n_levels;
 }
 
 static int fill_box(struct mapping *k, struct sd_map_box *b, uint32_t layer)
@@ -353,10 +353,10 @@ static int set_map_words(struct mapping *k)
 }
 
 int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
-                 uint32_t depth, struct sd_arena *a, struct sd_view_map *out)
+                 uint32_t n_levels, struct sd_arena *a, struct sd_view_map *out)
 {
     struct mapping k = {
-        .costs = c, .metric = metric, .depth = depth, .arena = a, .out = out
+        .costs = c, .metric = metric, .n_levels = n_levels, .arena = a, .out = out
     };
     int rc;
 

@@ -16,7 +16,7 @@ struct sd_model_tables_wish {
     const char *sort;   /* column, as sd_view_table_sort takes it; NULL: as they ran */
     size_t limit;       /* rows of each table; 0: all */
     bool is_tree;       /* layers inside the layers that hold them */
-    uint32_t depth;     /* of the tree; 0: any */
+    uint32_t n_levels;  /* of the tree: 1 is the model alone; 0: all */
     bool has_impact;    /* by `metric`, largest first, with what they add up to */
     enum sd_model_metric metric; /* what shares are of */
     double peak_flops;           /* of this machine, a second; 0: not known */
@@ -77,8 +77,9 @@ int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *p
                       double bandwidth, struct sd_arena *a,
                       struct sd_view_roofline *out);
 
-/* Layers and what goes from one to another, coloured by a metric.  With a depth, layers
- * that lie deeper are part of those that hold them. */
+/* Layers and what goes from one to another, coloured by a metric.  Layers that lie
+ * deeper than so many levels (1: the model alone; 0: all) are part of those that hold
+ * them. */
 int sd_model_map(const struct sd_model_costs *c, enum sd_model_metric metric,
-                 uint32_t depth, struct sd_arena *a, struct sd_view_map *out);
+                 uint32_t n_levels, struct sd_arena *a, struct sd_view_map *out);
 #endif

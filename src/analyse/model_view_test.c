@@ -157,9 +157,14 @@ TEST(model_tree_adds_up_what_a_layer_holds)
     CHECK(cell(t, "layer1", "macs")->number == 80);
     CHECK(cell(t, "fc", "params")->number == 80);
     sd_view_release(&v);
-    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .depth = 1 }, &v) ==
-          0);
+    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .n_levels = 2 },
+               &v) == 0);
     CHECK(table(&v, "layers")->n_rows == 3);
+    sd_view_release(&v);
+    CHECK(view(&n, (struct sd_model_tables_wish){ .is_tree = true, .n_levels = 1 },
+               &v) == 0);
+    t = table(&v, "layers"); /* the model alone, with all that is in it */
+    CHECK(t->n_rows == 1 && cell(t, "Net", "macs")->number == 73808);
     sd_view_release(&v);
     sd_model_release(&n.m);
 }
@@ -264,11 +269,14 @@ TEST(model_map_has_a_box_for_each_layer_that_ran)
     CHECK(sd_model_edge(&n.m, n.layer1, n.fc) == 0);
     CHECK(sd_model_map(&c, metric("macs"), 0, &a, &m) == 0);
     CHECK(m.n_boxes == 4 && m.n_links == 2 && !m.note);
-    CHECK(sd_model_map(&c, metric("macs"), 1, &a, &m) == 0);
+    CHECK(sd_model_map(&c, metric("macs"), 2, &a, &m) == 0);
     CHECK(m.n_boxes == 3 && m.n_links == 1);
     CHECK(strcmp(m.boxes[2].name, "layer1") == 0);
     CHECK(strcmp(m.boxes[2].value, "80, 0.1 %") == 0);
     CHECK(strcmp(m.boxes[0].value, "") == 0); /* Net's own, not all that it holds */
+    CHECK(sd_model_map(&c, metric("macs"), 1, &a, &m) == 0);
+    CHECK(m.n_boxes == 1 && m.n_links == 0);
+    CHECK(strstr(m.boxes[0].value, ", 100.0 %"));
     sd_arena_release(&a);
     sd_model_costs_release(&c);
     sd_model_release(&n.m);

@@ -107,28 +107,27 @@ static void set_macs(struct sd_cost *cost, int64_t macs)
     cost->flops = sd_times(2, macs);
 }
 
-enum sd_op_known sd_op_cost(const struct sd_model *m, const struct sd_model_op *op,
-                            struct sd_cost *cost)
+struct sd_cost sd_op_cost(const struct sd_model *m, const struct sd_model_op *op)
 {
     struct rule rule = rule_of(sd_model_text(m, op->name));
+    struct sd_cost cost = { .known = rule.known };
     int64_t macs;
 
-    *cost = (struct sd_cost){ .known = rule.known };
     if (!rule.is_view) {
-        cost->read_bytes = bytes_of(op->in, op->n_in);
-        cost->written_bytes = bytes_of(op->out, op->n_out);
+        cost.read_bytes = bytes_of(op->in, op->n_in);
+        cost.written_bytes = bytes_of(op->out, op->n_out);
     }
     if (op->given_macs < -1) {
-        set_macs(cost, sd_given_flops(op->given_macs) / 2);
-        cost->flops = sd_given_flops(op->given_macs);
-        return cost->known;
+        set_macs(&cost, sd_given_flops(op->given_macs) / 2);
+        cost.flops = sd_given_flops(op->given_macs);
+        return cost;
     }
     macs = op->given_macs >= 0 ? op->given_macs : rule.count ? rule.count(m, op) : -1;
     if (macs >= 0)
-        set_macs(cost, macs);
+        set_macs(&cost, macs);
     else if (rule.count)
-        cost->known = SD_OP_UNKNOWN;
-    return cost->known;
+        cost.known = SD_OP_UNKNOWN;
+    return cost;
 }
 
 enum sd_op_known sd_op_known(const char *name) { return rule_of(name).known; }

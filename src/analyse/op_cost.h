@@ -26,8 +26,7 @@ struct sd_cost {
 /* Of one call (op->n_calls is not looked at).  An operator with a formula whose
  * operands do not fit it (a file may say anything) is UNKNOWN too.  MACs, FLOPs and
  * MAdds of an UNKNOWN one are 0; its bytes are known, as those of any other. */
-enum sd_op_known sd_op_cost(const struct sd_model *m, const struct sd_model_op *op,
-                            struct sd_cost *cost);
+struct sd_cost sd_op_cost(const struct sd_model *m, const struct sd_model_op *op);
 /* How the table knows this name, whatever the shapes. */
 enum sd_op_known sd_op_known(const char *name);
 /* A view makes no data: neither bytes nor time of its own. */

@@ -203,6 +203,84 @@ int64_t sd_rule_linear_backward(const struct sd_model *m, const struct sd_model_
                    wanted(m, op));
 }
 
+/* --- Products of nested tensors */
+
+/* A nested tensor comes as its parts, one for each sample. */
+static size_t n_parts(const struct sd_model_op *op)
+{
+    size_t n = 0;
+
+    while (n < op->n_in && op->in[n].kind == SD_OPERAND_MEMBER)
+        n++;
+    return n;
+}
+
+int64_t sd_rule_nested_linear(const struct sd_model *m, const struct sd_model_op *op)
+{
+    size_t parts = n_parts(op);
+    const struct sd_operand *w = tensor_in(op, parts);
+    int64_t all = 0;
+
+    (void)m;
+    if (parts == 0 || !w || w->dims.n != 2)
+        return UNFIT;
+    for (size_t i = 0; i < parts; i++) {
+        if (axis(&op->in[i], -1) != axis(w, -1))
+            return UNFIT;
+        all = sum(all, elements(&op->in[i]));
+    }
+    return PRODUCT(all, axis(w, 0));
+}
+
+/* input, gradient, weight */
+int64_t sd_rule_nested_linear_backward(const struct sd_model *m,
+                                       const struct sd_model_op *op)
+{
+    size_t parts = n_parts(op);
+    const struct sd_operand *w = tensor_in(op, parts);
+    int64_t all = 0;
+
+    if (parts == 0 || parts % 2 != 0 || !w || w->dims.n != 2)
+        return UNFIT;
+    for (size_t i = 0; i < parts / 2; i++)
+        all = sum(all, elements(&op->in[i]));
+    return PRODUCT(all, axis(w, 0), wanted(m, op));
+}
+
+/* Of the parts from `a` on with those from `b` on. */
+static int64_t nested_matmul(const struct sd_model_op *op, size_t a, size_t b, size_t n)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all = sum(all, matmul(&op->in[a + i], &op->in[b + i]));
+    return all;
+}
+
+int64_t sd_rule_nested_matmul(const struct sd_model *m, const struct sd_model_op *op)
+{
+    size_t parts = n_parts(op);
+
+    (void)m;
+    if (parts == 0 || parts % 2 != 0 || parts != op->n_in)
+        return UNFIT;
+    return nested_matmul(op, 0, parts / 2, parts / 2);
+}
+
+int64_t sd_rule_nested_matmul_backward(const struct sd_model *m,
+                                       const struct sd_model_op *op)
+{
+    size_t parts = n_parts(op);
+    int64_t n = (sd_op_number(m, op, "mask", 0, 1) != 0) +
+                (sd_op_number(m, op, "mask", 1, 1) != 0);
+
+    if (parts == 0 || parts % 3 != 0 || parts != op->n_in)
+        return UNFIT;
+    return PRODUCT(n, nested_matmul(op, parts / 3, 2 * parts / 3, parts / 3));
+}
+
+/* --- Products with packed or grouped matrices */
+
 int64_t sd_rule_packed(const struct sd_model *m, const struct sd_model_op *op)
 {
     (void)m;
@@ -454,16 +532,6 @@ static int64_t heads(int64_t batch, int64_t n_q, int64_t n_k, int64_t width)
         sum(PRODUCT(2, batch, n_q, width, width), PRODUCT(2, batch, n_k, width, width));
 
     return sum(projections, PRODUCT(2, batch, n_q, n_k, width));
-}
-
-/* A nested tensor comes as its parts, one for each sample. */
-static size_t n_parts(const struct sd_model_op *op)
-{
-    size_t n = 0;
-
-    while (n < op->n_in && op->in[n].kind == SD_OPERAND_MEMBER)
-        n++;
-    return n;
 }
 
 static int64_t self_attention(const struct sd_model_op *op, size_t parts)

@@ -28,6 +28,10 @@ sd_op_rule sd_rule_grouped_mm; /* rows of several matrices in one, by `offs` */
 sd_op_rule sd_rule_distance;   /* pairs of rows: the product that cdist has inside */
 sd_op_rule sd_rule_einsum;     /* by its equation, from left to right */
 sd_op_rule sd_rule_trilinear;
+/* The same of nested tensors, which come as their parts, one for each sample. */
+sd_op_rule sd_rule_nested_linear, sd_rule_nested_linear_backward;
+sd_op_rule sd_rule_nested_matmul;          /* two of them, as many parts in each */
+sd_op_rule sd_rule_nested_matmul_backward; /* the gradient first */
 
 /* Convolutions: one product of the whole weight at each position of the output; of a
  * transposed one at each position of the input.  The weight is input 1 (of q: 3). */

@@ -143,6 +143,17 @@ int sd_export_close(struct sd_export_file *f, int rc)
     return rc;
 }
 
+int sd_export_try(const char *path, enum sd_create_flags create)
+{
+    struct sd_export_file f;
+    int rc = sd_export_open(&f, path, create);
+
+    if (rc < 0)
+        return rc;
+    sd_export_close(&f, SD_EABSENT); /* nothing is in it, and so it is removed */
+    return 0;
+}
+
 int sd_export_plot(const struct sd_profile *p, const struct sd_plot_wish *wish,
                    const char *path, struct sd_out *out)
 {

@@ -43,6 +43,9 @@ struct sd_export_file {
 int sd_export_open(struct sd_export_file *f, const char *path,
                    enum sd_create_flags create);
 int sd_export_close(struct sd_export_file *f, int rc);
+/* Can it be opened?  For what takes long to make: who asks first has not worked for
+ * nothing, and whatever ends us meanwhile leaves no file behind. */
+int sd_export_try(const char *path, enum sd_create_flags create);
 
 /* A picture of one metric over time. */
 struct sd_plot_wish {

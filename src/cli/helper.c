@@ -49,6 +49,17 @@ static void unblock(const struct helper *h)
     sigprocmask(SIG_SETMASK, &h->given_mask, NULL);
 }
 
+/* Ctrl-C in the moment before a Python has settled what it does then would be a
+ * traceback of its own.  So it is kept back until the helper takes it. */
+static void hold_interrupt(void)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGINT);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
 static _Noreturn void become(const struct helper *h, pid_t parent, const char *path,
                              char *const *argv, char *const *envp)
 {
@@ -57,6 +68,7 @@ static _Noreturn void become(const struct helper *h, pid_t parent, const char *p
         _exit(1);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     unblock(h);
+    hold_interrupt();
     execve(path, argv, envp);
     dprintf(STDERR_FILENO, "sonde: cannot start %s: %s\n", path, strerror(errno));
     _exit(1);

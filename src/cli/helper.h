@@ -9,7 +9,8 @@
  * still holds.  So a signal that is to end us is passed on, and then obeyed; when we
  * are killed outright, the kernel kills the helper. */
 
-/* Runs it to its end.  What it prints goes to stderr: stdout is ours.  *status is its
+/* Runs it to its end.  It begins with SIGINT blocked, and takes it back when it knows
+ * what it does then.  What it prints goes to stderr: stdout is ours.  *status is its
  * exit status, or minus the signal that it died of.  Does not return when a signal is
  * to end us meanwhile. */
 int sd_helper_run(const char *path, char *const *argv, char *const *envp, int *status);

@@ -15,6 +15,7 @@
 #include "cli/say.h"
 #include "cli/shared_options.h"
 #include "cli/tables.h"
+#include "process/machine_processor.h"
 
 enum {
     OPT_INPUT,
@@ -67,7 +68,8 @@ static const struct sd_option options[] = {
     [OPT_FIT] = { "fit", SD_NUMBER, NULL,
                   "what training takes with a batch of N, so the model runs in "
                   "training "
-                  "mode; with --available the largest batch that fits",
+                  "mode (0: the batch it is run with); with --available the largest "
+                  "batch that fits",
                   0, "N" },
     [OPT_OPTIMIZER] = { "optimizer", SD_TEXT, "adam",
                         "of --fit: sgd, sgd-momentum, adam, "
@@ -82,7 +84,9 @@ static const struct sd_option options[] = {
     [OPT_TREE] = { "tree", SD_FLAG, NULL, "layers inside the layers that hold them", 0,
                    NULL },
     [OPT_DEPTH] = { "depth", SD_NUMBER, NULL,
-                    "of the tree and of the graph: not deeper than N", 0, "N" },
+                    "of the tree and of the graph: not deeper than N; 0 is the model "
+                    "alone",
+                    0, "N" },
     [OPT_TYPE] = { "type", SD_TEXT, NULL, "only layers of this type: Conv2d", 0,
                    "NAME" },
     [OPT_TOP] = { "top", SD_NUMBER, NULL, "the N layers with most of --metric", 0,
@@ -131,58 +135,75 @@ struct wish {
     enum form form;
     enum sd_picture picture;
     const char *to; /* "-" is stdout */
+    enum sd_create_flags create;
     enum sd_count_mode mode;
     struct sd_model_tables_wish tables;
     struct sd_model_fit_wish fit;
     bool is_graph, is_roofline;
-    enum sd_model_bars_kind bars;
+    enum sd_model_bars_kind bars; /* where it is neither */
     unsigned width;
     size_t n_bars;
 };
 
 /* --- What was asked for */
 
+/* What the name of a file says of it; false: nothing. */
+static bool form_of(const char *name, enum form *form, enum sd_picture *picture)
+{
+    if (sd_picture_of(name, picture))
+        *form = FORM_PICTURE;
+    else if (sd_text_ends(name, ".json"))
+        *form = FORM_JSON;
+    else if (sd_text_ends(name, ".csv"))
+        *form = FORM_CSV;
+    else if (sd_text_ends(name, ".sonde"))
+        *form = FORM_CAPTURE;
+    else if (sd_text_ends(name, ".txt"))
+        *form = FORM_TEXT;
+    else
+        return false;
+    return true;
+}
+
+/* --json or --csv */
+static int read_flag(const struct sd_option_value *v, struct wish *w)
+{
+    enum form other;
+
+    w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
+    if (v[OPT_JSON].number && v[OPT_CSV].number)
+        return sd_fail(SD_EUSAGE, "--json and --csv are two forms: say one");
+    if (!v[OPT_FORMAT].text &&
+        (!form_of(w->to, &other, &w->picture) || other == w->form))
+        return 0;
+    return sd_fail(SD_EUSAGE,
+                   "--json and --csv say what is written, and so does %s: leave one of "
+                   "them out",
+                   v[OPT_FORMAT].text ? "--format" : w->to);
+}
+
 static int read_form(const struct sd_option_value *v, struct wish *w)
 {
     const char *word = v[OPT_FORMAT].text, *name = w->to;
     char suffix[8];
 
-    if (v[OPT_JSON].number && v[OPT_CSV].number)
-        return sd_fail(SD_EUSAGE, "--json and --csv are two forms: say one");
-    if (v[OPT_JSON].number || v[OPT_CSV].number) {
-        w->form = v[OPT_JSON].number ? FORM_JSON : FORM_CSV;
-        if (word || sd_picture_of(name, &w->picture) ||
-            sd_path_has_suffix(name, ".sonde"))
-            return sd_fail(
-                SD_EUSAGE,
-                "--json and --csv say what is written, and so does %s: leave "
-                "one of them out",
-                word ? "--format" : name);
-        return 0;
-    }
+    if (v[OPT_JSON].number || v[OPT_CSV].number)
+        return read_flag(v, w);
     if (word) {
         suffix[0] = '.';
         strncpy(suffix + 1, word, sizeof suffix - 2);
         suffix[sizeof suffix - 1] = 0;
         name = suffix;
     }
-    if (sd_picture_of(name, &w->picture))
-        w->form = FORM_PICTURE;
-    else if (sd_text_ends(name, ".json"))
-        w->form = FORM_JSON;
-    else if (sd_text_ends(name, ".csv"))
-        w->form = FORM_CSV;
-    else if (sd_text_ends(name, ".sonde"))
-        w->form = FORM_CAPTURE;
-    else if (strcmp(name, "-") == 0 || sd_text_ends(name, ".txt"))
-        w->form = FORM_TEXT;
-    else
-        return sd_fail(SD_EUSAGE,
-                       "cannot write %s: a counted model is .sonde, its tables .txt, "
-                       ".json or .csv, "
-                       "its pictures .svg, .png, .jpeg or .pdf",
-                       name);
-    return 0;
+    if (form_of(name, &w->form, &w->picture))
+        return 0;
+    w->form = FORM_TEXT;
+    if (strcmp(name, "-") == 0)
+        return 0;
+    return sd_fail(SD_EUSAGE,
+                   "cannot write %s: a counted model is .sonde, its tables .txt, .json "
+                   "or .csv, its pictures .svg, .png, .jpeg or .pdf",
+                   name);
 }
 
 static int read_picture(const struct sd_option_value *v, struct wish *w)
@@ -222,7 +243,10 @@ static int read_tables(const struct sd_option_value *v, struct wish *w)
     t->type = v[OPT_TYPE].text;
     t->sort = v[OPT_SORT].text;
     t->is_tree = v[OPT_TREE].number != 0;
-    t->depth = (uint32_t)v[OPT_DEPTH].number;
+    t->n_levels = !v[OPT_DEPTH].is_given ? 0
+                  : v[OPT_DEPTH].number < UINT32_MAX - 1
+                      ? (uint32_t)v[OPT_DEPTH].number + 1
+                      : 0;
     t->has_impact = v[OPT_IMPACT].number != 0;
     t->limit = v[OPT_ROWS].is_given   ? v[OPT_ROWS].number
                : w->form == FORM_TEXT ? ROWS_SHOWN
@@ -256,7 +280,9 @@ static int read_wish(const struct sd_command *c, struct wish *w)
     const struct sd_option_value *v = c->values;
     int rc;
 
-    *w = (struct wish){ .to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-" };
+    *w =
+        (struct wish){ .to = v[OPT_OUTPUT].text ? v[OPT_OUTPUT].text : "-",
+                       .create = v[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW };
     if (c->n_words != 1)
         return sd_fail(SD_EUSAGE,
                        "model wants one model: a file (.onnx, .safetensors, .gguf, a "
@@ -278,19 +304,18 @@ static int read_wish(const struct sd_command *c, struct wish *w)
 
 /* --- What comes of it */
 
-/* Times on another machine, or on a device of this one, say nothing about what its
- * processor reached.  Where the verb itself ran the model is known; what a program's
- * own report saved does not tell it. */
+/* Times on another processor, or on a device of this machine, say nothing about what
+ * this processor reached.  Whoever timed the model, the verb or a program's own report,
+ * has noted where, unless the machine does not name its processor: then it was not
+ * here. */
 static bool is_timed_here(const struct sd_model *m)
 {
     const char *device = sd_model_fact_of(m, "device");
     const char *cpu = sd_model_fact_of(m, SD_MODEL_FACT_CPU);
-    struct sd_machine here;
+    char here[SD_MACHINE_TEXT];
 
-    if (!device || strncmp(device, "cpu", 3) != 0 || !cpu)
-        return false;
-    sd_machine_identify(&here);
-    return strcmp(cpu, here.cpu) == 0;
+    return device && strncmp(device, "cpu", 3) == 0 && cpu &&
+           sd_machine_processor(here) && strcmp(cpu, here) == 0;
 }
 
 /* Measured once, if it never was. */
@@ -340,10 +365,10 @@ static int put_picture(const struct sd_model_costs *c, const struct wish *w,
     struct sd_view_map map;
     int rc;
 
-    if (w->is_roofline && !w->is_graph)
+    if (w->is_roofline)
         return put_roofline(c, w, out);
     if (w->is_graph) {
-        rc = sd_model_map(c, w->tables.metric, w->tables.depth, &arena, &map);
+        rc = sd_model_map(c, w->tables.metric, w->tables.n_levels, &arena, &map);
         if (rc == 0)
             rc = sd_report_map(out, w->picture, &map);
     } else {
@@ -400,8 +425,7 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
                const struct wish *w)
 {
     struct sd_export_file file;
-    int rc = sd_export_open(
-        &file, w->to, c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW);
+    int rc = sd_export_open(&file, w->to, w->create);
 
     if (rc < 0)
         return rc;
@@ -414,26 +438,24 @@ static int put(const struct sd_command *c, const struct sd_model_costs *costs,
     return sd_export_close(&file, rc);
 }
 
-static int get(const struct sd_command *c, struct sd_model *m, int *status)
+static int get(const struct sd_command *c, const struct wish *w, struct sd_model *m,
+               int *status)
 {
     const struct sd_option_value *v = c->values;
 
-    return sd_model_get(
-        c,
-        &(struct sd_model_asked){
-            .target = c->words[0],
-            .inputs = v[OPT_INPUT].words,
-            .python = v[OPT_PYTHON].text,
-            .has_backward = v[OPT_BACKWARD].number != 0,
-            .has_runtime = v[OPT_RUNTIME].number != 0,
-            .has_memory = v[OPT_MEMORY].number != 0 || v[OPT_FIT].is_given ||
-                          v[OPT_AVAILABLE].is_given,
-            .is_training = v[OPT_TRAIN].number != 0 || v[OPT_FIT].is_given ||
-                           v[OPT_AVAILABLE].is_given,
-            .needs_training = v[OPT_TRAIN].number != 0,
-            .needs_memory = v[OPT_MEMORY].number != 0,
-        },
-        m, status);
+    return sd_model_get(c,
+                        &(struct sd_model_asked){
+                            .target = c->words[0],
+                            .inputs = v[OPT_INPUT].words,
+                            .python = v[OPT_PYTHON].text,
+                            .has_backward = v[OPT_BACKWARD].number != 0,
+                            .has_runtime = v[OPT_RUNTIME].number != 0,
+                            .has_memory = v[OPT_MEMORY].number != 0 || w->fit.is_asked,
+                            .is_training = v[OPT_TRAIN].number != 0 || w->fit.is_asked,
+                            .needs_training = v[OPT_TRAIN].number != 0,
+                            .needs_memory = v[OPT_MEMORY].number != 0,
+                        },
+                        m, status);
 }
 
 /* Times stand beside their share of what the machine can do.  Where this very run took
@@ -481,9 +503,8 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
 static int check_types(const struct sd_model *m, const struct wish *w)
 {
     /* Of a tree with a type more is wrong: who makes the tables says it. */
-    bool asks = (w->tables.type && !w->tables.is_tree) ||
-                (w->form == FORM_PICTURE && !w->is_graph && !w->is_roofline &&
-                 w->bars == SD_MODEL_BARS_TYPES);
+    bool asks =
+        (w->tables.type && !w->tables.is_tree) || w->bars == SD_MODEL_BARS_TYPES;
 
     for (size_t i = 1; asks && i < m->n_layers; i++)
         asks = !*sd_model_text(m, m->layers[i].type);
@@ -493,18 +514,17 @@ static int check_types(const struct sd_model *m, const struct wish *w)
                    w->tables.type ? "--type" : "--plot types");
 }
 
-/* Sums stop at the largest number that there is room for. */
-static int note_beyond(struct sd_model *m, const struct sd_model_sum *t)
+static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,
+                       const struct sd_model_fit_wish *w)
 {
-    const int64_t sums[] = { t->params, t->param_bytes,  t->buffers,      t->macs,
-                             t->flops,  t->read_bytes,   t->mem_read,     t->mem_write,
-                             t->madds,  t->buffer_bytes, t->written_bytes };
+    const char *said = sd_model_beyond(c);
+    struct sd_model_fit fit;
 
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        if (sums[i] == INT64_MAX)
-            return sd_model_note(m, "beyond 64 bits: where 9,223,372,036,854,775,807 "
-                                    "stands, it is at least that");
-    return 0;
+    if (!said && w->is_asked) {
+        sd_model_fit(c, w->optimizer, w->batch, w->available_bytes, &fit);
+        said = sd_model_fit_beyond(&fit);
+    }
+    return said ? sd_model_note(m, "%s", said) : 0;
 }
 
 /* Of weights alone parameters are what there is a share of. */
@@ -539,9 +559,11 @@ static int run(const struct sd_command *c)
     struct wish w;
     int status = 0, rc = read_wish(c, &w);
 
+    if (rc == 0)
+        rc = sd_export_try(w.to, w.create);
     if (rc < 0)
         return sd_say_failure(rc);
-    rc = get(c, &model, &status);
+    rc = get(c, &w, &model, &status);
     if (status)
         return status;
     if (rc < 0)
@@ -555,7 +577,7 @@ static int run(const struct sd_command *c)
     if (rc == 0) {
         rc = check_metric(c, &costs, &w);
         if (rc == 0)
-            rc = note_beyond(&model, &costs.total);
+            rc = note_beyond(&model, &costs, &w.fit);
         if (rc == 0)
             rc = compare_with_machine(c, &model, &costs, &w);
         if (rc == 0)

@@ -194,8 +194,11 @@ static void put_fit(struct sd_out *out, const struct sd_model_costs *c,
             out, "  %-12s %12s%s\n", rows[i].name, sd_text_bytes(text, *rows[i].bytes),
             rows[i].bytes == &fit.activation_bytes && !fit.activations_measured
                 ? "  (all that operators wrote: not measured)"
-                : "");
+            : *rows[i].bytes == INT64_MAX ? "  (at least)"
+                                          : "");
     put_how_it_ran(out, c->model, &fit);
+    if (!fit.growth_measured)
+        sd_out_text(out, "Activations are taken to grow in proportion to the batch.\n");
     if (!sd_model_knows_training(c->model))
         sd_out_text(out, "The file does not tell which parameters are trained: all "
                          "are taken to be.\n");
@@ -314,6 +317,7 @@ static void put_fit_json(struct sd_json *j, const struct sd_model_costs *c,
     key_number(j, "activation_bytes", fit.activation_bytes);
     key_number(j, "total_bytes", fit.total_bytes);
     sd_json_key_bool(j, "activations_measured", fit.activations_measured);
+    sd_json_key_string(j, "activations_grow", sd_model_fit_growth(&fit));
     if (w->available_bytes > 0)
         key_number(j, "largest_batch", fit.largest_batch);
     sd_json_end(j);

@@ -18,8 +18,8 @@
 #include "cli/load.h"
 #include "cli/package.h"
 #include "cli/path.h"
+#include "cli/say.h"
 #include "formats/model_files.h"
-#include "process/machine.h"
 
 enum { N_MAGIC = sizeof SD_MODEL_MAGIC - 1, MOST_INPUTS = SD_WORDS_MAX };
 
@@ -160,6 +160,17 @@ static int read_bytes(const char *path, struct sd_model *m, bool *is_one)
     return rc < 0 ? sd_fail_in(rc, "%s", path) : 0;
 }
 
+/* In one that is damaged or cut there may have been a model. */
+static int no_model(const struct sd_profile *p, const char *path)
+{
+    if (p->complaint)
+        return sd_fail(SD_EFORMAT, "%s: %s; no model is left in it", path,
+                       p->complaint);
+    return sd_fail(SD_EABSENT,
+                   "%s holds no model; one is written by: sonde model ... -o x.sonde",
+                   path);
+}
+
 /* A capture holds the bytes of the models that were counted; the first is taken. */
 static int read_capture(const struct sd_command *c, const char *path,
                         struct sd_model *m)
@@ -172,11 +183,9 @@ static int read_capture(const struct sd_command *c, const char *path,
     if (rc < 0)
         return rc;
     bytes = sd_profile_model(p, 0, &n);
-    rc = bytes ? sd_model_read(m, bytes, n)
-               : sd_fail(SD_EABSENT,
-                         "%s holds no model; one is written by: sonde model ... -o "
-                         "x.sonde",
-                         path);
+    rc = bytes ? sd_model_read(m, bytes, n) : no_model(p, path);
+    if (rc == 0 && p->complaint)
+        sd_say("%s: %s", path, p->complaint);
     sd_profile_free(p);
     return rc;
 }
@@ -324,20 +333,6 @@ static int take(const struct starting *s, struct sd_model *m)
     return rc;
 }
 
-static int note_machine(struct sd_model *m)
-{
-    struct sd_machine here;
-    int rc;
-
-    if (sd_model_fact_of(m, SD_MODEL_FACT_CPU))
-        return 0;
-    sd_machine_identify(&here);
-    rc = sd_model_fact(m, SD_MODEL_FACT_CPU, here.cpu);
-    if (rc < 0)
-        sd_model_release(m);
-    return rc;
-}
-
 static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
                        int *status)
 {
@@ -350,8 +345,6 @@ static int run_program(const struct sd_model_asked *asked, struct sd_model *m,
         rc = refused(&s, status);
     if (rc == 0)
         rc = take(&s, m);
-    if (rc == 0 && asked->has_runtime)
-        rc = note_machine(m);
     if (s.fd >= 0)
         close(s.fd);
     sd_arena_release(&s.arena);

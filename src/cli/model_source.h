@@ -6,7 +6,8 @@
 #include "cli/verb.h"
 #include "profile/model.h"
 
-/* Of a model that was timed: the processor of the machine it ran on. */
+/* Of a model that was timed: the processor of the machine it ran on
+ * (sd_machine_processor).  Without it that is not known. */
 #define SD_MODEL_FACT_CPU "cpu"
 
 struct sd_model_asked {

@@ -194,6 +194,9 @@ static PyMethodDef methods[] = {
       "columns(mode='macs')\n--\n\nThe same as {column: list}." },
     { "totals", sd_ext_model_totals, METH_VARARGS,
       "totals(mode='macs')\n--\n\nThe sums over everything." },
+    { "beyond", sd_ext_model_beyond, METH_VARARGS,
+      "beyond(mode='macs')\n--\n\nA sentence where a sum is more than 64 bits hold, or "
+      "None." },
     { "types", sd_ext_model_types, METH_VARARGS,
       "types(mode='macs')\n--\n\nThe sums by type of layer." },
     { "operators", sd_ext_model_operators, METH_VARARGS,

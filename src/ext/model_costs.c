@@ -113,6 +113,18 @@ PyObject *sd_ext_model_totals(PyObject *self, PyObject *args)
     return total;
 }
 
+PyObject *sd_ext_model_beyond(PyObject *self, PyObject *args)
+{
+    struct sd_model_costs costs;
+    const char *said;
+
+    if (costs_of(self, args, "|s:beyond", &costs) < 0)
+        return NULL;
+    said = sd_model_beyond(&costs);
+    sd_model_costs_release(&costs);
+    return said ? PyUnicode_FromString(said) : Py_NewRef(Py_None);
+}
+
 static const char *known_word(enum sd_op_known known)
 {
     switch (known) {
@@ -239,13 +251,14 @@ PyObject *sd_ext_model_fit(PyObject *self, PyObject *args, PyObject *kwargs)
     sd_model_fit(&costs, optimizer, batch, available, &fit);
     sd_model_costs_release(&costs);
     return Py_BuildValue(
-        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O}", "parameter_bytes",
+        "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:O,s:s,s:z}", "parameter_bytes",
         (long long)fit.parameter_bytes, "buffer_bytes", (long long)fit.buffer_bytes,
         "gradient_bytes", (long long)fit.gradient_bytes, "optimizer_bytes",
         (long long)fit.optimizer_bytes, "activation_bytes",
         (long long)fit.activation_bytes, "total_bytes", (long long)fit.total_bytes,
         "largest_batch", (long long)fit.largest_batch, "activations_measured",
-        fit.activations_measured ? Py_True : Py_False);
+        fit.activations_measured ? Py_True : Py_False, "activations_grow",
+        sd_model_fit_growth(&fit), "beyond", sd_model_fit_beyond(&fit));
 }
 
 static PyObject *unsupported_of(const struct sd_model_costs *c)

@@ -42,6 +42,7 @@ bool sd_list_take(PyObject *list, PyObject *one);
 PyObject *sd_ext_model_rows(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_columns(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_totals(PyObject *self, PyObject *args);
+PyObject *sd_ext_model_beyond(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_types(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_operators(PyObject *self, PyObject *args);
 PyObject *sd_ext_model_layers(PyObject *self, PyObject *args);

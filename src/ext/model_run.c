@@ -6,7 +6,6 @@
 #include "ext/model.h"
 
 #include "analyse/op_cost.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "collect/model/run.h"
 
@@ -14,8 +13,8 @@
 
 struct model_run {
     PyObject_HEAD struct sd_run run;
-    PyObject *model; /* owned: the Model that is filled; NULL before begin() */
-    PyObject *rules; /* owned, or NULL */
+    PyObject *model;          /* owned: the Model that is filled; NULL before begin() */
+    PyObject *rules, *device; /* owned, or NULL */
     bool is_running;
 };
 
@@ -89,20 +88,47 @@ static PyObject *run_freed(PyObject *self, PyObject *watch)
     Py_RETURN_NONE;
 }
 
+/* How often a tensor was written to; -1: it is not counted. */
+static int64_t version_of(PyObject *tensor)
+{
+    PyObject *told = PyObject_GetAttrString(tensor, "_version");
+    int64_t n = told && PyLong_Check(told) ? PyLong_AsLongLong(told) : -1;
+
+    PyErr_Clear();
+    Py_XDECREF(told);
+    return n;
+}
+
 /* What is kept is the same data under another object: a result that its own node keeps
- * would keep the node, and both would stay for ever. */
+ * would keep the node, and both would stay for ever.  It is written to as the first
+ * one is, so that this can be seen, as torch does where nobody else keeps it. */
 static PyObject *run_saved(PyObject *self, PyObject *tensor)
 {
     struct model_run *r = (struct model_run *)self;
+    PyObject *other;
 
     if (r->is_running && sd_run_saved(&r->run, tensor) < 0)
         return NULL;
-    return PyObject_GetAttrString(tensor, "data");
+    r->run.is_ours = true; /* no operator of the model's */
+    other = PyObject_CallMethod(tensor, "detach", NULL);
+    r->run.is_ours = false;
+    return other ? Py_BuildValue("(NL)", other, version_of(tensor)) : NULL;
 }
 
-static PyObject *run_restored(PyObject *self, PyObject *tensor)
+static PyObject *run_restored(PyObject *self, PyObject *kept)
 {
+    PyObject *tensor;
+    long long version;
+
     (void)self;
+    if (!PyArg_ParseTuple(kept, "OL", &tensor, &version))
+        return NULL;
+    if (version >= 0 && version_of(tensor) != version) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "one of the variables needed for gradient computation has been "
+                        "modified by an inplace operation");
+        return NULL;
+    }
     return Py_NewRef(tensor);
 }
 
@@ -114,9 +140,28 @@ static PyObject *run_mark(PyObject *self, PyObject *const *args, Py_ssize_t n)
 
     if (PyErr_Occurred())
         return NULL;
-    if (r->is_running && layer < r->run.times.n_layers)
-        sd_times_border(&r->run.times, (uint32_t)layer, sd_clock_ns());
-    Py_RETURN_NONE;
+    if (!r->is_running || layer >= r->run.times.n_layers)
+        Py_RETURN_NONE;
+    return done(sd_run_times_border(&r->run, (uint32_t)layer));
+}
+
+static PyObject *run_look_at_casts(PyObject *self, PyObject *unused)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    (void)unused;
+    return done(r->is_running ? sd_run_look_at_casts(&r->run) : 0);
+}
+
+/* is_fused(query, key, value, mask): of an attention that this run came to. */
+static PyObject *run_is_fused(PyObject *self, PyObject *const *args, Py_ssize_t n)
+{
+    const struct sd_run *r = &((struct model_run *)self)->run;
+
+    if (!((struct model_run *)self)->is_running || n != 4)
+        Py_RETURN_FALSE;
+    return PyBool_FromLong(
+        sd_attention_is_fused(&r->torch, args[0], args[1], args[2], args[3]));
 }
 
 /* --- What the adapter calls */
@@ -131,6 +176,7 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish
     int rc;
 
     wish->rules = r->rules;
+    wish->device = r->device;
     wish->is_known = has_rule;
     wish->is_product = is_counted;
     wish->is_open = module == Py_None;
@@ -146,17 +192,20 @@ static int begin(struct model_run *r, PyObject *module, struct sd_run_wish *wish
 
 static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = { "module", "twins", "backward", "memory", "rules",
-                             "timing", "into",  "lent",     "cpu",    NULL };
+    static char *names[] = { "module", "twins",   "backward", "memory", "rules",
+                             "timing", "into",    "lent",     "device", "stamped",
+                             "blank",  "numbers", NULL };
     struct model_run *r = (struct model_run *)self;
     struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
-    int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0, cpu = 0;
-    PyObject *module, *rules = Py_None, *into = Py_None;
+    int twins = 0, backward = 0, memory = 0, passes = 0, lent = 0, stamped = 0,
+        blank = 0, numbers = 0;
+    PyObject *module, *rules = Py_None, *into = Py_None, *device = NULL;
     struct sd_run_wish wish = { 0 };
 
-    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOpp:begin", names,
-                                             &module, &twins, &backward, &memory,
-                                             &rules, &passes, &into, &lent, &cpu))
+    if (!ext || !PyArg_ParseTupleAndKeywords(args, kwargs, "O|$pppOiOpUppp:begin",
+                                             names, &module, &twins, &backward, &memory,
+                                             &rules, &passes, &into, &lent, &device,
+                                             &stamped, &blank, &numbers))
         return NULL;
     if (r->is_running || (rules != Py_None && !PyDict_Check(rules)) ||
         (into != Py_None && !sd_model_of(ext->model, into))) {
@@ -171,11 +220,15 @@ static PyObject *run_begin(PyObject *self, PyObject *args, PyObject *kwargs)
         return NULL;
     Py_XSETREF(r->rules, rules != Py_None ? Py_NewRef(rules) : NULL);
     wish.on_twins = twins;
-    wish.is_on_cpu = cpu;
+    Py_XSETREF(r->device, Py_XNewRef(device));
+    wish.is_on_cpu = device && PyUnicode_CompareWithASCIIString(device, "cpu") == 0;
+    wish.is_blank = blank;
+    wish.keeps_numbers = numbers;
     wish.has_backward = backward;
     wish.has_memory = memory;
     wish.is_timing = passes > 0;
     wish.is_lent = lent;
+    wish.is_stamped = stamped;
     return done(begin(r, module, &wish, (unsigned)passes));
 }
 
@@ -197,7 +250,25 @@ static PyObject *run_twins(PyObject *self, PyObject *o)
 
     if (!is_begun(r))
         return NULL;
-    return sd_twins_within(&r->run.twins, o, SD_TWINS_DEPTH);
+    return sd_twins_within(&r->run.twins, o, sd_twins_of_input, SD_TWINS_DEPTH);
+}
+
+static PyObject *run_weight(PyObject *self, PyObject *tensor)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!is_begun(r))
+        return NULL;
+    return done(sd_run_weight(&r->run, tensor));
+}
+
+static PyObject *run_given(PyObject *self, PyObject *o)
+{
+    struct model_run *r = (struct model_run *)self;
+
+    if (!is_begun(r))
+        return NULL;
+    return done(sd_run_given(&r->run, o, SD_TWINS_DEPTH));
 }
 
 static PyObject *run_set_backward(PyObject *self, PyObject *is)
@@ -208,6 +279,28 @@ static PyObject *run_set_backward(PyObject *self, PyObject *is)
     if (truth < 0)
         return NULL;
     r->run.is_backward = truth;
+    r->run.has_failed = false; /* what the forward caught is over */
+    Py_RETURN_NONE;
+}
+
+/* failed_at(number): of the node of the graph that an exception of the backward left.
+ */
+static PyObject *run_failed_at(PyObject *self, PyObject *number)
+{
+    struct model_run *r = (struct model_run *)self;
+    long long sequence = PyLong_AsLongLong(number);
+
+    if (sequence == -1 && PyErr_Occurred())
+        return NULL;
+    if (r->is_running)
+        sd_run_failed(&r->run, sd_run_layer_of_node(&r->run, sequence));
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_forward_is_over(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    ((struct model_run *)self)->run.is_forward_over = true;
     Py_RETURN_NONE;
 }
 
@@ -219,22 +312,16 @@ static PyObject *run_pass_begins(PyObject *self, PyObject *unused)
     (void)unused;
     if (!is_begun(r))
         return NULL;
-    r->run.n_open = 0;
-    sd_times_begin(&r->run.times, SD_MODEL_ROOT, sd_clock_ns());
-    Py_RETURN_NONE;
+    return done(sd_run_times_begin(&r->run));
 }
 
 static PyObject *run_pass_ends(PyObject *self, PyObject *is_backward)
 {
     struct model_run *r = (struct model_run *)self;
-    uint64_t now = sd_clock_ns();
 
     if (!is_begun(r))
         return NULL;
-    sd_times_end(&r->run.times, is_backward == Py_True, now);
-    if (r->run.marked)
-        PySet_Clear(r->run.marked);
-    Py_RETURN_NONE;
+    return done(sd_run_times_end(&r->run, is_backward == Py_True));
 }
 
 /* Own times become those of a layer with all that is in it: layers come behind their
@@ -323,6 +410,7 @@ static void run_dealloc(PyObject *self)
     }
     Py_XDECREF(r->model);
     Py_XDECREF(r->rules);
+    Py_XDECREF(r->device);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -332,23 +420,43 @@ static PyMethodDef methods[] = {
       "What torch calls for every operator." },
     { "begin", FAST(run_begin), METH_VARARGS | METH_KEYWORDS,
       "begin(module, *, twins=False, backward=False, memory=False, rules=None, "
-      "timing=0, into=None, lent=False, cpu=False)\n--\n\nNotes the layers and tensors "
+      "timing=0, into=None, lent=False, device=..., stamped=False, blank=False, "
+      "numbers=False)\n--\n\nNotes the "
+      "layers and "
+      "tensors "
       "of the "
       "module and, with twins, puts tensors without data in their place until end(). "
-      "lent: the caller's own code runs; what it does to modules stays.  cpu: with "
-      "data "
-      "the model runs on the processor." },
+      "lent: the caller's own code runs; what it does to modules stays.  device: the "
+      "name of the one that the model is on.  stamped: stamp() is called at each "
+      "border "
+      "of a timed pass, and stamps() gives their times behind it.  blank: the model is "
+      "on no device and "
+      "counts as one on the processor.  numbers: few whole numbers that the forward "
+      "asks for have values." },
     { "end", run_end, METH_NOARGS,
       "end()\n--\n\nPuts back what was changed; gives the Model." },
     { "twins", run_twins, METH_O,
-      "twins(o)\n--\n\nThe same with tensors without data." },
+      "twins(o)\n--\n\nInputs as the run takes them: tensors without data, and copies "
+      "of few whole numbers." },
+    { "weight", run_weight, METH_O, "The memory of this tensor is the model's." },
+    { "given", run_given, METH_O,
+      "The memory of tensors in it is the caller's: it is no part of the peak." },
     { "enter", FAST(run_enter), METH_FASTCALL, "The hook before a module's forward." },
     { "leave", FAST(run_leave), METH_FASTCALL, "The hook behind a module's forward." },
     { "mark", FAST(run_mark), METH_FASTCALL, "The hook before a node of a backward." },
+    { "is_fused", FAST(run_is_fused), METH_FASTCALL,
+      "is_fused(query, key, value, mask)\n--\n\nWould the model's processor run this "
+      "attention as one operator?" },
+    { "look_at_casts", run_look_at_casts, METH_NOARGS,
+      "Raises where autocast is on and memory is followed without data." },
     { "freed", run_freed, METH_O, "A storage is gone." },
     { "saved", run_saved, METH_O, "Autograd keeps a tensor." },
     { "restored", run_restored, METH_O, "Autograd takes it back." },
+    { "forward_is_over", run_forward_is_over, METH_NOARGS,
+      "What is let go from now on was kept for the backward." },
     { "set_backward", run_set_backward, METH_O, "Does the backward run now?" },
+    { "failed_at", run_failed_at, METH_O,
+      "The number of the node that an exception of the backward left." },
     { "pass_begins", run_pass_begins, METH_NOARGS, "A timed pass begins." },
     { "pass_ends", run_pass_ends, METH_O, "A timed pass, backward or not, is over." },
     { "put_times", run_put_times, METH_O,

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@
 #include "ext/profile.h"
 #include "ext/resumed.h"
 #include "ext/section.h"
+#include "process/machine_processor.h"
 #include "process/usage.h"
 #include "sonde.h"
 
@@ -317,6 +319,18 @@ static PyObject *module_memory(PyObject *module, PyObject *unused)
     return Py_BuildValue("LL", (long long)usage.rss_bytes, (long long)usage.vms_bytes);
 }
 
+/* What this machine calls its processor; None: it does not say. */
+static PyObject *module_processor(PyObject *module, PyObject *unused)
+{
+    char name[SD_MACHINE_TEXT];
+
+    (void)module;
+    (void)unused;
+    if (!sd_machine_processor(name))
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
+}
+
 static PyObject *options_about(const struct sd_option *options)
 {
     PyObject *all = PyDict_New();
@@ -396,6 +410,7 @@ static PyMethodDef module_methods[] = {
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
+    { "processor", module_processor, METH_NOARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },

@@ -172,7 +172,9 @@ struct sd_model_edge {
 struct sd_model_fact {
     uint32_t key; /* source ("torch 2.13.0", "onnx, opset 20"), path, device, mode
                      (train, eval), grad, ran_on (meta, real tensors), because,
-                     peak_bytes, input (one for each: "x=1,3,224,224:float32"), cpu
+                     peak_bytes, batch, activation_bytes_at_2 (kept with
+                     twice that batch), input (one for each:
+                     "x=1,3,224,224:float32"), cpu
                      (the processor that times were taken on) */
     uint32_t value;
 };

@@ -33,7 +33,7 @@ def plain_signals(ignored=()):
 def start(folder, source, ignored=()):
     """`sonde model` of a program whose torch does not come back; its process, and the pid of its Python once that runs."""
     write(folder, "torch.py", source)
-    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(), stdin=subprocess.DEVNULL,
+    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON, "-o", "x.json"], cwd=folder, env=clean_env(), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                          preexec_fn=lambda: plain_signals(ignored))
     path = os.path.join(folder, "pid")
@@ -61,6 +61,7 @@ def ends_with_it(folder, source, number):
         p.communicate(timeout=LIMIT_S)      # the end of both pipes: nobody holds them any more
         equal(p.returncode, -number, "how sonde ended")
         wait_for(lambda: not is_alive(child), "the end of its Python", LIMIT_S)
+        equal([name for name in os.listdir(folder) if "x.json" in name or name.startswith(".sonde-")], [], "what is left of the output")
     finally:
         kill_all(p)
 
@@ -105,6 +106,27 @@ def test_the_keyboard_ends_it_without_a_traceback(folder):
         out, err = p.communicate(timeout=LIMIT_S)
         equal((p.returncode, out, err), (-signal.SIGINT, b"", b""), "how it ended")
         wait_for(lambda: not is_alive(child), "the end of its Python", LIMIT_S)
+    finally:
+        kill_all(p)
+
+
+# Found by every Python that starts; the one that counts has run nothing of ours yet.
+EARLY = """
+import os, signal
+if b"_model_main" in open("/proc/self/cmdline", "rb").read():
+    os.killpg(0, signal.SIGINT)
+"""
+
+
+def test_the_keyboard_ends_it_before_its_python_is_ready(folder):
+    write(folder, "sitecustomize.py", EARLY)
+    write(folder, "torch.py", SLEEPER)
+    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=dict(clean_env(), PYTHONPATH=folder), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=plain_signals)
+    try:
+        out, err = p.communicate(timeout=LIMIT_S)
+        equal((p.returncode, out, err), (-signal.SIGINT, b"", b""), "how it ended")
+        assert not os.path.exists(os.path.join(folder, "pid")), "its Python went on"
     finally:
         kill_all(p)
 

@@ -262,6 +262,24 @@ def test_damaged_files_end_in_one_sentence(folder):
             assert done.stderr.decode().count("\n") <= 1, (name, place, done)
 
 
+def test_a_damaged_capture_says_so_whether_its_model_is_left_or_not(folder):
+    os.chdir(folder)
+    write("r.onnx", resnet18(1))
+    sonde("r.onnx", "-o", "r.sonde")
+    with open("r.sonde", "rb") as f:
+        whole = f.read()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 0x40
+    for name, broken, words in (("half.sonde", whole[:len(whole) // 2], "cut inside a chunk"), ("flipped.sonde", bytes(flipped), "damaged")):
+        done = sonde(write(name, broken), ok=False)
+        equal((done.returncode, done.stdout, done.stderr.decode().count("\n")), (1, b"", 1))
+        for part in (name, words, "no model is left in it"):
+            contains(done.stderr.decode(), part)
+    done = sonde(write("end.sonde", whole[:-40]), ok=False)
+    equal((done.returncode, done.stdout), (0, sonde("r.sonde").stdout))
+    contains(done.stderr.decode(), "end.sonde: cut inside a chunk")
+
+
 def test_what_torch_exports_is_counted_exactly(folder):
     """By both exporters; the newer one writes it with onnxscript."""
     os.chdir(folder)
@@ -271,6 +289,8 @@ def test_what_torch_exports_is_counted_exactly(folder):
     equal(done.returncode, 0, "status (%s)" % done.stderr.decode()[-300:])
     for name in ("older.onnx", "newer.onnx"):
         equal(numbers(name)["macs"], 8 * 27 * 64 + 5120, name)
+    got = numbers("parts.onnx")
+    equal((got["macs"], got["coverage"], got["notes"]), (2 * 2 * 16 * 32 + 2 * 16 * 4 + 2 * 10 * 4, 1, []), "parts")
     got = numbers("attention.onnx")
     # Into queries, keys and values; their products, and those with the values, of 4 heads; and out of them.
     equal(got["macs"], 2 * (7 * 16 * 48 + 2 * 4 * 7 * 7 * 4 + 7 * 16 * 16), "attention")

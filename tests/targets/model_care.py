@@ -210,6 +210,19 @@ class Batch:
     more: dict
 
 
+@dataclasses.dataclass(frozen=True)
+class Slim:
+    __slots__ = ("x", "y")
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+@dataclasses.dataclass(frozen=True)
+class Mixed(Slim):
+    """Two in __slots__, one in __dict__."""
+    z: torch.Tensor
+
+
 def inputs():
     l = nn.Linear(4, 4)
 
@@ -229,6 +242,8 @@ def inputs():
     is_untouched("an ordered one", module(lambda self, d: self.l(d["x"]) + self.l(d["y"]), l=l), (collections.OrderedDict(x=x, y=y),), [x, y], both)
     is_untouched("a named tuple", module(lambda self, p: self.l(p.x) + self.l(p.y), l=l), (Pair(x, y),), [x, y], both)
     is_untouched("a dataclass", module(lambda self, b: self.l(b.x) + self.l(b.more["y"]), l=l), (Batch(x, {"y": y}),), [x, y], both)
+    is_untouched("one with __slots__", module(lambda self, b: self.l(b.x) + self.l(b.y), l=l), (Slim(x, y),), [x, y], both)
+    is_untouched("one with some of them", module(lambda self, b: self.l(b.x) + self.l(b.z), l=l), (Mixed(x, x, y),), [x, y], both)
     is_untouched("lists in lists", module(lambda self, b: self.l(b[0][0]) + self.l(b[1]), l=l), ([[x], y],), [x, y], both)
     given = Batch(torch.ones(2, 4), {"y": torch.ones(2, 4)})
     writes = module(lambda self, b: self.l(b.x.mul_(2)) + b.more.pop("y"), l=l)
@@ -240,6 +255,10 @@ def inputs():
     gives = module(lambda self, x: Batch(self.l(x), {"y": self.l(x)}), l=l)
     made = _model.collect(gives, (torch.ones(2, 4),), backward=True)
     say("a dataclass comes out", (made.totals()["macs"], [s for s, _ in made.layers()[0]["outputs"]]), (64 + 64, [(2, 4), (2, 4)]))
+    for real in (False, True):
+        for what, of, n in (("one with __slots__", lambda y: Slim(y, y * 2), 2), ("one with some of them", lambda y: Mixed(y, y * 2, y + 1), 3)):
+            made = _model.collect(module(lambda self, x: of(self.l(x)), l=l), (torch.ones(2, 4),), backward=True, real=real)
+            say("%s comes out, real=%s" % (what, real), (made.totals()["macs"], [s for s, _ in made.layers()[0]["outputs"]]), (32 + 32, [(2, 4)] * n))
 
 
 # ---- operators that take functions
@@ -328,7 +347,7 @@ def disabled():
     kept = []
     tells = module(lambda self, x: (kept.append(torch.compiler.disable(torch.relu)), kept[0](self.l(x)))[1], l=nn.Linear(4, 4))
     say("a function of C's that is to be left alone", macs(tells, (torch.ones(2, 4),)), 32)
-    say("is the compiler's own", kept[0].__module__ != "sonde._model" and not kept[0].__code__.co_filename.endswith("_model.py"), True)
+    say("is the compiler's own", kept[0].__module__ != "sonde._model_modes" and not kept[0].__code__.co_filename.endswith("_model_modes.py"), True)
 
 
 # ---- other models that run meanwhile
@@ -450,6 +469,21 @@ def transformers():
         before = state(model)
         _model.collect(model, (), {"input_ids": ids}, backward=True)
         say(name + ", unharmed", changes(before, state(model)), [])
+    as_tokenizers_give_it(t, small, ids)
+
+
+def as_tokenizers_give_it(t, small, ids):
+    """With a mask, which decoders look at, and attention as torch has it: without data as with it, and of a model that has none."""
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    configs = {"bert": (t.BertModel, t.BertConfig(**small)), "llama": (t.LlamaForCausalLM, t.LlamaConfig(num_key_value_heads=2, **small)),
+               "gpt2": (t.GPT2LMHeadModel, t.GPT2Config(n_embd=32, n_layer=2, n_head=4, vocab_size=100, n_positions=64))}
+    for name, (kind, config) in configs.items():
+        model, told = kind(config).eval(), []
+        for device, real in (("cpu", True), ("cpu", False), ("meta", False)):
+            made = _model.collect(model.to(device), (), given, backward=True, real=real)
+            totals = made.totals()
+            told.append((totals["macs"], totals["backward_macs"], totals["activation_bytes"], made.coverage, made.facts["ran_on"]))
+        say(name + " with a mask", told[1:], [told[0][:-1] + ("meta",)] * 2)
 
 
 if __name__ == "__main__":

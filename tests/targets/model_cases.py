@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import torch_networks
-from sonde import _model
+from sonde import _model, _model_kept, _model_modes, _sonde
 
 torch.set_num_threads(1)
 
@@ -244,7 +244,7 @@ def portrait(t):
 
 def meddled():
     for fails in (False, True):
-        for way in (_model.collect, _model.measure):
+        for way, how in ((_model.collect, {}), (_model.measure, {"warmup": 1, "repeats": 2})):
             for backward in (False, True):
                 model, x = Meddles(fails), torch.rand(3, 4)
                 pending = (model.own[0](model.l(x)) * model.leaf).square().sum()
@@ -252,7 +252,7 @@ def meddled():
                 model.l.weight.register_hook(lambda g: g)
                 before = [portrait(t) for t in model.tensors()]
                 try:
-                    way(model, (x,), backward=backward)
+                    way(model, (x,), backward=backward, **how)
                 except _model.ModelError as why:
                     say("why it failed", "KeyError" in str(why), fails)
                 say("tensors, fails=%s, %s, backward=%s" % (fails, way.__name__, backward),
@@ -270,14 +270,14 @@ def trains():
     made = _model.collect(model, (x,), real=True, backward=True)
     _model.measure(model, (x,), into=made, backward=True, warmup=1, repeats=2)
     say("a model that trains itself", ([p.tolist() for p in model.parameters()] == before, made.notes), (True, []))
-    most, _model._MOST_BYTES = _model._MOST_BYTES, 0
+    most, _model_kept._MOST_BYTES = _model_kept._MOST_BYTES, 0
     try:
         made = _model.collect(model, (x,), real=True, backward=True)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             _model.measure(model, (x,), backward=True, warmup=1, repeats=2)
     finally:
-        _model._MOST_BYTES = most
+        _model_kept._MOST_BYTES = most
     told = [n for n in made.notes + [str(w.message) for w in told] if "0.weight" in n and "cannot be undone" in n]
     say("one that is too large to be copied is told", len(told), 2)
 
@@ -300,12 +300,12 @@ def unusual():
     changes = module(lambda self, x: (self.large.add_(1), self.small.add_(1), self.l(x))[2], l=nn.Linear(4, 4))
     changes.large, changes.small = torch.zeros(100000), torch.zeros(2)
     changes.register_buffer("table", torch.zeros(200000))
-    most, _model._MOST_BYTES = _model._MOST_BYTES, 100000
+    most, _model_kept._MOST_BYTES = _model_kept._MOST_BYTES, 100000
     try:
-        copies = [one.name for one in _model._kept_tensors(torch, changes) if one.numbers is not None]
+        copies = [one.name for one in _model_kept._kept_tensors(torch, changes) if one.numbers is not None]
         made = _model.collect(changes, (torch.ones(2, 4),), real=True)
     finally:
-        _model._MOST_BYTES = most
+        _model_kept._MOST_BYTES = most
     say("the smallest are copied", sorted(copies), ["l.bias", "l.weight", "small"])
     say("and put back, the others told", (changes.small.tolist(), [n for n in made.notes if "changed large in place" in n] == made.notes, len(made.notes)), ([0.0] * 2, True, 1))
     anew = module(lambda self, x: (setattr(self.l, "weight", nn.Parameter(torch.ones(4, 4))), self.l(x))[1], l=nn.Linear(4, 4))
@@ -424,6 +424,26 @@ def as_peers():
                      getattr(nn, name + "Cell")(16, 5, bias=bias))
             got = [_model.collect(made, (given,)).totals("ptflops-hooks")["macs"] for made, given in zip(kinds, (line, line, line[0, :1]))]
             say("ptflops-hooks: %s, bias=%s" % (name, bias), tuple(got), wanted)
+    q, k, first = torch.ones(3, 5, 16), torch.ones(3, 7, 16), {"batch_first": True}
+    for what, made, given, words, wanted in (  # as ptflops 0.7.5 counts them, with gradients
+            ("itself", nn.MultiheadAttention(16, 4, **first), (q[:1],) * 3, {}, 7320),
+            ("lengths first", nn.MultiheadAttention(16, 4), (q,) * 3, {}, 19800),
+            ("no bias", nn.MultiheadAttention(16, 4, bias=False, **first), (q,) * 3, {}, 21240),
+            ("another", nn.MultiheadAttention(16, 4, **first), (q, k, k), {}, 27384),
+            ("no weights", nn.MultiheadAttention(16, 4, **first), (q, k, k), {"need_weights": False}, 23604),
+            ("widths", nn.MultiheadAttention(16, 4, kdim=8, vdim=12, **first), (q, k[..., :8], k[..., :12]), {}, 18840),
+            ("uneven widths", nn.MultiheadAttention(16, 4, kdim=8, vdim=10, bias=False, **first), (q, k[..., :8], k[..., :10]), {}, 15894),
+            ("bias of keys", nn.MultiheadAttention(16, 4, add_bias_kv=True, **first), (q, k, k), {}, 27924),
+            ("a mask", nn.MultiheadAttention(16, 4, **first), (q, k, k), {"attn_mask": torch.zeros(5, 7)}, 27419),
+            ("a mask, no weights", nn.MultiheadAttention(16, 4, **first), (q, k, k), {"attn_mask": torch.zeros(5, 7), "need_weights": False}, 23604),
+            ("padding", nn.MultiheadAttention(16, 4, **first), (q, k, k), {"key_padding_mask": torch.zeros(3, 7)}, 27468),
+            ("encoder", nn.TransformerEncoderLayer(16, 4, 64), (q[:1],), {}, 16500),
+            ("encoder, batch first", nn.TransformerEncoderLayer(16, 4, 64, **first), (q[:1],), {}, 17220),
+            ("encoder, gelu", nn.TransformerEncoderLayer(16, 4, 64, norm_first=True, activation="gelu", **first), (q,), {}, 51660),
+            ("decoder", nn.TransformerDecoderLayer(16, 4, 64, **first), (q, k), {}, 75504),
+            ("both", nn.Transformer(16, 4, 2, 2, 64, **first), (k, q), {}, 299256)):
+        around = module(lambda self, *args: self.made(*args, **words), made=made).eval()
+        say("ptflops-hooks, attention: " + what, _model.collect(around, given).totals("ptflops-hooks")["macs"], wanted)
 
 
 def shims():
@@ -618,7 +638,7 @@ def lazy_inside():
     made = _model.collect(module(lambda self, x: (self.add_module(long, nn.Linear(4, 4)), getattr(self, long)(x))[1]), (torch.ones(2, 4),))
     say("a long name ends in a whole letter", made.notes, ["the forward itself made layers: Schicht%s; they are counted, and were taken away again" % (28 * "\u00e4")])
     try:
-        _model.measure(nn.LazyLinear(4), (torch.ones(2, 4),))
+        _model.measure(nn.LazyLinear(4), (torch.ones(2, 4),), warmup=1, repeats=2)
     except _model.ModelError as why:
         say("a lazy model is not timed", "call it once" in str(why), True)
 
@@ -819,17 +839,37 @@ def times():
             took = _model.measure(asks, (x,), into=counted, backward=backward, warmup=1, repeats=2)
         say("gradients in %s, backward=%s" % (around.__name__, backward), (set(told), counted.facts["grad"], counted.facts["timed_grad"], took["timed_grad"]),
             ({wanted},) + ("on" if wanted else "off",) * 3)
-    waits, settle = [], _model._settle
-    _model._settle = lambda torch, device: waits.append(device.type)
+    say("where it was timed", made.facts.get("cpu"), _sonde.processor())
+    stamped(made, model, x)
     try:
-        _model._time_layers(torch, model, (x,), {}, torch.device("cuda"), made, True, 1)
-    finally:
-        _model._settle = settle
-    say("a device of its own is waited for at each border", len(waits) > 2 * len([r for r in layers.values() if r["called"]]), True)
-    try:
-        _model.measure(nn.Linear(2, 2, device="meta"), (torch.zeros(1, 2),))
+        _model.measure(nn.Linear(2, 2, device="meta"), (torch.zeros(1, 2),), warmup=1, repeats=2)
     except _model.ModelError as why:
         say("no numbers to run with", "meta" in str(why), True)
+
+
+class Ticks:
+    """An event of a device whose clock goes on by a millisecond at each."""
+
+    n = 0
+
+    def __init__(self, torch, device):
+        Ticks.n += 1
+        self.at = Ticks.n
+
+    def elapsed_time(self, other):
+        return float(other.at - self.at)
+
+
+def stamped(made, model, x):
+    before, waits = (_model_modes.settle, _model_modes.event_on), []
+    _model_modes.settle, _model_modes.event_on = lambda torch, device: waits.append(device.type), Ticks
+    try:
+        _model._time_layers(torch, model, (x,), {}, torch.device("cuda"), made, True, 3)
+    finally:
+        _model_modes.settle, _model_modes.event_on = before
+    leaves = [r for r in made.layers() if r["called"] and r["name"] and not any(o["name"].startswith(r["name"] + ".") for o in made.layers())]
+    say("a device's own clock at each border", {r["own"]["time_ns"] for r in leaves}, {1000000})
+    say("waited for before a pass and behind each half", len(waits), 3 * 3)
 
 
 def memory():
@@ -851,7 +891,7 @@ def memory():
     for _ in range(3):
         _model.collect(mlp, (torch.zeros(32, 784),), memory=True)
         gc.collect()
-        alive.append(sum(isinstance(o, (torch.Tensor, _model._mode())) for o in gc.get_objects()))
+        alive.append(sum(isinstance(o, (torch.Tensor, _model_modes.mode())) for o in gc.get_objects()))
     say("nothing stays alive", alive[1:], alive[:1] * 2)
     again = type(made).read(made.bytes())
     say("bytes and back", (again.totals(), again.rows(), again.facts), (made.totals(), made.rows(), made.facts))
@@ -893,6 +933,13 @@ def counting():
     with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.convolution: lambda *args, **kwargs: 5}) as c:
         for _ in range(3):
             net[0](torch.ones(1, 3, 15, 15))
+    try:
+        with FlopCounterMode(display=False, custom_mapping={torch.ops.aten.convolution: lambda *args, **kwargs: 2 ** 80}):
+            net[0](torch.ones(1, 3, 15, 15))
+        said = "nothing"
+    except Exception as error:
+        said = str(error)
+    say("FLOPs of it that are too many", "the rule for aten::convolution gave a number that 64 bits do not hold" in said, True)
     say("FLOPs of it that are odd", (c.get_total_flops(), c.get_flop_counts()["Global"]), (15, {torch.ops.aten.convolution: 15}))
 
 

@@ -118,6 +118,8 @@ def check_frames_and_searches():
         refused(lambda: wrong(MetricType.PARAMS, n=-1), "n=-1")
     assert report.details[MetricType.RMS].iloc[0] > 0
     equal(len(ProfilerReport(Profiler(made("resnet18"), SHAPE).profile()[:3]).details), 3)
+    for wrong in (3, None, [3], "abc"):
+        refused(lambda: ProfilerReport(wrong), "ProfilerReport() wants what Profiler(model, ...).profile() gives")
 
 
 def check_root_mean_squares():
@@ -185,7 +187,7 @@ def check_rules_for_operators():
     refused(lambda: sm.rule(torch.ops.aten.add.Tensor, print), "mine::op")
     refused(lambda: sm.rule("mine::op.default", print), "all its overloads", "'mine::op'")
     for wrong, words in ((lambda i, o: 1 // 0, ("failed", "ZeroDivisionError")), (lambda i, o: 1.5, ("gave 1.5", "integer")), (lambda i, o: "17", ("gave '17'",)),
-                         (lambda i, o: None, ("gave None",)), (lambda i, o: -1, ("negative",)), (lambda: 3, ("failed", "TypeError"))):
+                         (lambda i, o: None, ("gave None",)), (lambda i, o: -1, ("negative",)), (lambda i, o: 2 ** 80, ("64 bits",)), (lambda: 3, ("failed", "TypeError"))):
         sm.rule("aten::special_bessel_j0", wrong)
         try:
             refused(lambda: sm.profile_macs(Odd(), (8, 32)), "the rule for aten::special_bessel_j0", *words)
@@ -310,12 +312,12 @@ def check_the_verb():
         sys.path.insert(0, folder)
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
                                     (("net:Not", "--input=1"), 1, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
-                                    (("net:Net", "--input=2,5"), 1, "Linear"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
+                                    (("net:Net", "--input=2,5"), 1, "; --input has the batch axis first"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
                                     (("net:Net", "--input=-2,4"), 2, "numbers with commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "numbers"),
                                     (("net:odd", "--input=2,4"), 1, "no mode of mine")):
             status_found, text = ended(words)
             equal(status_found, status, text)
-            assert said in text and text.count("\n") == 1, text
+            assert said in text and text.count("\n") == 1 and "input_shape=" not in text, text
         sys.path.remove(folder)
 
 
@@ -336,6 +338,144 @@ def check_fit_is_of_training():
     asleep = sm.profile_metrics(model.eval(), (64,), runtime=False, memory=True).fit(batch=8)
     assert asleep["activation_bytes"] < ours["activation_bytes"], (asleep, ours)
     equal(sm.profile_metrics(model, (64,), runtime=False).fit()["activations_measured"], False)
+
+
+class Masked(nn.Module):
+    """The batch is that of the second input."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 1)
+
+    def forward(self, mask, x):
+        return self.l(x) * mask.sum()
+
+
+class Looked(nn.Module):
+    """Also what is not the batch can be longer."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(8, 8)
+
+    def forward(self, table, given):
+        return torch.relu(self.l(given["x"]) @ table.t())
+
+
+class Cast(nn.Module):
+    """The copies of its weights do not grow."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64))
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.layers(x)
+
+
+def weight_normed():
+    norm = torch.nn.utils.weight_norm
+    return nn.Sequential(norm(nn.Linear(512, 512)), nn.ReLU(), norm(nn.Linear(512, 512)))
+
+
+def kept(model, inputs, **asked):
+    return sm.profile_metrics(model, inputs=inputs, runtime=False, memory=True, **asked)
+
+
+GROWING = (
+    ("weight_norm", weight_normed, lambda b: torch.randn(b, 512), 1, 1314816),
+    ("a mask first", Masked, lambda b: (torch.ones(16, 16), torch.randn(b, 8)), 2, 2052),
+    ("a table first", Looked, lambda b: (torch.ones(16, 8), {"x": torch.randn(b, 8)}), 2, 64 * 4 * (8 + 16) + 4 * 16 * 8),
+    ("an MLP", lambda: nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10)), lambda b: torch.randn(b, 784), 3, 64 * 4 * (784 + 256)),
+    ("convolutions", lambda: nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(), nn.Flatten(), nn.Linear(392, 10)),
+     lambda b: torch.randn(b, 3, 16, 16), 2, 1400896),
+    ("of other strides", lambda: nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU()), lambda b: torch.randn(b, 3, 8, 8).to(memory_format=torch.channels_last), 1, 122880),
+    ("casts, which run on real tensors", Cast, lambda b: torch.randn(b, 64), 2, 64 * 2 * 64 * 2 + 64 * 64 * 2),
+    ("indices", lambda: nn.Sequential(nn.Embedding(100, 32), nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)), lambda b: torch.arange(16).repeat(b, 1), 2, 3170304),
+)
+
+
+def check_what_grows_with_the_batch():
+    """From one count what is measured with another batch, to the byte; what stays is not multiplied."""
+    for name, make, inputs, batch, wanted in GROWING:
+        model = make()
+        report = kept(model, inputs(batch))
+        found, now = report.fit("sgd", batch=64), report.fit("sgd", batch=batch)
+        equal((found["activation_bytes"], found["activations_grow"]), (kept(model, inputs(64)).fit()["activation_bytes"], "measured"), name)
+        equal((found["activation_bytes"], now["activation_bytes"], report.facts["batch"]), (wanted, report.totals["activation_bytes"], str(batch)), name)
+        equal(kept(model, inputs(batch), backward=True).fit(batch=64)["activation_bytes"], wanted, name)
+    equal(kept(Masked(), (torch.ones(16, 16), torch.randn(2, 8))).fit("sgd", batch=2)["activation_bytes"], 68)
+
+
+def check_growth_is_assumed_where_it_is_not_measured():
+    class Fixed(nn.Linear):
+        def forward(self, x):
+            return super().forward(x.view(2, 8))
+
+    x = torch.randn(2, 8)
+    reports = (kept(Fixed(8, 8), x), kept(nn.Linear(8, 8), x[0]), sm.profile_metrics(nn.Linear(8, 8), inputs=x, runtime=False, backward=True),
+               sm.profile_metrics(nn.Linear(8, 8), inputs=x, runtime=False))
+    for at, report in enumerate(reports):
+        found = report.fit(batch=64)
+        equal((found["activations_grow"], "batch" in report.facts, "activation_bytes_at_2" in report.facts), ("assumed", False, False), at)
+    equal([n for r in reports for n in r.notes], [])
+    equal(reports[0].fit(batch=64)["activation_bytes"], 32 * reports[0].totals["activation_bytes"])
+
+
+def check_the_second_count_leaves_nothing():
+    """Plain counts have none; the model, its inputs, random states, sums and notes are those of one count."""
+    class Counts(nn.Linear):
+        runs = []
+
+        def forward(self, x, *also):
+            self.runs.append(tuple(x.shape))
+            self.last = x
+            return nn.functional.dropout(super().forward(x))
+
+    model, x = Counts(8, 8), torch.randn(2, 8, requires_grad=True)
+    before, state = dict(vars(model)), torch.get_rng_state()
+    sm.profile_macs(model, inputs=x)
+    sm.profile_metrics(model, inputs=x, runtime=False, backward=True)
+    equal(Counts.runs, [(2, 8)] * 2)
+    report = kept(model, (x, [torch.ones(5), torch.tensor(1.0)]))
+    equal(Counts.runs[2:], [(2, 8), (4, 8)])
+    equal((list(vars(model)), x.grad, tuple(x.shape), torch.equal(state, torch.get_rng_state())), (list(before), None, (2, 8), True))
+    equal((report.totals["macs"], report.rows()[0]["CALLS"], report.notes), (2 * 8 * 8, 1, []))
+
+
+def check_growth_is_in_a_capture():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as f:
+            f.write("import torch\nfrom torch import nn\nnorm = torch.nn.utils.weight_norm\ndef net():\n"
+                    "    return nn.Sequential(norm(nn.Linear(512, 512)), nn.ReLU(), norm(nn.Linear(512, 512)))\n"
+                    "class Fixed(nn.Linear):\n    def forward(self, x):\n        return super().forward(x.view(2, 8))\n"
+                    "def fixed():\n    return Fixed(8, 8)\n")
+        how = dict(cwd=folder, env=dict(os.environ, PYTHONWARNINGS="ignore"))
+        kept(weight_normed(), torch.randn(1, 512)).save(os.path.join(folder, "saved.sonde"))
+        done = sonde("net.py:net", "-i", "1,512", "--memory", "--train", "-o", "verb.sonde", **how)
+        equal((done.returncode, done.stderr), (0, ""))
+        for words in (("saved.sonde",), ("verb.sonde",), ("net.py:net", "-i", "1,512")):
+            said = json.loads(sonde(*words + ("--fit", "64", "--json"), **how).stdout)
+            equal((said["fit"]["activation_bytes"], said["fit"]["activations_grow"], said["facts"]["batch"]), (1314816, "measured", "1"), words)
+        told = "Activations are taken to grow in proportion to the batch."
+        equal(told in sonde("saved.sonde", "--fit", "64", **how).stdout, False)
+        equal(told in sonde("net.py:fixed", "-i", "2,8", "--fit", "64", **how).stdout, True)
+        equal(json.loads(sonde("verb.sonde", "--fit", "0", "--json", **how).stdout)["fit"]["activation_bytes"], 1056768)
+
+
+def check_states_of_optimizers():
+    """As many tensors of a parameter's shape as torch itself keeps after a step."""
+    optim = torch.optim
+    makes = {"sgd": optim.SGD, "sgd-momentum": lambda p: optim.SGD(p, lr=0.1, momentum=0.9), "amsgrad": lambda p: optim.Adam(p, amsgrad=True)}
+    makes.update((name.lower(), getattr(optim, name)) for name in ("Adagrad", "RMSprop", "Adadelta", "Rprop", "ASGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam"))
+    for name, make in makes.items():
+        model = nn.Linear(64, 32, bias=False)
+        optimizer = make(model.parameters())
+        model(torch.randn(4, 64)).sum().backward()
+        optimizer.step()
+        states = [s for s in optimizer.state[model.weight].values() if isinstance(s, torch.Tensor) and s.shape == model.weight.shape]
+        equal(sm.profile_metrics(model, (64,), runtime=False).fit(name)["optimizer_bytes"], sum(s.numel() * s.element_size() for s in states), name)
 
 
 ENDING = """

@@ -3,26 +3,17 @@
 """Models of torch: known networks and small modules give the published integers, and nothing is left behind.
 
 Needs torch in one of the environments of the tests; CI has it for one version.  The numbers stand in
-targets/model_cases.py, targets/model_care.py and targets/torch_networks.py.
+targets/model_cases.py, targets/model_care.py, targets/model_memory.py and targets/torch_networks.py.
 """
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from helpers import PACKAGE_PATH, TARGETS, equal, need, python_with, run_tests
+from helpers import run_tests, target_is_right
 
 
 def right(words, at_least, target="model_cases.py", needs=("torch",)):
-    """All that the target says of this is right, and it says as much as it should."""
-    python = python_with(*needs)
-    need(python, "no %s in any environment of the tests (CI=true installs torch for one version)" % " and ".join(needs))
-    done = subprocess.run([python, "-W", "ignore", os.path.join(TARGETS, target)] + words.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=dict(os.environ, PYTHONPATH=PACKAGE_PATH, PYTHONDONTWRITEBYTECODE="1"), timeout=400, universal_newlines=True)
-    lines = done.stdout.splitlines()
-    equal([line for line in lines if not line.startswith("ok ")], [], "what is wrong")
-    equal(done.returncode, 0, "status (%s)" % done.stderr[-400:])
-    assert len(lines) >= at_least, "only %d answers" % len(lines)
+    target_is_right(target, words, at_least, needs)
 
 
 def test_small_modules_in_every_way(folder):
@@ -66,11 +57,23 @@ def test_what_cannot_be_run_says_why(folder):
 
 
 def test_times_of_layers(folder):
-    right("times", 13)
+    right("times", 15)
 
 
 def test_memory(folder):
     right("memory", 7)
+
+
+def test_attention_keeps_what_a_processor_keeps(folder):
+    right("attention", 382, "model_memory.py")
+
+
+def test_layers_keep_what_they_keep_with_data(folder):
+    right("layers", 98, "model_memory.py")
+
+
+def test_operators_give_what_they_give_with_data(folder):
+    right("outputs", 4, "model_memory.py")
 
 
 def test_what_a_block_runs(folder):

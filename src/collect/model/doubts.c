@@ -73,6 +73,17 @@ const char *sd_doubt_floats_or_bytes(const struct sd_rule_call *c)
                                                                 : sd_doubt_floats(c);
 }
 
+/* Without steps: on the processor not of halves. */
+const char *sd_doubt_smoothed(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    if (c->is_on_cpu && sd_meta_at(c, 0, &t) &&
+        (t.s.number == SD_TORCH_FLOAT16 || t.s.number == SD_TORCH_BFLOAT16))
+        return not_implemented;
+    return sd_doubt_floats_or_bytes(c);
+}
+
 const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
 {
     struct sd_meta t;

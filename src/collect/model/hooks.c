@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -51,7 +50,7 @@ static int note_border(struct sd_run *r)
     return 0;
 }
 
-static uint32_t layer_of_node(const struct sd_run *r, int64_t sequence)
+uint32_t sd_run_layer_of_node(const struct sd_run *r, int64_t sequence)
 {
     size_t low = 0, high = r->n_borders;
 
@@ -105,7 +104,7 @@ uint32_t sd_run_layer_in_backward(struct sd_run *r)
     Py_XDECREF(node);
     Py_XDECREF(number);
     if (sequence >= 0)
-        r->backward_layer = layer_of_node(r, sequence);
+        r->backward_layer = sd_run_layer_of_node(r, sequence);
     return r->backward_layer;
 }
 
@@ -148,8 +147,7 @@ static int enter_timed(struct sd_run *r, PyObject *args, uint32_t layer)
         return -1;
     if (!push(r, NULL, layer))
         return -1;
-    sd_times_border(&r->times, layer, sd_clock_ns());
-    return 0;
+    return sd_run_times_border(r, layer);
 }
 
 /* Torch tells of all modules of the process.  One that is not known and runs in another
@@ -166,6 +164,24 @@ static bool runs_elsewhere(struct sd_run *r)
 {
     return !r->wish.is_timing && PyThread_get_thread_ident() != r->thread &&
            !sd_run_is_in_backward(r);
+}
+
+int sd_run_look_at_casts(struct sd_run *r)
+{
+    PyObject *told = NULL;
+    bool is_on;
+
+    if (r->wish.on_twins && r->torch.is_autocast && r->wish.device)
+        told = PyObject_CallFunctionObjArgs(r->torch.is_autocast, r->wish.device, NULL);
+    PyErr_Clear(); /* a device that has none, or an older torch */
+    is_on = told == Py_True;
+    Py_XDECREF(told);
+    r->is_uncast |= is_on;
+    if (!is_on || !r->wish.has_memory || r->wish.is_blank)
+        return 0;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "what is kept under autocast is known with data alone");
+    return -1;
 }
 
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
@@ -194,12 +210,21 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
         r->open[r->n_open - 1].module = module;
         return 0;
     }
+    if (sd_run_look_at_casts(r) < 0)
+        return -1;
     open = push(r, module, layer);
     if (!open || sd_operands_find(&open->in, &r->torch, args, OPEN_DEPTH) < 0)
         return -1;
     if (!sd_run_is_in_backward(r))
         sd_model_entered(r->model, layer);
     return note_border(r);
+}
+
+void sd_run_failed(struct sd_run *r, uint32_t layer)
+{
+    if (!r->has_failed)
+        r->failed_in = layer;
+    r->has_failed = true;
 }
 
 /* An exception is on its way: the innermost layer hears of it first. */
@@ -243,18 +268,15 @@ int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs, PyObject 
     if (at == 0)
         return 0;
     if (is_failing(result)) {
-        if (!r->has_failed)
-            r->failed_in = r->open[r->n_open - 1].layer;
-        r->has_failed = true;
+        sd_run_failed(r, r->open[r->n_open - 1].layer);
     } else if (r->wish.is_timing && r->wish.has_backward) {
         rc = sd_run_mark_nodes(r, result, r->open[at - 1].layer);
     } else if (!r->wish.is_timing && !sd_run_is_in_backward(r)) {
         rc = note_call(r, &r->open[at - 1], kwargs, result);
     }
     r->n_open = at - 1;
-    if (r->wish.is_timing)
-        sd_times_border(&r->times, sd_run_layer_now(r), sd_clock_ns());
-    else if (rc == 0)
-        rc = note_border(r);
-    return rc;
+    if (rc < 0)
+        return rc;
+    return r->wish.is_timing ? sd_run_times_border(r, sd_run_layer_now(r))
+                             : note_border(r);
 }

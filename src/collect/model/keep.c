@@ -71,7 +71,7 @@ static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
         } else if (is_module(k, value)) {
             rc = meet(k, value);
         } else if (twins) {
-            PyObject *twin = sd_twins_within(twins, value, depth);
+            PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
 
             if (!twin || (twin != value && PyDict_SetItem(dict, key, twin) < 0))
                 rc = -1;
@@ -94,7 +94,7 @@ static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
         } else if (is_module(k, value)) {
             rc = meet(k, value);
         } else if (twins) {
-            PyObject *twin = sd_twins_within(twins, value, depth);
+            PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
 
             if (!twin || PyList_SetItem(list, i, twin) < 0) /* takes it */
                 rc = -1;
@@ -122,6 +122,101 @@ int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *t
     return rc;
 }
 
+/* --- Slots */
+
+/* Of a class of Python's, whose entries for __slots__ are read and written by C alone:
+ * properties and other descriptors would run the user's code. */
+static bool is_slot(PyObject *o) { return Py_TYPE(o) == &PyMemberDescr_Type; }
+
+/* A new reference; NULL without an exception: it is not set. */
+static PyObject *read_slot(PyObject *module, PyObject *slot)
+{
+    PyObject *value = Py_TYPE(slot)->tp_descr_get(slot, module, NULL);
+
+    PyErr_Clear();
+    return value;
+}
+
+/* NULL empties it. */
+static int write_slot(PyObject *module, PyObject *slot, PyObject *value)
+{
+    return Py_TYPE(slot)->tp_descr_set(slot, module, value);
+}
+
+static int note_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
+                     PyObject *value)
+{
+    struct sd_kept_slot *grown =
+        sd_grow_array(k->slots, &k->cap_slots, k->n_slots + 1, sizeof *k->slots);
+
+    if (!grown) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    k->slots = grown;
+    k->slots[k->n_slots++] =
+        (struct sd_kept_slot){ Py_NewRef(module), Py_NewRef(slot), Py_XNewRef(value) };
+    return 0;
+}
+
+static int keep_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
+                     struct sd_twins *twins, int depth)
+{
+    PyObject *value = read_slot(module, slot), *twin;
+    int rc = note_slot(k, module, slot, value);
+
+    if (rc == 0 && value && is_container(value)) {
+        rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+    } else if (rc == 0 && value && is_module(k, value)) {
+        rc = meet(k, value);
+    } else if (rc == 0 && value && twins) {
+        twin = sd_twins_within(twins, value, sd_twins_of, depth);
+        if (!twin || (twin != value && write_slot(module, slot, twin) < 0))
+            rc = -1;
+        Py_XDECREF(twin);
+    }
+    Py_XDECREF(value);
+    return rc;
+}
+
+/* Of all classes that it is of: one may have a slot of a name that another has, too. */
+static int keep_slots(struct sd_keep *k, PyObject *module, struct sd_twins *twins,
+                      int depth)
+{
+    PyObject *classes = Py_NewRef(Py_TYPE(module)->tp_mro);
+    int rc = 0;
+
+    for (Py_ssize_t i = 0; rc == 0 && i < PyTuple_GET_SIZE(classes); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(classes, i);
+        PyObject *key, *entry, *entries;
+        Py_ssize_t at = 0;
+
+        if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+            continue; /* made in C: it has no __slots__ */
+        entries = PyDict_Copy(type->tp_dict);
+        if (!entries)
+            rc = -1;
+        while (rc == 0 && PyDict_Next(entries, &at, &key, &entry))
+            if (is_slot(entry))
+                rc = keep_slot(k, module, entry, twins, depth);
+        Py_XDECREF(entries);
+    }
+    Py_DECREF(classes);
+    return rc;
+}
+
+int sd_keep_module(struct sd_keep *k, PyObject *module, PyObject *fields,
+                   struct sd_twins *twins, int depth)
+{
+    uint64_t unused;
+
+    if (sd_table_get(&k->by_container, (uint64_t)(uintptr_t)fields, &unused))
+        return 0;
+    if (sd_keep_container(k, fields, twins, depth) < 0)
+        return -1;
+    return keep_slots(k, module, twins, depth);
+}
+
 /* The list grows while it is walked; what was noted before is not noted again, so it
  * comes to an end. */
 int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth)
@@ -130,13 +225,13 @@ int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth)
 
     for (Py_ssize_t i = 0; rc == 0 && k->modules && i < PyList_GET_SIZE(k->modules);
          i++) {
-        PyObject *fields =
-            PyObject_GetAttrString(PyList_GET_ITEM(k->modules, i), "__dict__");
+        PyObject *module = PyList_GET_ITEM(k->modules, i);
+        PyObject *fields = PyObject_GetAttrString(module, "__dict__");
 
         if (!fields)
             PyErr_Clear();
         else if (PyDict_Check(fields))
-            rc = sd_keep_container(k, fields, twins, depth);
+            rc = sd_keep_module(k, module, fields, twins, depth);
         Py_XDECREF(fields);
     }
     return rc;
@@ -195,15 +290,33 @@ static void put_back(const struct sd_kept *k)
     PyErr_Clear();
 }
 
+static void put_back_slot(const struct sd_kept_slot *s)
+{
+    PyObject *now = read_slot(s->module, s->slot);
+
+    if (now != s->value)
+        write_slot(s->module, s->slot, s->value);
+    Py_XDECREF(now);
+    PyErr_Clear();
+}
+
 void sd_keep_put_back(struct sd_keep *k)
 {
     struct sd_raised raised = sd_raised_take();
     struct sd_kept *all = k->all;
+    struct sd_kept_slot *slots = k->slots;
     PyObject *modules = k->modules;
-    size_t n = k->n;
+    size_t n = k->n, n_slots = k->n_slots;
 
     sd_table_release(&k->by_container);
     memset(k, 0, sizeof *k);
+    for (size_t i = n_slots; i-- > 0;) {
+        put_back_slot(&slots[i]);
+        Py_DECREF(slots[i].module);
+        Py_DECREF(slots[i].slot);
+        Py_XDECREF(slots[i].value);
+    }
+    sd_free(slots);
     for (size_t i = n; i-- > 0;) {
         put_back(&all[i]);
         Py_DECREF(all[i].container);

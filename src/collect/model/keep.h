@@ -4,11 +4,11 @@
 /* keep: what a model's modules hold, written down before a run and put back after it.
  *
  * A module that caches a tensor in its forward would keep one without data, and fail
- * when it is really used.  So the attributes of each module, and the lists, dicts and
- * sets among them, are noted; afterwards each has again what it had.  What a forward
- * does to objects of other classes, or to tables of more than a million entries, cannot
- * be undone.  Modules that stand in such lists and dicts without being registered are
- * followed, too.
+ * when it is really used.  So the attributes of each module, those in __slots__ too,
+ * and the lists, dicts and sets among them, are noted; afterwards each has again what
+ * it had.  What a forward does to objects of other classes, or to tables of more than a
+ * million entries, cannot be undone.  Modules that stand in such lists and dicts
+ * without being registered are followed, too.
  *
  * With twins, every tensor found on the way is replaced by its twin for the run. */
 #include "collect/model/twins.h"
@@ -17,9 +17,16 @@ struct sd_kept {
     PyObject *container, *copy; /* owned: a dict, list or set, and what it held */
 };
 
+struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
+    PyObject *module, *slot; /* owned: the object, and its class's descriptor */
+    PyObject *value;         /* owned: what it held; NULL: nothing */
+};
+
 struct sd_keep { /* all zero is a fresh one */
     struct sd_kept *all;
     size_t n, cap;
+    struct sd_kept_slot *slots;
+    size_t n_slots, cap_slots;
     struct sd_table by_container; /* its address: 1 */
     PyObject *module_type;        /* borrowed; NULL: none is followed */
     PyObject *modules;            /* owned list: those that were met, or NULL */
@@ -29,6 +36,10 @@ struct sd_keep { /* all zero is a fresh one */
  * -1 with an exception; what was noted until then can still be put back. */
 int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
                       int depth);
+/* The same for a module, whose dict is `fields`: with what it has in slots.  Nothing of
+ * its own code runs. */
+int sd_keep_module(struct sd_keep *k, PyObject *module, PyObject *fields,
+                   struct sd_twins *twins, int depth);
 /* Notes what the modules hold that were met on the way, and those that they hold.  At
  * the end of the walk, because a registered one has a turn of its own before its
  * tensors are replaced. */

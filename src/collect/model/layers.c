@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* layers: a module and those in it, as layers of the model, with what they say of
- * themselves and the tensors they hold. */
 #include "cpython/compat.h"
 
-#include "collect/model/run.h"
+#include "collect/model/layers.h"
 
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
-    DEEPEST = 200,   /* modules in modules */
     MOST_ATTRS = 64, /* of a module; the rest is not noted */
     MOST_INTS = 16,  /* of an attribute */
-    KEEP_DEPTH = 3,  /* lists in lists of a module */
-    NAME_BYTES = 4096,
-};
-
-struct walk {
-    struct sd_run *run;
-    char path[NAME_BYTES]; /* of the module that is visited */
-    size_t n_path;
-    size_t n_left_out; /* too deep, or with names that are too long */
-    int depth;
-    bool is_made; /* by the forward: what is lazy in it may have no shapes yet */
-    bool stands_for_another; /* in its place: that one's tensors are counted */
 };
 
 /* --- What a module has: a dict of its own, or, of modules of TorchScript, what its
@@ -43,6 +27,11 @@ static PyObject *table_of(PyObject *module, const char *field, const char *metho
         Py_CLEAR(dict);
     Py_XDECREF(told);
     return dict;
+}
+
+PyObject *sd_module_children(PyObject *module)
+{
+    return table_of(module, "_modules", "named_children");
 }
 
 static bool is_dotted(PyObject *key)
@@ -83,7 +72,7 @@ static bool is_told(const char *name)
     return name && name[0] != '_' && strcmp(name, "training") != 0;
 }
 
-static int note_attributes(struct walk *w, PyObject *fields, PyObject *parameters,
+static int note_attributes(struct sd_walk *w, PyObject *fields, PyObject *parameters,
                            uint32_t layer)
 {
     struct sd_model *m = w->run->model;
@@ -155,10 +144,10 @@ static int is_tied(struct sd_run *r, PyObject *tensor, const struct sd_shape *s)
     return is;
 }
 
-static int name_of_tensor(struct walk *w, PyObject *key, uint32_t *id)
+static int name_of_tensor(struct sd_walk *w, PyObject *key, uint32_t *id)
 {
     const char *word = PyUnicode_AsUTF8(key);
-    char name[NAME_BYTES + 256];
+    char name[SD_WALK_PATH_BYTES + 256];
     size_t n;
 
     if (!word)
@@ -182,8 +171,8 @@ static bool wants_gradient(PyObject *tensor)
     return is;
 }
 
-static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t layer,
-                       uint16_t kind)
+static int note_tensor(struct sd_walk *w, PyObject *key, PyObject *tensor,
+                       uint32_t layer, uint16_t kind)
 {
     struct sd_run *r = w->run;
     struct sd_model_tensor t = { .layer = layer, .flags = kind, .bytes = -1 };
@@ -207,7 +196,8 @@ static int note_tensor(struct walk *w, PyObject *key, PyObject *tensor, uint32_t
     return sd_run_raise(sd_model_tensor(r->model, &t));
 }
 
-static int note_tensors(struct walk *w, PyObject *table, uint32_t layer, uint16_t kind)
+static int note_tensors(struct sd_walk *w, PyObject *table, uint32_t layer,
+                        uint16_t kind)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -239,7 +229,7 @@ static int note_weights(struct sd_run *r, PyObject *table)
 
 /* --- Modules */
 
-static const char *type_of(PyObject *module, PyObject **holder)
+const char *sd_module_type(PyObject *module, PyObject **holder)
 {
     const char *name = strrchr(Py_TYPE(module)->tp_name, '.');
 
@@ -253,12 +243,12 @@ static const char *type_of(PyObject *module, PyObject **holder)
     return name;
 }
 
-static int note_layer(struct walk *w, PyObject *module, uint32_t parent, bool is_leaf,
-                      uint32_t *layer)
+static int note_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
+                      bool is_leaf, uint32_t *layer)
 {
     struct sd_model *m = w->run->model;
     PyObject *holder, *training;
-    const char *type = type_of(module, &holder);
+    const char *type = sd_module_type(module, &holder);
     uint32_t id;
     int rc;
 
@@ -285,8 +275,7 @@ static int note_layer(struct walk *w, PyObject *module, uint32_t parent, bool is
     return 0;
 }
 
-/* One of a lazy class whose tensors have no shapes before it runs. */
-static bool is_unsettled(PyObject *module)
+bool sd_module_is_unsettled(PyObject *module)
 {
     PyObject *is = PyObject_CallMethod(module, "has_uninitialized_params", NULL);
     bool has = is == Py_True;
@@ -296,9 +285,7 @@ static bool is_unsettled(PyObject *module)
     return has;
 }
 
-static int visit(struct walk *w, PyObject *module, uint32_t parent);
-
-static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
+static int visit_children(struct sd_walk *w, PyObject *children, uint32_t layer)
 {
     PyObject *key, *child;
     Py_ssize_t at = 0;
@@ -309,7 +296,7 @@ static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
         const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         size_t n = name ? strlen(name) : 0;
 
-        if (child == Py_None || n == 0 || (w->is_made && is_unsettled(child)))
+        if (child == Py_None || n == 0 || (w->is_made && sd_module_is_unsettled(child)))
             continue; /* a lazy one is found when it runs */
         if (n_path + n + 2 > sizeof w->path) {
             w->n_left_out++;
@@ -319,7 +306,7 @@ static int visit_children(struct walk *w, PyObject *children, uint32_t layer)
             w->path[w->n_path++] = '.';
         memcpy(w->path + w->n_path, name, n);
         w->n_path += n;
-        rc = visit(w, child, layer);
+        rc = sd_walk_visit(w, child, layer);
         w->n_path = n_path;
     }
     return rc;
@@ -333,7 +320,7 @@ static int remember(struct sd_run *r, PyObject *module, uint32_t layer)
 }
 
 /* Attributes first, then tensors, then everything is kept and, on twins, replaced. */
-static int note_module(struct walk *w, PyObject *module, PyObject *fields,
+static int note_module(struct sd_walk *w, PyObject *module, PyObject *fields,
                        PyObject *parameters, PyObject *buffers, uint32_t layer)
 {
     struct sd_run *r = w->run;
@@ -341,20 +328,20 @@ static int note_module(struct walk *w, PyObject *module, PyObject *fields,
 
     if (r->wish.is_timing)
         return 0;
-    (void)module;
     if (note_attributes(w, fields, parameters, layer) < 0)
         return -1;
     if (!w->stands_for_another &&
         (note_tensors(w, parameters, layer, SD_TENSOR_PARAMETER) < 0 ||
          note_tensors(w, buffers, layer, SD_TENSOR_BUFFER) < 0))
         return -1;
-    if (!r->wish.is_lent && sd_keep_container(&r->keep, fields, twins, KEEP_DEPTH) < 0)
+    if (!r->wish.is_lent &&
+        sd_keep_module(&r->keep, module, fields, twins, SD_WALK_KEEP_DEPTH) < 0)
         return -1;
     return note_weights(r, parameters) < 0 || note_weights(r, buffers) < 0 ? -1 : 0;
 }
 
-static int find_layer(struct walk *w, PyObject *module, uint32_t parent, bool is_leaf,
-                      uint32_t *layer)
+static int find_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
+                      bool is_leaf, uint32_t *layer)
 {
     if (!w->run->wish.is_timing)
         return note_layer(w, module, parent, is_leaf, layer);
@@ -363,8 +350,7 @@ static int find_layer(struct walk *w, PyObject *module, uint32_t parent, bool is
     return 0;
 }
 
-/* One that is in two places is one layer, under its first name. */
-static int visit(struct walk *w, PyObject *module, uint32_t parent)
+int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent)
 {
     PyObject *children, *parameters, *buffers, *fields;
     uint64_t known;
@@ -373,11 +359,11 @@ static int visit(struct walk *w, PyObject *module, uint32_t parent)
 
     if (sd_table_get(&w->run->layer_of, (uint64_t)(uintptr_t)module, &known))
         return 0;
-    if (w->depth >= DEEPEST) {
+    if (w->depth >= SD_WALK_DEEPEST) {
         w->n_left_out++;
         return 0;
     }
-    children = table_of(module, "_modules", "named_children");
+    children = sd_module_children(module);
     parameters = children ? table_of(module, "_parameters", "named_parameters") : NULL;
     buffers = parameters ? table_of(module, "_buffers", "named_buffers") : NULL;
     fields = buffers ? PyObject_GetAttrString(module, "__dict__") : NULL;
@@ -401,7 +387,7 @@ static int visit(struct walk *w, PyObject *module, uint32_t parent)
 }
 
 /* Nothing is left out without a word. */
-static int tell_left_out(const struct walk *w)
+static int tell_left_out(const struct sd_walk *w)
 {
     if (w->n_left_out == 0 || w->run->wish.is_timing)
         return 0;
@@ -409,201 +395,21 @@ static int tell_left_out(const struct walk *w)
         w->run->model,
         "%zu modules lie deeper than %d others or have longer names than %d bytes: "
         "their parameters are not counted",
-        w->n_left_out, DEEPEST, NAME_BYTES));
+        w->n_left_out, SD_WALK_DEEPEST, SD_WALK_PATH_BYTES));
 }
 
 int sd_run_walk(struct sd_run *r, PyObject *module)
 {
-    struct walk w;
+    struct sd_walk w;
     int rc;
 
     memset(&w, 0, sizeof w);
     w.run = r;
-    rc = visit(&w, module, SD_MODEL_ROOT);
+    rc = sd_walk_visit(&w, module, SD_MODEL_ROOT);
     if (rc == 0)
         rc = tell_left_out(&w);
     if (rc == 0 && !r->wish.is_lent)
-        rc = sd_keep_modules(&r->keep, r->wish.on_twins ? &r->twins : NULL, KEEP_DEPTH);
+        rc = sd_keep_modules(&r->keep, r->wish.on_twins ? &r->twins : NULL,
+                             SD_WALK_KEEP_DEPTH);
     return rc;
-}
-
-/* --- Modules that a forward makes */
-
-struct search {
-    struct walk walk;
-    PyObject *wanted;
-    struct sd_table seen; /* addresses of modules: 1 */
-};
-
-/* 1: it is this module or one in it.  0: it is not, or was looked through before. */
-static int holds(struct search *s, PyObject *module, int depth)
-{
-    PyObject *children, *key, *child;
-    Py_ssize_t at = 0;
-    uint64_t unused;
-    int rc = 0;
-
-    if (module == s->wanted)
-        return 1;
-    if (depth == 0 || sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
-        return 0;
-    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
-        return -1;
-    children = table_of(module, "_modules", "named_children");
-    while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
-        rc = child == Py_None ? 0 : holds(s, child, depth - 1);
-    Py_XDECREF(children);
-    return children ? rc : -1;
-}
-
-/* The path of a child of that layer; false: it is too long. */
-static bool set_path(struct walk *w, uint32_t layer, const char *key)
-{
-    const char *holder =
-        sd_model_text(w->run->model, w->run->model->layers[layer].name);
-    int n =
-        snprintf(w->path, sizeof w->path, "%s%s%s", holder, *holder ? "." : "", key);
-
-    w->n_path = (size_t)n;
-    return n > 0 && (size_t)n < sizeof w->path;
-}
-
-static int search_in(struct search *s, PyObject *module, uint32_t layer);
-
-/* A child that is known is searched; one that is not and holds what is wanted becomes a
- * layer, with all that is in it.  Where there was one of that name before, it is that
- * layer. */
-static int search_child(struct search *s, const char *key, PyObject *child,
-                        uint32_t holder)
-{
-    struct sd_run *r = s->walk.run;
-    uint64_t layer;
-    int rc;
-
-    if (sd_table_get(&r->layer_of, (uint64_t)(uintptr_t)child, &layer))
-        return search_in(s, child, (uint32_t)layer);
-    rc = holds(s, child, DEEPEST);
-    if (rc <= 0 || !key || !set_path(&s->walk, holder, key))
-        return rc < 0 ? -1 : 0;
-    s->walk.is_made = true;
-    s->walk.stands_for_another =
-        sd_model_find_layer(r->model, s->walk.path, s->walk.n_path) != UINT32_MAX;
-    r->model->layers[holder].flags &= (uint16_t)~SD_LAYER_LEAF;
-    sd_run_tell(s->walk.stands_for_another ? &r->replaced : &r->made, s->walk.path);
-    return visit(&s->walk, child, holder) < 0 ? -1 : 1;
-}
-
-static int search_in(struct search *s, PyObject *module, uint32_t layer)
-{
-    PyObject *children, *key, *child;
-    Py_ssize_t at = 0;
-    uint64_t unused;
-    int rc = 0;
-
-    if (sd_table_get(&s->seen, (uint64_t)(uintptr_t)module, &unused))
-        return 0;
-    if (sd_run_raise(sd_table_put(&s->seen, (uint64_t)(uintptr_t)module, 1)) < 0)
-        return -1;
-    children = table_of(module, "_modules", "named_children");
-    while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
-        if (child != Py_None && PyUnicode_Check(key))
-            rc = search_child(s, PyUnicode_AsUTF8(key), child, layer);
-    Py_XDECREF(children);
-    return children ? rc : -1;
-}
-
-static bool has_parameters(PyObject *module)
-{
-    PyObject *all = PyObject_CallMethod(module, "parameters", NULL);
-    PyObject *first = all && PyIter_Check(all) ? PyIter_Next(all) : NULL;
-    bool has = first != NULL;
-
-    PyErr_Clear();
-    Py_XDECREF(first);
-    Py_XDECREF(all);
-    return has;
-}
-
-/* It is not looked for again when it runs the next time.  It lives until the end, so
- * that no other one has its address; one with numbers of its own would be too much. */
-static int ignore(struct sd_run *r, PyObject *module)
-{
-    if (PyList_Append(r->modules, module) < 0)
-        return -1;
-    return sd_run_raise(sd_table_put(&r->ignored, (uint64_t)(uintptr_t)module, 1));
-}
-
-/* Not the model's, by any name: what it computes is its caller's.  On twins it needs
- * tensors without data all the same. */
-static int take_unheld(struct sd_run *r, PyObject *module)
-{
-    PyObject *holder, *fields;
-    int rc = 0;
-
-    if (!has_parameters(module)) /* a loss or the like: there is nothing to say */
-        return ignore(r, module);
-    sd_run_tell(&r->unheld, type_of(module, &holder));
-    Py_XDECREF(holder);
-    if (!r->wish.on_twins)
-        return 0;
-    fields = PyObject_GetAttrString(module, "__dict__");
-    if (fields && PyDict_Check(fields))
-        rc = sd_keep_container(&r->keep, fields, &r->twins, KEEP_DEPTH);
-    else
-        PyErr_Clear();
-    Py_XDECREF(fields);
-    return rc < 0 ? -1 : ignore(r, module);
-}
-
-/* A lazy one gets its shapes by a hook that runs behind ours; to ask for them twice
- * does no harm.  1: it has none yet, because its inputs come by name, which that hook
- * alone is told; then it is entered from there. */
-static int settle_shapes(struct sd_run *r, PyObject *module, PyObject *args)
-{
-    PyObject *done;
-
-    if (!is_unsettled(module))
-        return 0;
-    done = PyObject_CallMethod(r->self, "settle_shapes", "OO", module, args);
-    Py_XDECREF(done);
-    return !done ? -1 : is_unsettled(module) ? 1 : 0;
-}
-
-int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args)
-{
-    struct search s;
-    uint64_t unused;
-    int rc;
-
-    if (sd_table_get(&r->ignored, (uint64_t)(uintptr_t)module, &unused))
-        return 0;
-    rc = settle_shapes(r, module, args);
-    if (rc != 0)
-        return rc < 0 ? -1 : 0;
-    memset(&s, 0, sizeof s);
-    s.walk.run = r;
-    s.wanted = module;
-    rc = search_in(&s, PyList_GET_ITEM(r->modules, 0), SD_MODEL_ROOT);
-    sd_table_release(&s.seen);
-    return rc == 0 ? take_unheld(r, module) : rc < 0 ? -1 : 0;
-}
-
-/* --- Modules of nobody */
-
-/* Two of a type have different names. */
-int sd_run_walk_met(struct sd_run *r, PyObject *module)
-{
-    struct walk w;
-    PyObject *holder;
-    const char *type = type_of(module, &holder);
-
-    memset(&w, 0, sizeof w);
-    w.run = r;
-    w.n_path = (size_t)snprintf(w.path, 256, "%.200s", type);
-    for (int i = 2;
-         i < 10000 && sd_model_find_layer(r->model, w.path, w.n_path) != UINT32_MAX;
-         i++)
-        w.n_path = (size_t)snprintf(w.path, 256, "%.200s#%d", type, i);
-    Py_XDECREF(holder);
-    return visit(&w, module, SD_MODEL_ROOT);
 }

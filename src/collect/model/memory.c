@@ -83,7 +83,8 @@ static int watch_tensor(struct sd_run *r, PyObject *tensor)
     if (at != 0 && !sd_table_get(&r->storages.alive, at, &unused)) {
         int64_t bytes = number_from(storage, "nbytes");
 
-        if (bytes > 0 && !sd_table_get(&r->storages.weights, at, &unused))
+        if (bytes > 0 && !sd_table_get(&r->storages.weights, at, &unused) &&
+            !sd_table_get(&r->storages.given, at, &unused))
             rc = watch(r, storage, at, bytes);
     }
     Py_XDECREF(storage);
@@ -111,12 +112,14 @@ void sd_run_freed(struct sd_run *r, PyObject *ref)
 {
     struct sd_storages *s = &r->storages;
     struct sd_storage *gone;
-    uint64_t at;
+    uint64_t at, layer;
 
     if (!sd_table_get(&s->by_watch, key_of(ref), &at))
         return;
     gone = &s->all[at];
     s->live_bytes -= gone->bytes;
+    if (!r->is_forward_over && sd_table_get(&s->saved, gone->at, &layer))
+        r->model->layers[layer].activation_bytes -= gone->bytes;
     sd_table_remove(&s->by_watch, key_of(ref));
     sd_table_remove(&s->alive, gone->at);
     sd_table_remove(&s->saved, gone->at); /* its place may be another's soon */
@@ -131,6 +134,7 @@ void sd_storages_release(struct sd_storages *s)
     sd_table_release(&s->by_watch);
     sd_table_release(&s->alive);
     sd_table_release(&s->weights);
+    sd_table_release(&s->given);
     sd_table_release(&s->saved);
     memset(s, 0, sizeof *s);
     while (n-- > 0)
@@ -138,19 +142,53 @@ void sd_storages_release(struct sd_storages *s)
     sd_free(all);
 }
 
-/* --- What autograd keeps */
+/* --- What is no memory of the run's */
 
-int sd_run_weight(struct sd_run *r, PyObject *tensor)
+static int note_storage(struct sd_table *in, PyObject *tensor)
 {
     PyObject *storage = storage_of(tensor);
     uint64_t at = storage ? identity_of(storage) : 0;
-    int rc = at != 0 ? sd_table_put(&r->storages.weights, at, 1) : 0;
+    int rc = at != 0 ? sd_table_put(in, at, 1) : 0;
 
     Py_XDECREF(storage);
     if (rc < 0)
         PyErr_NoMemory();
     return rc < 0 ? -1 : 0;
 }
+
+int sd_run_weight(struct sd_run *r, PyObject *tensor)
+{
+    return note_storage(&r->storages.weights, tensor);
+}
+
+bool sd_run_is_weight(struct sd_run *r, PyObject *tensor)
+{
+    PyObject *storage = storage_of(tensor);
+    uint64_t at = storage ? identity_of(storage) : 0, unused;
+
+    Py_XDECREF(storage);
+    return at != 0 && sd_table_get(&r->storages.weights, at, &unused);
+}
+
+int sd_run_given(struct sd_run *r, PyObject *o, int depth)
+{
+    PyObject *values;
+    int rc = 0;
+
+    if (sd_torch_is_tensor(&r->torch, o))
+        return note_storage(&r->storages.given, o);
+    if (depth == 0 || !(PyTuple_Check(o) || PyList_Check(o) || PyDict_Check(o)))
+        return 0;
+    values = PyDict_Check(o) ? PyDict_Values(o) : PySequence_List(o);
+    if (!values)
+        return -1;
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(values); i++)
+        rc = sd_run_given(r, PyList_GET_ITEM(values, i), depth - 1);
+    Py_DECREF(values);
+    return rc;
+}
+
+/* --- What autograd keeps */
 
 /* A storage that many nodes keep is kept once; weights are there anyway. */
 static bool is_new(struct sd_storages *s, uint64_t at)
@@ -165,16 +203,18 @@ int sd_run_saved(struct sd_run *r, PyObject *tensor)
 {
     PyObject *storage = storage_of(tensor);
     uint64_t at = storage ? identity_of(storage) : 0;
-    struct sd_model_layer *layer = &r->model->layers[sd_run_layer_now(r)];
+    uint32_t layer = sd_run_layer_now(r);
     int rc = 0;
 
     if (!r->is_backward && is_new(&r->storages, at)) {
         int64_t bytes = number_from(storage, "nbytes");
 
-        rc = sd_table_put(&r->storages.saved, at, 1);
-        if (rc == 0 && bytes > 0)
-            layer->activation_bytes =
-                (layer->activation_bytes > 0 ? layer->activation_bytes : 0) + bytes;
+        rc = sd_table_put(&r->storages.saved, at, layer);
+        if (rc == 0 && bytes >= 0) {
+            int64_t *kept = &r->model->layers[layer].activation_bytes;
+
+            *kept = (*kept > 0 ? *kept : 0) + bytes;
+        }
     }
     Py_XDECREF(storage);
     if (rc < 0)

@@ -79,6 +79,14 @@ bool sd_meta_is_wide(const struct sd_meta *t)
     return t->s.number == SD_TORCH_FLOAT32 || t->s.number == SD_TORCH_FLOAT64;
 }
 
+bool sd_meta_has_channels_last(const struct sd_meta *t)
+{
+    const int64_t *d = t->s.dims, *s = t->strides;
+
+    return t->s.n == 4 && s[1] == 1 && s[3] == d[1] && s[2] == d[1] * d[3] &&
+           s[0] == d[1] * d[3] * d[2];
+}
+
 /* --- Shapes */
 
 bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
@@ -101,6 +109,15 @@ bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b)
     return a->n == b->n && memcmp(a->dims, b->dims, a->n * sizeof *a->dims) == 0;
 }
 
+int64_t sd_shape_elements(const struct sd_shape *s)
+{
+    int64_t n = 1;
+
+    for (unsigned i = 0; i < s->n; i++)
+        n = sd_times(n, s->dims[i]);
+    return n;
+}
+
 bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number)
 {
     long long n = s->n > 0 ? s->n : 1, axis = PyLong_AsLongLong(number);
@@ -118,6 +135,12 @@ PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
                       uint8_t number)
 {
     return sd_torch_make(c->torch, number, s->n, s->dims, NULL);
+}
+
+PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_shape *s,
+                         uint8_t number, int64_t room)
+{
+    return sd_torch_make_in(c->torch, number, s->n, s->dims, room);
 }
 
 PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number)
@@ -189,5 +212,16 @@ PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d)
     Py_XDECREF(a);
     Py_XDECREF(b);
     Py_XDECREF(d);
+    return tuple;
+}
+
+PyObject *sd_rule_four(PyObject *a, PyObject *b, PyObject *d, PyObject *e)
+{
+    PyObject *tuple = a && b && d && e ? PyTuple_Pack(4, a, b, d, e) : NULL;
+
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    Py_XDECREF(d);
+    Py_XDECREF(e);
     return tuple;
 }

@@ -13,17 +13,6 @@
 
 #include "collect/model/rules.h"
 
-enum { /* torch's numbers of dtypes */
-       SD_TORCH_UINT8 = 0,
-       SD_TORCH_INT32 = 3,
-       SD_TORCH_INT64 = 4,
-       SD_TORCH_FLOAT16 = 5,
-       SD_TORCH_FLOAT32 = 6,
-       SD_TORCH_FLOAT64 = 7,
-       SD_TORCH_BOOL = 11,
-       SD_TORCH_BFLOAT16 = 15,
-};
-
 struct sd_meta {
     struct sd_shape s;
     int64_t strides[SD_MODEL_DIMS_MAX];
@@ -46,6 +35,17 @@ bool sd_meta_of(const struct sd_rule_call *c, PyObject *v, struct sd_meta *out);
 bool sd_meta_is_float(const struct sd_meta *t);
 /* Of 32 or 64 bits: for narrower ones norms keep their statistics in another dtype. */
 bool sd_meta_is_wide(const struct sd_meta *t);
+/* Pixel after pixel, each with all its channels. */
+bool sd_meta_has_channels_last(const struct sd_meta *t);
+
+/* rules_reduce.c: what norms of batches and groups have in common, forward and back. An
+ * input that they leave as it lies in memory: */
+bool sd_norm_takes(const struct sd_rule_call *c, const struct sd_meta *in);
+/* The dtype of their statistics and gradients of weights, of which the arguments from
+ * `first` to `last` are vectors of n: of narrow floats, on a processor, that of the
+ * input, but 32 bits where those are.  False: they do not go together. */
+bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta *in,
+                  unsigned first, unsigned last, int64_t n, uint8_t *kept);
 
 /* --- Shapes */
 
@@ -53,6 +53,8 @@ bool sd_meta_is_wide(const struct sd_meta *t);
 bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
                       struct sd_shape *out);
 bool sd_shape_is_same(const struct sd_shape *a, const struct sd_shape *b);
+/* How many elements it has; more than 64 bits: INT64_MAX. */
+int64_t sd_shape_elements(const struct sd_shape *s);
 /* Does this number name one of its axes, from the front or, negative, from behind?  One
  * without axes counts as one of a single axis, as torch does it. */
 bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number);
@@ -62,6 +64,9 @@ bool sd_shape_has_axis(const struct sd_shape *s, PyObject *number);
 /* Contiguous; `number` is that of its dtype. */
 PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
                       uint8_t number);
+/* The same in a storage that has room for more elements. */
+PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_shape *s,
+                         uint8_t number, int64_t room);
 PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number);
 /* As operators on single elements give it: the order of axes stays, without gaps. */
 PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
@@ -70,4 +75,5 @@ PyObject *sd_meta_like(const struct sd_rule_call *c, const struct sd_meta *t);
 /* A tuple; the references are taken, and when one of them is NULL so is the tuple. */
 PyObject *sd_rule_two(PyObject *a, PyObject *b);
 PyObject *sd_rule_three(PyObject *a, PyObject *b, PyObject *d);
+PyObject *sd_rule_four(PyObject *a, PyObject *b, PyObject *d, PyObject *e);
 #endif

@@ -13,15 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/model/meta.h"
+
 enum {
-    MOST_REAL = 1 << 20, /* elements that a run makes on a real device, at once */
-    MOST_SIZES = 32,     /* of a shape that is asked for */
+    MOST_REAL =
+        SD_TWINS_READABLE,   /* elements that a run makes on a real device, at once */
+    MOST_COMPUTED = 1 << 24, /* elements that it computes of those */
+    MOST_SIZES = 32,         /* of a shape that is asked for */
 };
 
 /* --- What takes part */
 
 struct survey {
     unsigned n_meta, n_own, n_foreign;
+    struct sd_shape
+        all; /* of the own ones, stretched to each other where they can be */
 };
 
 static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
@@ -34,9 +40,14 @@ static int survey_one(struct sd_run *r, PyObject *v, struct survey *s)
         return -1;
     if (shape.is_meta)
         s->n_meta++;
-    else if (sd_twins_is_own(&r->twins, v))
-        s->n_own++;
-    else
+    else if (sd_twins_is_own(&r->twins, v)) {
+        struct sd_shape both;
+
+        if (s->n_own++ == 0)
+            s->all = shape;
+        else if (sd_shape_stretch(&s->all, &shape, &both))
+            s->all = both;
+    } else
         s->n_foreign++;
     return 0;
 }
@@ -68,12 +79,13 @@ static PyObject *with_twins(struct sd_run *r, PyObject *v);
 
 static PyObject *sequence_with_twins(struct sd_run *r, PyObject *v)
 {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
+    PyObject *given = PySequence_Tuple(v); /* a list may change meanwhile */
+    Py_ssize_t n = given ? PyTuple_GET_SIZE(given) : 0;
     bool is_tuple = PyTuple_Check(v);
-    PyObject *made = is_tuple ? PyTuple_New(n) : PyList_New(n);
+    PyObject *made = !given ? NULL : is_tuple ? PyTuple_New(n) : PyList_New(n);
 
     for (Py_ssize_t i = 0; made && i < n; i++) {
-        PyObject *one = with_twins(r, PySequence_Fast_GET_ITEM(v, i));
+        PyObject *one = with_twins(r, PyTuple_GET_ITEM(given, i));
 
         if (!one)
             Py_CLEAR(made);
@@ -82,7 +94,37 @@ static PyObject *sequence_with_twins(struct sd_run *r, PyObject *v)
         else
             PyList_SET_ITEM(made, i, one);
     }
+    Py_XDECREF(given);
     return made;
+}
+
+/* The memory of what this run made is counted already. */
+static PyObject *twin_of_own(struct sd_run *r, PyObject *v)
+{
+    PyObject *twin = sd_twins_of(&r->twins, v);
+
+    if (twin && r->wish.has_memory && sd_run_given(r, twin, 0) < 0)
+        Py_CLEAR(twin);
+    return twin;
+}
+
+/* For an input there may be a copy, which gets a twin of its own. */
+static PyObject *twin_of(struct sd_run *r, PyObject *v)
+{
+    PyObject *twin, *copy;
+
+    if (sd_twins_is_made(&r->twins, v))
+        return twin_of_own(r, v);
+    twin = sd_twins_of(&r->twins, v);
+    if (twin && r->wish.has_memory && sd_run_is_weight(r, v) &&
+        sd_run_weight(r, twin) < 0)
+        Py_CLEAR(twin);
+    if (!twin || !sd_twins_is_made(&r->twins, twin))
+        return twin;
+    copy = twin;
+    twin = twin_of_own(r, copy);
+    Py_DECREF(copy);
+    return twin;
 }
 
 /* Only what has data needs a twin. */
@@ -93,7 +135,7 @@ static PyObject *with_twins(struct sd_run *r, PyObject *v)
     if (sd_torch_is_tensor(&r->torch, v)) {
         if (sd_torch_shape(&r->torch, v, &s) < 0)
             return NULL;
-        return s.is_meta ? Py_NewRef(v) : sd_twins_of(&r->twins, v);
+        return s.is_meta ? Py_NewRef(v) : twin_of(r, v);
     }
     if (PyList_CheckExact(v) || PyTuple_CheckExact(v))
         return sequence_with_twins(r, v);
@@ -115,12 +157,24 @@ static PyObject *dict_with_twins(struct sd_run *r, PyObject *dict)
     return copy;
 }
 
-static int put_twins(struct sd_run *r, struct sd_run_call *c)
+/* One that the operator reads stays as it is, if its numbers are true. */
+static void leave_numbers(struct sd_run *r, PyObject *args, PyObject *given, int at)
+{
+    PyObject *one =
+        at >= 0 && at < PyTuple_GET_SIZE(given) ? PyTuple_GET_ITEM(given, at) : NULL;
+
+    if (one && sd_twins_is_own(&r->twins, one))
+        PyTuple_SetItem(args, at, Py_NewRef(one));
+}
+
+static int put_twins(struct sd_run *r, const struct sd_operator *op,
+                     struct sd_run_call *c)
 {
     PyObject *args = sequence_with_twins(r, c->args), *kwargs = NULL;
 
     if (!args)
         return -1;
+    leave_numbers(r, args, c->args, op->read_arg);
     Py_SETREF(c->args, args);
     if (!c->kwargs)
         return 0;
@@ -131,11 +185,11 @@ static int put_twins(struct sd_run *r, struct sd_run_call *c)
     return 0;
 }
 
-static int put_on_meta(struct sd_run *r, struct sd_run_call *c)
+static int put_on(struct sd_run *r, struct sd_run_call *c, PyObject *device)
 {
     PyObject *kwargs = c->kwargs ? PyDict_Copy(c->kwargs) : PyDict_New();
 
-    if (!kwargs || PyDict_SetItem(kwargs, r->torch.device_word, r->torch.meta) < 0) {
+    if (!kwargs || PyDict_SetItem(kwargs, r->torch.device_word, device) < 0) {
         Py_XDECREF(kwargs);
         return -1;
     }
@@ -185,27 +239,27 @@ static int64_t asked_by_numbers(const struct sd_operator *op, PyObject *const *v
         return size_named(op, values, "steps", 0);
     if (!is_called(op, "aten::arange"))
         return side;
-    return __builtin_sub_overflow(number_named(op, values, "end", 0),
-                                  number_named(op, values, "start", 0), &range)
-               ? INT64_MAX
-               : range;
+    if (__builtin_sub_overflow(number_named(op, values, "end", 0),
+                               number_named(op, values, "start", 0), &range) ||
+        range == INT64_MIN)
+        return INT64_MAX;
+    return range < 0 ? -range : range; /* it may count down */
 }
 
-/* A tensor is asked for, by a list of sizes or by numbers: is that too much to be made
- * in earnest? */
-static bool is_large(const struct sd_operator *op, PyObject *const *values)
+/* How many elements are asked for, by a list of sizes or by numbers; 0: not known. */
+static int64_t elements_asked(const struct sd_operator *op, PyObject *const *values)
 {
     int64_t numbers[MOST_SIZES], elements = 1;
     uint32_t n = 0;
 
     if (op->schema.n_args == 0 || !values[0])
-        return false;
+        return 0;
     if (!sd_run_numbers(values[0], numbers, MOST_SIZES, &n))
         elements = asked_by_numbers(op, values);
     for (uint32_t i = 0; i < n; i++)
         elements = sd_times(elements, numbers[i] > 0 ? numbers[i] : 0);
     PyErr_Clear(); /* more than 64 bits: torch will say so */
-    return elements > MOST_REAL;
+    return elements;
 }
 
 /* --- The call, made */
@@ -276,20 +330,103 @@ static bool is_for_meta(struct sd_run *r, const struct sd_operator *op,
     return is > 0;
 }
 
+/* Whole numbers or truth values?  `otherwise`: what it is where no dtype is given. */
+static bool asks_for_whole(const struct sd_run *r, const struct sd_operator *op,
+                           PyObject *const *values, bool otherwise)
+{
+    PyObject *dtype = op->dtype_arg >= 0 ? values[op->dtype_arg] : NULL;
+
+    if (!dtype || dtype == Py_None)
+        return otherwise;
+    for (unsigned i = SD_TORCH_UINT8; i <= SD_TORCH_BOOL; i++)
+        if (dtype == r->torch.dtypes[i])
+            return sd_torch_is_whole(i);
+    return false;
+}
+
+static bool counts(const struct sd_operator *op, PyObject *const *values)
+{
+    if (!is_called(op, "aten::arange"))
+        return is_called(op, "aten::tril_indices") ||
+               is_called(op, "aten::triu_indices");
+    for (uint32_t i = 0; i < op->schema.n_args; i++)
+        if (values[i] && PyFloat_Check(values[i]))
+            return false;
+    return true;
+}
+
+/* Models count positions where their tensors are, and look at the numbers: so these are
+ * with data, also where none is asked for.  Not so floats, which may take part in a
+ * backward that wants all of it in one place. */
+static int keep_numbers(struct sd_run *r, const struct sd_operator *op,
+                        struct sd_run_call *c, PyObject **values, int64_t n)
+{
+    if (!is_for_meta(r, op, values) || r->n_numbers + n > MOST_COMPUTED)
+        return 0; /* they stay until the end: all of them are not too many, either */
+    r->n_numbers += n;
+    if (put_on(r, c, r->torch.cpu) < 0)
+        return -1;
+    sd_operator_values(op, c->args, c->kwargs, values);
+    return 0;
+}
+
 /* A tensor from nothing: where it is asked for, or without data if it is large. */
 static PyObject *make_new(struct sd_run *r, const struct sd_operator *op,
                           struct sd_run_call *c, PyObject **values)
 {
     PyObject *made = NULL;
 
-    if (op->device_arg >= 0 && is_large(op, values)) {
-        if (put_on_meta(r, c) < 0)
+    if (op->device_arg >= 0 && elements_asked(op, values) > MOST_REAL) {
+        if (put_on(r, c, r->torch.meta) < 0)
             return NULL;
         sd_operator_values(op, c->args, c->kwargs, values);
+    } else if (r->wish.keeps_numbers &&
+               asks_for_whole(r, op, values, counts(op, values)) &&
+               keep_numbers(r, op, c, values, elements_asked(op, values)) < 0) {
+        return NULL;
     }
     if (is_for_meta(r, op, values))
         made = call_by_rule(r, op, values);
     return made || PyErr_Occurred() ? made : call_really(r, op, c);
+}
+
+/* Of what the run made itself, and there is not too much of it: as it is. */
+static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
+                             struct sd_run_call *c, PyObject **values)
+{
+    struct sd_shape s;
+
+    /* Moved to where the others are, it keeps its numbers. */
+    if (is_called(op, "aten::_to_copy") &&
+        sd_torch_shape(&r->torch, values[0], &s) == 0 && sd_torch_is_whole(s.number) &&
+        r->wish.keeps_numbers && asks_for_whole(r, op, values, true) &&
+        keep_numbers(r, op, c, values, sd_shape_elements(&s)) < 0)
+        return NULL;
+    PyErr_Clear();
+    return call_really(r, op, c);
+}
+
+/* What is written to it now is not in its data. */
+static void disown(struct sd_run *r, PyObject *v)
+{
+    if (sd_twins_is_own(&r->twins, v))
+        sd_twins_disown(&r->twins, v);
+}
+
+static void disown_written(struct sd_run *r, const struct sd_operator *op,
+                           PyObject *const *values)
+{
+    for (uint32_t i = 0; i < op->schema.n_args; i++) {
+        PyObject *v = values[i];
+
+        if (!v || !op->schema.args[i].is_written)
+            continue;
+        if (!PyList_Check(v) && !PyTuple_Check(v))
+            disown(r, v);
+        else
+            for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(v); k++)
+                disown(r, PySequence_Fast_GET_ITEM(v, k));
+    }
 }
 
 PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
@@ -303,16 +440,21 @@ PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
         return NULL;
     if (op->is_lift && s.n_foreign == 1)
         return sd_twins_own(&r->twins, values[0]) == 0 ? Py_NewRef(values[0]) : NULL;
-    if (s.n_meta + s.n_foreign == 0)
-        return s.n_own == 0 ? make_new(r, op, c, values) : call_really(r, op, c);
-    if (s.n_own + s.n_foreign > 0 && put_twins(r, c) < 0)
+    if (s.n_meta + s.n_foreign + s.n_own == 0)
+        return make_new(r, op, c, values);
+    if (s.n_meta + s.n_foreign == 0 && sd_shape_elements(&s.all) <= MOST_COMPUTED)
+        return call_on_own(r, op, c, values);
+    if (s.n_own > 0)
+        disown_written(r, op, values);
+    if (s.n_own + s.n_foreign > 0 && put_twins(r, op, c) < 0)
         return NULL;
     if (op->device_arg >= 0 && values[op->device_arg] &&
-        values[op->device_arg] != Py_None && put_on_meta(r, c) < 0)
+        values[op->device_arg] != Py_None && put_on(r, c, r->torch.meta) < 0)
         return NULL;
     sd_operator_values(op, c->args, c->kwargs, values);
     result = call_by_rule(r, op, values);
     if (result || PyErr_Occurred())
         return result;
-    return PyObject_Call(op->call, c->args, c->kwargs);
+    return op->read_arg < 0 ? PyObject_Call(op->call, c->args, c->kwargs)
+                            : call_really(r, op, c);
 }

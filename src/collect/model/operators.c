@@ -72,22 +72,50 @@ static int find_in_dict(struct sd_operands *o, const struct sd_torch *t, PyObjec
     return 0;
 }
 
-/* Outputs of models are often objects with fields (dataclasses); they stand in
- * __dict__. */
+/* What stands in __slots__: read by their descriptors, which run no code of its class.
+ */
+static int find_in_slots(struct sd_operands *o, const struct sd_torch *t, PyObject *in,
+                         PyObject *names, int depth)
+{
+    PyObject *name, *unused, *value;
+    Py_ssize_t at = 0;
+    int rc = 0;
+
+    while (rc == 0 && PyDict_Next(names, &at, &name, &unused)) {
+        PyObject *slot =
+            PyUnicode_Check(name) ? _PyType_Lookup(Py_TYPE(in), name) : NULL;
+
+        if (!slot || Py_TYPE(slot) != &PyMemberDescr_Type)
+            continue;
+        value = Py_TYPE(slot)->tp_descr_get(slot, in, NULL);
+        if (!value)
+            PyErr_Clear(); /* not set */
+        else
+            rc = sd_operands_find(o, t, value, depth - 1);
+        Py_XDECREF(value);
+    }
+    return rc;
+}
+
+/* Outputs of models are often objects with fields (dataclasses); they stand in __dict__
+ * or in __slots__. */
 static int find_in_fields(struct sd_operands *o, const struct sd_torch *t, PyObject *in,
                           int depth)
 {
-    PyObject *fields;
+    PyObject *names =
+        PyObject_GetAttrString((PyObject *)Py_TYPE(in), "__dataclass_fields__");
+    PyObject *held = names ? PyObject_GetAttrString(in, "__dict__") : NULL;
     int rc = 0;
 
-    if (!PyObject_HasAttrString((PyObject *)Py_TYPE(in), "__dataclass_fields__"))
-        return 0;
-    fields = PyObject_GetAttrString(in, "__dict__");
-    if (!fields)
-        PyErr_Clear();
-    else if (PyDict_Check(fields))
-        rc = find_in_dict(o, t, fields, depth);
-    Py_XDECREF(fields);
+    PyErr_Clear();
+    if (held && !PyDict_Check(held))
+        Py_CLEAR(held);
+    if (held)
+        rc = find_in_dict(o, t, held, depth);
+    if (rc == 0 && names && PyDict_Check(names))
+        rc = find_in_slots(o, t, in, names, depth);
+    Py_XDECREF(names);
+    Py_XDECREF(held);
     return rc;
 }
 
@@ -316,11 +344,18 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
         return -1;
     op->call = call_of(o, op->func);
     op->rule = sd_rule_find(op->schema.name, op->schema.n_full);
-    op->doubt = sd_doubt_find(op->schema.name, op->schema.n_full);
+    op->doubt =
+        sd_doubt_find(op->schema.name, /* in inference mode an overload comes */
+                      is_upsampling(&op->schema) ? op->schema.n : op->schema.n_full);
     op->is_composite =
         !op->given && !is_upsampling(&op->schema) && can_decompose(op->func);
     op->is_of_functions =
         !op->given && strncmp(op->schema.name, "higher_order::", 14) == 0;
+    op->read_arg = is_named(&op->schema, "aten::_pack_padded_sequence") ||
+                           is_named(&op->schema, "aten::_pad_packed_sequence")
+                       ? 1
+                       : -1;
+    op->is_detach = is_named(&op->schema, "aten::detach");
     op->is_lift = is_named(&op->schema, "aten::lift_fresh") ||
                   is_named(&op->schema, "aten::lift");
     op->is_packed = strncmp(op->schema.name, "quantized::", 11) == 0;

@@ -42,9 +42,13 @@ struct sd_operator {
     bool is_composite;    /* made of others: to be taken apart */
     bool is_of_functions; /* torch.cond, flex_attention: it takes functions, and runs
                              them; it has no schema */
-    bool is_lift;         /* a tensor that Python made from numbers comes in here */
-    bool is_packed;       /* its weights are packed into an object of their own */
-    bool is_product;      /* our table counts it, from shapes */
+    bool is_detach;  /* a tensor by another name: autograd calls it for itself, more
+                        or less often by who looks on */
+    bool is_lift;    /* a tensor that Python made from numbers comes in here */
+    bool is_packed;  /* its weights are packed into an object of their own */
+    bool is_product; /* our table counts it, from shapes */
+    int read_arg; /* the place of whole numbers that it reads also without data; or -1
+                   */
     int device_arg, dtype_arg; /* the places of these arguments; -1: it has none */
 };
 

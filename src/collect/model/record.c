@@ -5,9 +5,10 @@
  * neither a tensor nor a device or dtype becomes an attribute under its own name, so
  * that whoever works out the cost later has all that the operator had.  What a product
  * with a sparse tensor costs its shapes do not say, so it has a name of its own, for
- * which there is no rule: "sparse::mm" of aten::mm.  Two things have to be asked while
- * the call is at hand: a rule for its cost that is not ours, and who made the tensors
- * that it takes. */
+ * which there is no rule: "sparse::mm" of aten::mm.  One with a nested tensor, which
+ * stands as its parts, has one, too, because its rule is another: "nested::linear". Two
+ * things have to be asked while the call is at hand: a rule for its cost that is not
+ * ours, and who made the tensors that it takes. */
 #include "cpython/compat.h"
 
 #include "collect/model/run.h"
@@ -40,6 +41,7 @@ static int add_operand(struct sd_run *r, PyObject *v, enum sd_operand_kind kind)
     if (v && sd_torch_is_tensor(&r->torch, v)) {
         if (sd_torch_shape(&r->torch, v, &s) < 0)
             return -1;
+        r->has_nested = r->has_nested || s.is_nested;
         if (s.is_nested) /* its parts stand in its place */
             return sd_torch_parts(v, s, add_part, r);
         r->has_sparse = r->has_sparse || s.is_sparse;
@@ -138,7 +140,7 @@ static int add_arguments(struct sd_run *r, const struct sd_operator *op,
 {
     int rc = 0;
 
-    r->has_sparse = false;
+    r->has_sparse = r->has_nested = false;
     sd_operands_clear(&r->in);
     for (uint32_t i = 0; rc == 0 && i < op->schema.n_args; i++) {
         switch ((enum sd_schema_kind)op->schema.args[i].kind) {
@@ -211,6 +213,9 @@ static int read_told(PyObject *told, const char *name, int64_t *macs)
 
     Py_XDECREF(told);
     *macs = number ? PyLong_AsLongLong(number) : -1;
+    if (number && PyErr_Occurred()) /* it has more than 64 bits */
+        PyErr_Format(PyExc_ValueError,
+                     "the rule for %s gave a number that 64 bits do not hold", name);
     Py_XDECREF(number);
     if (PyErr_Occurred())
         return -1;
@@ -241,15 +246,30 @@ static int ask_given(struct sd_run *r, const struct sd_operator *op,
     return 0;
 }
 
-/* A product with a sparse tensor: its own name, and the user's rule for that. */
-static int rename_sparse(struct sd_run *r, const struct sd_operator *op,
-                         struct sd_model_op *call)
+/* Rules that know parts themselves: those of torch's fast paths. */
+static bool takes_parts(const char *plain)
+{
+    return !strcmp(plain, "::_native_multi_head_attention") ||
+           !strcmp(plain, "::_triton_multi_head_attention") ||
+           !strcmp(plain, "::_transformer_encoder_layer_fwd");
+}
+
+/* A product with a sparse or nested tensor: its own name, and the user's rule for that.
+ */
+static int rename_strange(struct sd_run *r, const struct sd_operator *op,
+                          struct sd_model_op *call)
 {
     const char *plain = strstr(sd_model_text(r->model, op->name), "::");
     char name[128];
     PyObject *rule;
 
-    snprintf(name, sizeof name, "sparse%.100s", plain ? plain : "::");
+    if ((!r->has_sparse && !r->has_nested) || op->given || !plain)
+        return 0;
+    snprintf(name, sizeof name, "%s%.100s", r->has_nested ? "nested" : "sparse", plain);
+    if (r->has_nested && takes_parts(plain))
+        return 0;
+    if (!op->is_product && !(r->wish.is_product && r->wish.is_product(name)))
+        return 0;
     if (sd_run_raise(sd_model_word(r->model, name, &call->name)) < 0)
         return -1;
     rule = r->wish.rules ? PyDict_GetItemString(r->wish.rules, name) : NULL;
@@ -322,13 +342,14 @@ int sd_run_record(struct sd_run *r, const struct sd_operator *op,
     sd_operands_finish(&r->out);
     if (ask_given(r, op, c, result, &call.given_macs) < 0)
         return -1;
-    if (r->has_sparse && op->is_product && !op->given &&
-        rename_sparse(r, op, &call) < 0)
+    if (rename_strange(r, op, &call) < 0)
         return -1;
     call.layer = call.is_backward ? sd_run_layer_in_backward(r) : sd_run_layer_now(r);
     if (!call.is_backward && (note_uses(r, op, values, call.layer) < 0 ||
                               note_maker(r, result, call.layer) < 0))
         return -1;
+    if (op->is_detach)
+        return 0;
     return sd_run_raise(sd_model_op(r->model, &call, r->in.all, r->in.n, r->out.all,
                                     r->out.n, attrs.all, attrs.n));
 }

@@ -25,13 +25,18 @@ struct sd_rule_call {
 /* The output, a new reference; NULL without an exception: not sure. */
 typedef PyObject *sd_rule(const struct sd_rule_call *c);
 
-/* The rules, by what they are for: rules_elements.c, rules_products.c, rules_reduce.c,
- * rules_make.c, rules_gradients.c.  One that serves several operators is declared more
- * than once. */
+/* The rules, by what they are for: rules_elements.c, rules_products.c,
+ * rules_attention.c, rules_reduce.c, rules_rooms.c, rules_make.c, rules_gradients.c.
+ * One that serves several operators is declared more than once. */
 #define RULE(name, function) sd_rule sd_rule_##function;
 #include "collect/model/rules.def"
 #undef RULE
 
 /* The rule of this operator ("aten::add.Tensor", n characters), or NULL. */
 sd_rule *sd_rule_find(const char *name, size_t n);
+
+/* rules_attention.c: would a processor run this attention as one operator, as far as
+ * its tensors tell?  The mask is None where there is none. */
+bool sd_attention_is_fused(const struct sd_torch *t, PyObject *query, PyObject *key,
+                           PyObject *value, PyObject *mask);
 #endif

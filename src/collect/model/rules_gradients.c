@@ -28,20 +28,22 @@ static PyObject *gradient(const struct sd_rule_call *c, const struct sd_shape *s
     return is_wanted ? sd_meta_new(c, s, number) : Py_NewRef(Py_None);
 }
 
-/* Of an input, and of a weight and bias of one axis: the norms. */
-static PyObject *norm_gradients(const struct sd_rule_call *c, unsigned input,
-                                unsigned mask, int64_t channels)
+/* Of an input, which stays as it lies in memory, and of a weight and bias of one axis:
+ * the norms.  Their weights and statistics are the arguments from `first` to `last`. */
+static PyObject *norm_gradients(const struct sd_rule_call *c, int64_t channels,
+                                unsigned first, unsigned last)
 {
     struct sd_shape one = { .n = 1, .dims = { channels } };
     struct sd_meta in;
     bool wants[3];
+    uint8_t kept;
 
-    if (!sd_meta_at(c, input, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
-        !mask_at(c, mask, wants))
+    if (!sd_meta_at(c, 1, &in) || !sd_norm_takes(c, &in) || !mask_at(c, 9, wants) ||
+        !sd_norm_kept(c, &in, first, last, channels, &kept))
         return NULL;
-    return sd_rule_three(gradient(c, &in.s, in.s.number, wants[0]),
-                         gradient(c, &one, in.s.number, wants[1]),
-                         gradient(c, &one, in.s.number, wants[2]));
+    return sd_rule_three(wants[0] ? sd_meta_like(c, &in) : Py_NewRef(Py_None),
+                         gradient(c, &one, kept, wants[1]),
+                         gradient(c, &one, kept, wants[2]));
 }
 
 /* grad_out, input, weight, running_mean, running_var, mean, invstd, train, eps, mask */
@@ -51,7 +53,7 @@ PyObject *sd_rule_batch_norm_backward(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 1, &in) || in.s.n < 2)
         return NULL;
-    return norm_gradients(c, 1, 9, in.s.dims[1]);
+    return norm_gradients(c, in.s.dims[1], 2, 4);
 }
 
 /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
@@ -59,7 +61,7 @@ PyObject *sd_rule_group_norm_backward(const struct sd_rule_call *c)
 {
     int64_t channels;
 
-    return sd_rule_number(c, 6, &channels) ? norm_gradients(c, 1, 9, channels) : NULL;
+    return sd_rule_number(c, 6, &channels) ? norm_gradients(c, channels, 4, 4) : NULL;
 }
 
 /* grad_out, input, normalized_shape, mean, rstd, weight, bias, mask */

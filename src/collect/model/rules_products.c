@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rules_products: products of matrices, alone, in batches and with something added;
- * and convolutions.
+/* rules_products: products of matrices, alone, in batches, in groups and with something
+ * added; and convolutions.
  *
  * The output of a product is contiguous whatever the inputs are; that of a convolution
  * has its channels last where the input has. */
@@ -86,6 +86,69 @@ const char *sd_doubt_sum(const struct sd_rule_call *c)
     return sd_doubt_dtypes(c);
 }
 
+/* --- Groups of matrices */
+
+enum { LINE_BYTES = 16 }; /* rows, or columns, begin at multiples of it */
+
+static int64_t elements_of_line(const struct sd_meta *t)
+{
+    return LINE_BYTES / (t->s.number == SD_TORCH_FLOAT32 ? 4 : 2);
+}
+
+/* Row after row or column after column, each at the beginning of a line. */
+static bool is_in_lines(const struct sd_meta *t)
+{
+    const int64_t *d = t->s.dims + t->s.n - 2, *s = t->strides + t->s.n - 2;
+    unsigned inner = s[0] == 1 && s[1] >= d[0] ? 0 : 1;
+
+    return s[inner] == 1 && s[!inner] >= d[inner] && s[!inner] > 0 &&
+           s[!inner] % elements_of_line(t) == 0;
+}
+
+static bool is_matrix_of_groups(const struct sd_meta *t)
+{
+    return (t->s.n == 2 || t->s.n == 3) && is_in_lines(t) &&
+           (t->s.number == SD_TORCH_FLOAT32 || t->s.number == SD_TORCH_BFLOAT16 ||
+            t->s.number == SD_TORCH_FLOAT16);
+}
+
+/* Where the groups end in a side that has them one after another. */
+static bool groups_of(const struct sd_rule_call *c, const struct sd_meta *a,
+                      const struct sd_meta *b, int64_t *n)
+{
+    struct sd_meta ends;
+
+    *n = a->s.dims[0];
+    if (a->s.n == 3 && b->s.n == 3)
+        return !sd_rule_value(c, 2) && b->s.dims[0] == *n;
+    if (!sd_meta_at(c, 2, &ends) || ends.s.n != 1 || ends.s.number != SD_TORCH_INT32)
+        return false;
+    *n = ends.s.dims[0];
+    return (a->s.n == 2 || a->s.dims[0] == *n) && (b->s.n == 2 || b->s.dims[0] == *n);
+}
+
+/* self, mat2, offs, bias, out_dtype: without data torch takes bfloat16 alone. */
+PyObject *sd_rule_grouped_product(const struct sd_rule_call *c)
+{
+    struct sd_meta a, b;
+    int64_t groups, rows, columns, line;
+
+    if (!c->is_on_cpu || !sd_meta_at(c, 0, &a) || !sd_meta_at(c, 1, &b) ||
+        !is_matrix_of_groups(&a) || !is_matrix_of_groups(&b) ||
+        a.s.number != b.s.number || a.s.dims[a.s.n - 1] != b.s.dims[b.s.n - 2] ||
+        sd_rule_value(c, 3) || sd_rule_value(c, 4) || !groups_of(c, &a, &b, &groups))
+        return NULL;
+    rows = a.s.dims[a.s.n - 2];
+    columns = b.s.dims[b.s.n - 1];
+    line = elements_of_line(&a);
+    line *= (columns + line - 1) / line;
+    if (a.s.n != b.s.n)
+        return sd_torch_make(c->torch, a.s.number, 2, (int64_t[]){ rows, columns },
+                             (int64_t[]){ line, 1 });
+    return sd_torch_make(c->torch, a.s.number, 3, (int64_t[]){ groups, rows, columns },
+                         (int64_t[]){ rows * line, line, 1 });
+}
+
 /* --- Convolutions */
 
 /* input, weight, bias, stride, padding, dilation, transposed, output_padding, groups */
@@ -150,15 +213,6 @@ static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t nu
            bias.s.number == number;
 }
 
-/* Pixel after pixel, each with all its channels. */
-static bool has_channels_last(const struct sd_meta *t)
-{
-    const int64_t *d = t->s.dims, *s = t->strides;
-
-    return t->s.n == 4 && s[1] == 1 && s[3] == d[1] && s[2] == d[1] * d[3] &&
-           s[0] == d[1] * d[3] * d[2];
-}
-
 static PyObject *with_channels_last(const struct sd_rule_call *c,
                                     const struct sd_shape *s, uint8_t number)
 {
@@ -177,7 +231,7 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || in.s.n < 3 ||
         in.s.n > 5 || weight.s.n != in.s.n || !weight.is_contiguous ||
-        (!in.is_contiguous && !has_channels_last(&in)) ||
+        (!in.is_contiguous && !sd_meta_has_channels_last(&in)) ||
         in.s.number != weight.s.number || !sd_meta_is_float(&in))
         return NULL;
     axes = in.s.n - 2;

@@ -52,71 +52,86 @@ PyObject *sd_rule_layer_norm(const struct sd_rule_call *c)
                          sd_meta_new(c, &rows, kept), sd_meta_new(c, &rows, kept));
 }
 
+bool sd_norm_takes(const struct sd_rule_call *c, const struct sd_meta *in)
+{
+    return in->is_contiguous || (c->is_on_cpu && sd_meta_has_channels_last(in));
+}
+
+bool sd_norm_kept(const struct sd_rule_call *c, const struct sd_meta *in,
+                  unsigned first, unsigned last, int64_t n, uint8_t *kept)
+{
+    struct sd_meta t;
+    bool is_first = true;
+
+    *kept = in->s.number;
+    if (!sd_meta_is_float(in) || (!sd_meta_is_wide(in) && !c->is_on_cpu))
+        return false;
+    for (unsigned i = first; i <= last; i++) {
+        if (!sd_rule_value(c, i))
+            continue;
+        if (!sd_meta_at(c, i, &t) || t.s.n != 1 || t.s.dims[0] != n)
+            return false;
+        if (is_first && !sd_meta_is_wide(in) && t.s.number == SD_TORCH_FLOAT32)
+            *kept = SD_TORCH_FLOAT32;
+        if (t.s.number != *kept)
+            return false;
+        is_first = false;
+    }
+    return true;
+}
+
 /* input, weight, bias, N, C, HxW, group, eps */
 PyObject *sd_rule_group_norm(const struct sd_rule_call *c)
 {
-    struct sd_meta in, weight;
-    int64_t batch, groups;
+    struct sd_meta in;
+    int64_t batch, channels, groups;
     struct sd_shape stats = { .n = 2 };
+    uint8_t kept;
 
-    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
-        !sd_rule_number(c, 3, &batch) || !sd_rule_number(c, 6, &groups))
+    if (!sd_meta_at(c, 0, &in) || !sd_norm_takes(c, &in) ||
+        !sd_rule_number(c, 3, &batch) || !sd_rule_number(c, 4, &channels) ||
+        !sd_rule_number(c, 6, &groups) || !sd_norm_kept(c, &in, 1, 2, channels, &kept))
         return NULL;
-    for (unsigned i = 1; i <= 2; i++)
-        if (sd_rule_value(c, i) &&
-            (!sd_meta_at(c, i, &weight) || weight.s.number != in.s.number))
-            return NULL;
     stats.dims[0] = batch;
     stats.dims[1] = groups;
-    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
-                         sd_meta_new(c, &stats, in.s.number),
-                         sd_meta_new(c, &stats, in.s.number));
+    return sd_rule_three(sd_meta_like(c, &in), sd_meta_new(c, &stats, kept),
+                         sd_meta_new(c, &stats, kept));
 }
 
-static bool is_vector_of(const struct sd_rule_call *c, unsigned i, int64_t n,
-                         uint8_t number)
+/* input, then vectors up to the `last` argument: one statistic for each channel, or
+ * none. */
+static PyObject *norm_batch(const struct sd_rule_call *c, unsigned last,
+                            bool is_training)
 {
-    struct sd_meta t;
+    struct sd_meta in;
+    uint8_t kept;
+    int64_t n;
 
-    if (!sd_rule_value(c, i))
-        return true;
-    return sd_meta_at(c, i, &t) && t.s.n == 1 && t.s.dims[0] == n &&
-           t.s.number == number;
+    if (!sd_meta_at(c, 0, &in) || in.s.n < 2 ||
+        (!in.is_contiguous && !sd_meta_has_channels_last(&in)) ||
+        !sd_norm_kept(c, &in, 1, last, in.s.dims[1], &kept))
+        return NULL;
+    n = is_training ? in.s.dims[1] : 0;
+    return sd_rule_three(sd_meta_like(c, &in), sd_meta_vector(c, n, kept),
+                         sd_meta_vector(c, n, kept));
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
 PyObject *sd_rule_batch_norm(const struct sd_rule_call *c)
 {
-    bool is_training = sd_rule_value(c, 5) == Py_True;
-    struct sd_meta in;
-    int64_t kept;
+    return norm_batch(c, 4, sd_rule_value(c, 5) == Py_True);
+}
 
-    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
-        in.s.n < 2)
-        return NULL;
-    for (unsigned i = 1; i <= 4; i++)
-        if (!is_vector_of(c, i, in.s.dims[1], in.s.number))
-            return NULL;
-    kept = is_training ? in.s.dims[1] : 0;
-    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
-                         sd_meta_vector(c, kept, in.s.number),
-                         sd_meta_vector(c, kept, in.s.number));
+/* input, weight, bias, training, momentum, eps */
+PyObject *sd_rule_batch_norm_alone(const struct sd_rule_call *c)
+{
+    return norm_batch(c, 2, sd_rule_value(c, 3) == Py_True);
 }
 
 /* input, weight, bias, running_mean, running_var, momentum, eps */
 PyObject *sd_rule_batch_norm_of_inference(const struct sd_rule_call *c)
 {
-    struct sd_meta in;
-
-    if (!sd_meta_at(c, 0, &in) || !sd_meta_is_wide(&in) || !in.is_contiguous ||
-        in.s.n < 2)
-        return NULL;
-    for (unsigned i = 1; i <= 4; i++)
-        if (!is_vector_of(c, i, in.s.dims[1], in.s.number))
-            return NULL;
-    return sd_rule_three(sd_meta_new(c, &in.s, in.s.number),
-                         sd_meta_vector(c, 0, in.s.number),
-                         sd_meta_vector(c, 0, in.s.number));
+    return norm_batch(c, 4, false);
 }
 
 /* input, p, train */

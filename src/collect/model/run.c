@@ -77,6 +77,10 @@ void sd_run_end(struct sd_run *r)
          "not");
     tell(r, &r->elsewhere, "layers ran in threads that the forward started",
          "what they compute there is not counted");
+    if (r->is_uncast)
+        sd_model_note(r->model,
+                      "the model runs under autocast, which casts tensors with "
+                      "data alone: bytes are those without its casts");
     sd_keep_put_back(&r->keep);
     for (size_t i = 0; i < r->cap_open; i++)
         sd_operands_release(&r->open[i].in);
@@ -91,6 +95,7 @@ void sd_run_end(struct sd_run *r)
     sd_operands_release(&r->in);
     sd_operands_release(&r->out);
     sd_times_release(&r->times);
+    sd_free(r->stamped);
     Py_CLEAR(r->modules);
     Py_CLEAR(r->marked);
     sd_storages_release(&r->storages);
@@ -103,6 +108,21 @@ void sd_run_end(struct sd_run *r)
 
 /* --- The door */
 
+/* A class that is torch's Tensor but for methods and __torch_function__ is none. */
+static bool dispatches(const struct sd_run *r, PyObject *type)
+{
+    PyObject *how;
+    bool does;
+
+    if (type == r->torch.tensor || type == r->torch.parameter)
+        return false;
+    how = PyObject_GetAttrString(type, "__torch_dispatch__");
+    does = how && how != r->torch.no_dispatch;
+    PyErr_Clear();
+    Py_XDECREF(how);
+    return does;
+}
+
 /* Tensors of a class that dispatches by itself are first its own affair: what it does
  * with plain tensors comes here then. */
 static bool has_strangers(const struct sd_run *r, PyObject *types)
@@ -111,11 +131,8 @@ static bool has_strangers(const struct sd_run *r, PyObject *types)
     bool has = false;
 
     PyErr_Clear();
-    for (Py_ssize_t i = 0; list && !has && i < PySequence_Fast_GET_SIZE(list); i++) {
-        PyObject *type = PySequence_Fast_GET_ITEM(list, i);
-
-        has = type != r->torch.tensor && type != r->torch.parameter;
-    }
+    for (Py_ssize_t i = 0; list && !has && i < PySequence_Fast_GET_SIZE(list); i++)
+        has = dispatches(r, PySequence_Fast_GET_ITEM(list, i));
     Py_XDECREF(list);
     return has;
 }
@@ -142,6 +159,15 @@ static void tell_refused(struct sd_run *r, const struct sd_operator *op)
     sd_run_tell(&r->refused, name);
 }
 
+/* Behind it the node that ran is not known any more. */
+static void tell_failed(struct sd_run *r)
+{
+    struct sd_raised raised = sd_raised_take();
+
+    sd_run_failed(r, sd_run_layer_in_backward(r));
+    sd_raised_give_back(raised);
+}
+
 static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
                                  struct sd_run_call *c)
 {
@@ -149,6 +175,8 @@ static PyObject *call_and_record(struct sd_run *r, const struct sd_operator *op,
                                         : PyObject_Call(op->call, c->args, c->kwargs);
 
     if (!result) {
+        if (r->is_backward)
+            tell_failed(r);
         if (r->wish.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
             tell_refused(r, op);
         return NULL;
@@ -172,6 +200,8 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
         kwargs = NULL;
     if (has_strangers(r, types))
         return Py_NewRef(Py_NotImplemented);
+    if (r->is_ours)
+        return PyObject_Call(func, args, kwargs);
     op = sd_operators_find(&r->operators, r->model, func, &asks);
     if (!op)
         return NULL;

@@ -53,23 +53,31 @@ struct sd_storage {
 struct sd_storages { /* memory.c: what is alive, when it is asked for */
     struct sd_storage *all;
     size_t n, cap;
-    struct sd_table by_watch;       /* address of the weak reference: place in `all` */
-    struct sd_table alive;          /* `at`: 1 */
-    struct sd_table weights, saved; /* the same of the model's, and of those that are
-                                       kept for the backward */
+    struct sd_table by_watch; /* address of the weak reference: place in `all` */
+    struct sd_table alive;    /* `at`: 1 */
+    struct sd_table weights;  /* the same of the model's */
+    struct sd_table given;    /* of what is no memory of this run's, but may be kept for
+                                 the backward: inputs, second selves */
+    struct sd_table saved;    /* those that are kept for the backward: the layer */
     int64_t live_bytes, peak_bytes;
 };
 
 struct sd_run_wish {
-    bool on_twins;     /* else on the model's own tensors */
-    bool is_on_cpu;    /* the model is, whatever it runs on now */
-    bool has_memory;   /* follow what is alive */
-    bool has_backward; /* note whose nodes of the graph are whose */
-    bool is_timing;    /* only times of layers: nothing is dispatched to us */
-    bool is_open;      /* modules that are met become layers; none is known before */
-    PyObject *rules;   /* borrowed: a dict of the user's, or NULL */
-    bool is_lent;      /* code of the caller's runs: what it does is its own affair, and
-                          its backward begins when it likes */
+    bool on_twins;    /* else on the model's own tensors */
+    PyObject *device; /* borrowed: the name of the one that the model is on, whatever it
+                         runs on now; or NULL */
+    bool is_on_cpu;   /* it is the processor, or none: then it counts as that */
+    bool is_blank;    /* the model has no data of its own */
+    bool keeps_numbers; /* whole numbers that are asked for have values */
+    bool has_memory;    /* follow what is alive */
+    bool has_backward;  /* note whose nodes of the graph are whose */
+    bool is_timing;     /* only times of layers: nothing is dispatched to us */
+    bool is_stamped;    /* by the device's own clock: `self` is told of each border, and
+                           has their times when the pass is over */
+    bool is_open;       /* modules that are met become layers; none is known before */
+    PyObject *rules;    /* borrowed: a dict of the user's, or NULL */
+    bool is_lent; /* code of the caller's runs: what it does is its own affair, and
+                     its backward begins when it likes */
     bool (*is_known)(const char *name);   /* has the table of costs a rule for it? */
     bool (*is_product)(const char *name); /* is that rule more than "costs nothing"? */
 };
@@ -91,22 +99,28 @@ struct sd_run {
     struct sd_told unheld;    /* types of modules that ran and are nobody's */
     struct sd_told elsewhere; /* layers that ran in other threads */
     struct sd_told refused;   /* operators that were, without data */
+    int64_t n_numbers;        /* elements that have values for that */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;   /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
     size_t n_open, cap_open;
     struct sd_border *borders;
     size_t n_borders, cap_borders;
-    struct sd_operands in, out; /* scratch */
-    bool has_sparse;            /* among `in` */
-    struct sd_table tensors;    /* addresses of tensors that layers hold: 1 */
-    PyObject *data;             /* owned set: where their data is, and how it lies */
+    struct sd_operands in, out;  /* scratch */
+    bool has_sparse, has_nested; /* among `in` */
+    bool is_uncast;              /* layers ran that autocast would give other types */
+    struct sd_table tensors;     /* addresses of tensors that layers hold: 1 */
+    PyObject *data;              /* owned set: where their data is, and how it lies */
     struct sd_storages storages;
     struct sd_layer_times times; /* when timing */
-    PyObject *marked;            /* owned set: nodes that have a border already */
-    bool is_backward;            /* now */
-    uint32_t backward_layer;     /* of the operator before, in the backward */
-    uint32_t failed_in;          /* the innermost layer that an exception left */
+    uint32_t *stamped; /* owned: layers at whose borders the device was told */
+    size_t n_stamped, cap_stamped;
+    PyObject *marked;        /* owned set: nodes that have a border already */
+    bool is_ours;            /* what is called now is no work of the model's */
+    bool is_forward_over;    /* what is let go now was kept until its end */
+    bool is_backward;        /* now */
+    uint32_t backward_layer; /* of the operator before, in the backward */
+    uint32_t failed_in;      /* the innermost layer that an exception left */
     bool has_failed;
 };
 
@@ -135,6 +149,10 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
 int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args);
 int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs,
                  PyObject *result); /* kwargs NULL: not told */
+/* Does autocast give tensors other types now?  Which ones depends on their device, and
+ * without data they keep their own: products are the same, what is kept is not.  0, or
+ * -1 with an exception: memory is followed. */
+int sd_run_look_at_casts(struct sd_run *r);
 /* The innermost layer that is open. */
 uint32_t sd_run_layer_now(struct sd_run *r);
 /* Is an operator that runs now one of a backward?  Code of the caller's says so by the
@@ -143,6 +161,10 @@ bool sd_run_is_in_backward(struct sd_run *r);
 /* In a backward the node that runs says whose it is.  Gradients are added up by nodes
  * without a number of their own: they belong to what ran before. */
 uint32_t sd_run_layer_in_backward(struct sd_run *r);
+/* Whose forward made the node of this number. */
+uint32_t sd_run_layer_of_node(const struct sd_run *r, int64_t sequence);
+/* An exception comes from this layer, unless it is known to come from another. */
+void sd_run_failed(struct sd_run *r, uint32_t layer);
 
 /* record.c: writes a call into the model.  0, or -1 with an exception. */
 int sd_run_record(struct sd_run *r, const struct sd_operator *op,
@@ -158,19 +180,28 @@ PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
 
 /* layers.c: the modules, their attributes and tensors. */
 int sd_run_walk(struct sd_run *r, PyObject *module);
-/* The same for one that runs and was not there before: a forward made it.  Where the
- * model holds it now it becomes a layer under its name, until the end of the run. */
+
+/* newcomers.c: the same for one that runs and was not there before: a forward made it.
+ * Where the model holds it now it becomes a layer under its name, until the end of the
+ * run. */
 int sd_run_walk_made(struct sd_run *r, PyObject *module, PyObject *args);
 /* The same for one that was met on the way, below a layer named after its type. */
 int sd_run_walk_met(struct sd_run *r, PyObject *module);
 
 /* timing.c: borders of the backward, which nodes of the graph tell. */
 int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer);
+/* A pass begins, comes to a border, ends.  0, or -1 with an exception. */
+int sd_run_times_begin(struct sd_run *r);
+int sd_run_times_border(struct sd_run *r, uint32_t layer);
+int sd_run_times_end(struct sd_run *r, bool is_backward);
 
 /* memory.c */
 int sd_run_watch_outputs(struct sd_run *r, PyObject *result);
 int sd_run_weight(struct sd_run *r, PyObject *tensor); /* its storage is the model's */
-int sd_run_saved(struct sd_run *r, PyObject *tensor);  /* autograd keeps it */
-void sd_run_freed(struct sd_run *r, PyObject *watch);  /* a storage is gone */
+bool sd_run_is_weight(struct sd_run *r, PyObject *tensor);
+/* The storage of each tensor in it was there before, or stands for one that was. */
+int sd_run_given(struct sd_run *r, PyObject *o, int depth);
+int sd_run_saved(struct sd_run *r, PyObject *tensor); /* autograd keeps it */
+void sd_run_freed(struct sd_run *r, PyObject *watch); /* a storage is gone */
 void sd_storages_release(struct sd_storages *s);
 #endif

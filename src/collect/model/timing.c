@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* timing: the borders between layers in a backward.
+/* timing: the borders between layers, and those of a backward.
+ *
+ * A device that works while we go on has a clock of its own: at each border it is told
+ * to look at it when it comes there, and the times are asked for behind the pass.
  *
  * Hooks of modules for the backward cannot be used: they refuse modules that work in
  * place, as the ReLU of every ResNet does.  A node of the graph can have a hook of its
@@ -9,6 +12,100 @@
 #include "cpython/compat.h"
 
 #include "collect/model/run.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+/* --- Borders */
+
+static int stamp(struct sd_run *r, uint32_t layer)
+{
+    uint32_t *grown = sd_grow_array(r->stamped, &r->cap_stamped, r->n_stamped + 1,
+                                    sizeof *r->stamped);
+    PyObject *done;
+
+    if (!grown) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    r->stamped = grown;
+    r->stamped[r->n_stamped++] = layer;
+    done = PyObject_CallMethod(r->self, "stamp", NULL);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+int sd_run_times_begin(struct sd_run *r)
+{
+    r->n_open = r->n_stamped = 0;
+    if (r->wish.is_stamped)
+        return stamp(r, SD_MODEL_ROOT);
+    sd_times_begin(&r->times, SD_MODEL_ROOT, sd_clock_ns());
+    return 0;
+}
+
+int sd_run_times_border(struct sd_run *r, uint32_t layer)
+{
+    if (!r->wish.is_stamped)
+        sd_times_border(&r->times, layer, sd_clock_ns());
+    else if (r->n_stamped > 0) /* else no pass runs */
+        return stamp(r, layer);
+    return 0;
+}
+
+/* The pass over again, by the device's clock: one time for each border. */
+static int replay(struct sd_run *r, PyObject *stamps, bool is_backward)
+{
+    int64_t last = 0;
+
+    for (size_t i = 0; i < r->n_stamped; i++) {
+        int64_t at = PyLong_AsLongLong(PyList_GET_ITEM(stamps, (Py_ssize_t)i));
+
+        if (PyErr_Occurred())
+            return -1;
+        at = at > last ? at : last; /* streams of a device need not agree */
+        last = at;
+        if (i == 0)
+            sd_times_begin(&r->times, r->stamped[i], (uint64_t)at);
+        else if (i + 1 < r->n_stamped)
+            sd_times_border(&r->times, r->stamped[i], (uint64_t)at);
+        else
+            sd_times_end(&r->times, is_backward, (uint64_t)at);
+    }
+    return 0;
+}
+
+static int end_stamped(struct sd_run *r, bool is_backward)
+{
+    PyObject *stamps;
+    int rc = stamp(r, SD_MODEL_ROOT);
+
+    stamps = rc == 0 ? PyObject_CallMethod(r->self, "stamps", NULL) : NULL;
+    if (stamps && PyList_Check(stamps) &&
+        (size_t)PyList_GET_SIZE(stamps) == r->n_stamped)
+        rc = replay(r, stamps, is_backward);
+    else if (stamps)
+        PyErr_SetString(PyExc_ValueError, "a time for each border is wanted");
+    Py_XDECREF(stamps);
+    r->n_stamped = 0;
+    return PyErr_Occurred() ? -1 : rc;
+}
+
+int sd_run_times_end(struct sd_run *r, bool is_backward)
+{
+    uint64_t now = sd_clock_ns();
+    int rc = 0;
+
+    if (r->wish.is_stamped)
+        rc = end_stamped(r, is_backward);
+    else
+        sd_times_end(&r->times, is_backward, now);
+    if (r->marked)
+        PySet_Clear(r->marked);
+    return rc;
+}
+
+/* --- Nodes of the graph */
 
 static PyObject *partial(PyObject *self, uint32_t layer)
 {
@@ -52,14 +149,19 @@ static int mark_tensor(struct sd_run *r, PyObject *tensor, uint32_t layer)
     return 0;
 }
 
-int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer)
+static int mark_within(struct sd_run *r, PyObject *in, uint32_t layer, int depth)
 {
     if (sd_torch_is_tensor(&r->torch, in))
         return mark_tensor(r, in, layer);
-    if (!PyTuple_Check(in) && !PyList_Check(in))
+    if (depth == 0 || (!PyTuple_Check(in) && !PyList_Check(in)))
         return 0;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(in); i++)
-        if (sd_run_mark_nodes(r, PySequence_Fast_GET_ITEM(in, i), layer) < 0)
+        if (mark_within(r, PySequence_Fast_GET_ITEM(in, i), layer, depth - 1) < 0)
             return -1;
     return 0;
+}
+
+int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer)
+{
+    return mark_within(r, in, layer, SD_TWINS_DEPTH);
 }

@@ -51,10 +51,10 @@ static int find_dtypes(struct sd_torch *t)
 }
 
 /* As an object of torch's, which it need not read as it would a word. */
-static PyObject *meta_device(void)
+static PyObject *device_of(const char *name)
 {
     PyObject *type = attribute("torch", "device");
-    PyObject *device = type ? PyObject_CallFunction(type, "s", "meta") : NULL;
+    PyObject *device = type ? PyObject_CallFunction(type, "s", name) : NULL;
 
     Py_XDECREF(type);
     return device;
@@ -79,13 +79,16 @@ int sd_torch_init(struct sd_torch *t)
     t->make_subclass = PyObject_GetAttrString(t->tensor, "_make_subclass");
     t->device_word = PyUnicode_InternFromString("device");
     t->dtype_word = PyUnicode_InternFromString("dtype");
-    t->meta = meta_device();
+    t->meta = device_of("meta");
+    t->cpu = device_of("cpu");
     if (!t->tensor_base || !t->parameter || !t->module || !t->empty ||
         !t->empty_strided || !t->make_subclass || !t->device_word || !t->dtype_word ||
-        !t->meta)
+        !t->meta || !t->cpu)
         return -1;
     t->node_now = attribute_or_null("torch._C", "_current_autograd_node");
     t->sequence_now = attribute_or_null("torch.autograd", "_get_sequence_nr");
+    t->is_autocast = attribute_or_null("torch", "is_autocast_enabled");
+    t->no_dispatch = attribute_or_null("torch._C", "_disabled_torch_dispatch_impl");
     return find_dtypes(t);
 }
 
@@ -101,8 +104,11 @@ void sd_torch_release(struct sd_torch *t)
     Py_CLEAR(t->device_word);
     Py_CLEAR(t->dtype_word);
     Py_CLEAR(t->meta);
+    Py_CLEAR(t->cpu);
     Py_CLEAR(t->node_now);
     Py_CLEAR(t->sequence_now);
+    Py_CLEAR(t->is_autocast);
+    Py_CLEAR(t->no_dispatch);
     for (int i = 0; i < SD_TORCH_DTYPES; i++) {
         Py_CLEAR(t->dtypes[i]);
         Py_CLEAR(t->on_meta[i]);
@@ -281,6 +287,19 @@ PyObject *sd_torch_make(struct sd_torch *t, uint8_t number, unsigned n,
     Py_XDECREF(args);
     Py_XDECREF(gaps);
     Py_DECREF(size);
+    return made;
+}
+
+/* A tensor that is made smaller keeps its storage. */
+PyObject *sd_torch_make_in(struct sd_torch *t, uint8_t number, unsigned n,
+                           const int64_t *dims, int64_t room)
+{
+    PyObject *whole = sd_torch_make(t, number, 1, &room, NULL);
+    PyObject *size = whole ? tuple_of(dims, n) : NULL;
+    PyObject *made = size ? PyObject_CallMethod(whole, "resize_", "(O)", size) : NULL;
+
+    Py_XDECREF(size);
+    Py_XDECREF(whole);
     return made;
 }
 

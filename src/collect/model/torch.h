@@ -15,16 +15,29 @@
 
 enum { SD_TORCH_DTYPES = 64, SD_TORCH_STRANGE = SD_TORCH_DTYPES - 1 };
 
+enum { /* torch's numbers of dtypes */
+       SD_TORCH_UINT8 = 0,
+       SD_TORCH_INT32 = 3,
+       SD_TORCH_INT64 = 4,
+       SD_TORCH_FLOAT16 = 5,
+       SD_TORCH_FLOAT32 = 6,
+       SD_TORCH_FLOAT64 = 7,
+       SD_TORCH_BOOL = 11,
+       SD_TORCH_BFLOAT16 = 15,
+};
+
 struct sd_torch {
     /* All owned; NULL where this torch has none. */
     PyObject *tensor_base, *tensor, *parameter;      /* types */
     PyObject *module;                                /* the type of all modules */
     PyObject *empty, *empty_strided, *make_subclass; /* functions */
-    PyObject *device_word, *dtype_word, *meta;       /* two words, and a device */
+    PyObject *device_word, *dtype_word, *meta, *cpu; /* two words and two devices */
     PyObject *node_now, *sequence_now;               /* of autograd */
-    PyObject *dtypes[SD_TORCH_DTYPES];               /* by torch's own number */
-    PyObject *on_meta[SD_TORCH_DTYPES];              /* {dtype=..., device=meta} */
-    uint8_t dtype_of[SD_TORCH_DTYPES];               /* enum sd_dtype */
+    PyObject *is_autocast;                           /* of a device, by its name */
+    PyObject *no_dispatch; /* __torch_dispatch__ of classes without one of their own */
+    PyObject *dtypes[SD_TORCH_DTYPES];  /* by torch's own number */
+    PyObject *on_meta[SD_TORCH_DTYPES]; /* {dtype=..., device=meta} */
+    uint8_t dtype_of[SD_TORCH_DTYPES];  /* enum sd_dtype */
 };
 
 /* A tensor as it is now. */
@@ -49,6 +62,12 @@ static inline bool sd_torch_is_tensor(const struct sd_torch *t, PyObject *o)
            PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)t->tensor_base);
 }
 
+/* Whole numbers or truth values? */
+static inline bool sd_torch_is_whole(unsigned dtype)
+{
+    return dtype <= SD_TORCH_INT64 || dtype == SD_TORCH_BOOL;
+}
+
 /* 0, or -1 with an exception. */
 int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out);
 /* Calls `each` with the shape of each part of a nested tensor; `of` is what
@@ -63,6 +82,10 @@ bool sd_shape_is_contiguous(const struct sd_shape *s, const int64_t *strides);
  * exception. */
 PyObject *sd_torch_make(struct sd_torch *t, uint8_t number, unsigned n,
                         const int64_t *dims, const int64_t *strides);
+/* The same, contiguous, in a storage that has room for this many elements, or as many
+ * as it needs itself if that is more. */
+PyObject *sd_torch_make_in(struct sd_torch *t, uint8_t number, unsigned n,
+                           const int64_t *dims, int64_t room);
 /* A tensor without data that is otherwise as this one: shape, strides, dtype, class,
  * attributes, requires_grad. */
 PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor);

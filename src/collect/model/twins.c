@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/model/meta.h"
 
 static uint64_t key_of(PyObject *o) { return (uint64_t)(uintptr_t)o; }
 
@@ -41,7 +42,9 @@ static struct sd_twin *add(struct sd_twins *t, PyObject *tensor, bool is_own)
         PyErr_NoMemory();
         return NULL;
     }
-    t->all[t->n] = (struct sd_twin){ .original = Py_NewRef(tensor), .is_own = is_own };
+    t->all[t->n] = (struct sd_twin){ .original = Py_NewRef(tensor),
+                                     .is_made = is_own,
+                                     .is_own = is_own };
     return &t->all[t->n++];
 }
 
@@ -50,7 +53,7 @@ static bool is_current(const struct sd_twins *t, const struct sd_twin *found)
 {
     struct sd_shape now, then;
 
-    if (!found->twin || !found->is_own)
+    if (!found->twin || !found->is_made)
         return found->twin != NULL;
     if (sd_torch_shape(t->torch, found->original, &now) < 0 ||
         sd_torch_shape(t->torch, found->twin, &then) < 0) {
@@ -82,6 +85,52 @@ PyObject *sd_twins_of(struct sd_twins *t, PyObject *tensor)
     return twin;
 }
 
+/* Few whole numbers, on the processor. */
+static bool is_readable(const struct sd_twins *t, PyObject *tensor)
+{
+    struct sd_shape s;
+    PyObject *told;
+    bool is_there;
+
+    if ((PyObject *)Py_TYPE(tensor) != t->torch->tensor)
+        return false;
+    if (sd_torch_shape(t->torch, tensor, &s) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    if (s.is_meta || s.is_nested || s.is_sparse ||
+        sd_shape_elements(&s) > SD_TWINS_READABLE || !sd_torch_is_whole(s.number))
+        return false;
+    told = PyObject_GetAttrString(tensor, "is_cpu");
+    is_there = told == Py_True;
+    PyErr_Clear();
+    Py_XDECREF(told);
+    return is_there;
+}
+
+PyObject *sd_twins_of_input(struct sd_twins *t, PyObject *tensor)
+{
+    struct sd_twin *found = find(t, tensor);
+    PyObject *copy;
+
+    if (found || !is_readable(t, tensor))
+        return sd_twins_of(t, tensor);
+    copy = PyObject_CallMethod(tensor, "clone", NULL);
+    found = copy ? add(t, tensor, false) : NULL;
+    if (found)
+        found->twin = Py_NewRef(copy);
+    if (!found || sd_twins_own(t, copy) < 0)
+        Py_CLEAR(copy);
+    return copy;
+}
+
+bool sd_twins_is_made(const struct sd_twins *t, PyObject *tensor)
+{
+    const struct sd_twin *found = find(t, tensor);
+
+    return found && found->is_made;
+}
+
 bool sd_twins_is_own(const struct sd_twins *t, PyObject *tensor)
 {
     const struct sd_twin *found = find(t, tensor);
@@ -96,16 +145,42 @@ int sd_twins_own(struct sd_twins *t, PyObject *tensor)
     return add(t, tensor, true) ? 0 : -1;
 }
 
+/* Where a tensor's data is; 0: torch does not tell. */
+static uint64_t data_of(PyObject *tensor)
+{
+    PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
+    PyObject *at = storage ? PyObject_GetAttrString(storage, "_cdata") : NULL;
+    uint64_t found = at && PyLong_Check(at) ? PyLong_AsUnsignedLongLong(at) : 0;
+
+    PyErr_Clear();
+    Py_XDECREF(storage);
+    Py_XDECREF(at);
+    return found;
+}
+
+void sd_twins_disown(struct sd_twins *t, PyObject *tensor)
+{
+    uint64_t data = data_of(tensor);
+
+    for (size_t i = 0; i < t->n; i++) {
+        PyObject *one = t->all[i].original;
+
+        if (t->all[i].is_own && (one == tensor || (data && data_of(one) == data)))
+            t->all[i].is_own = false;
+    }
+}
+
 /* --- What holds tensors */
 
-static PyObject *within_sequence(struct sd_twins *t, PyObject *o, int depth)
+static PyObject *within_sequence(struct sd_twins *t, PyObject *o, sd_twins_way *of,
+                                 int depth)
 {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     PyObject *list = NULL, *made;
 
     for (Py_ssize_t i = 0; i < n && i < PySequence_Fast_GET_SIZE(o); i++) {
         PyObject *old = PySequence_Fast_GET_ITEM(o, i);
-        PyObject *new = sd_twins_within(t, old, depth - 1);
+        PyObject *new = sd_twins_within(t, old, of, depth - 1);
 
         if (!new) {
             Py_XDECREF(list);
@@ -129,14 +204,15 @@ static PyObject *within_sequence(struct sd_twins *t, PyObject *o, int depth)
     return made;
 }
 
-static PyObject *within_dict(struct sd_twins *t, PyObject *o, int depth)
+static PyObject *within_dict(struct sd_twins *t, PyObject *o, sd_twins_way *of,
+                             int depth)
 {
     PyObject *copy = PyDict_Copy(o), *key, *old;
     Py_ssize_t at = 0;
     bool is_changed = false;
 
     while (copy && PyDict_Next(copy, &at, &key, &old)) {
-        PyObject *new = sd_twins_within(t, old, depth - 1);
+        PyObject *new = sd_twins_within(t, old, of, depth - 1);
 
         is_changed = is_changed || new != old;
         if (!new || (new != old &&PyDict_SetItem(copy, key, new) < 0))
@@ -152,13 +228,13 @@ static PyObject *within_dict(struct sd_twins *t, PyObject *o, int depth)
 
 /* Named tuples and classes of others are made in ways of their own, and stay: what
  * is in them gets its twin when an operator meets it. */
-PyObject *sd_twins_within(struct sd_twins *t, PyObject *o, int depth)
+PyObject *sd_twins_within(struct sd_twins *t, PyObject *o, sd_twins_way *of, int depth)
 {
     if (sd_torch_is_tensor(t->torch, o))
-        return sd_twins_of(t, o);
+        return of(t, o);
     if (depth > 0 && (PyTuple_CheckExact(o) || PyList_CheckExact(o)))
-        return within_sequence(t, o, depth);
+        return within_sequence(t, o, of, depth);
     if (depth > 0 && PyDict_CheckExact(o))
-        return within_dict(t, o, depth);
+        return within_dict(t, o, of, depth);
     return Py_NewRef(o);
 }

@@ -54,7 +54,7 @@ class _Analysis:
             from ... import _model
 
             args, kwargs = _model.inputs_of(self._model, None, self._inputs)
-            self._counted = _model.collect(self._model, args, kwargs, rules={**_m._checked_rules(), **self._rules})
+            self._counted = _model.told_beyond(_model.collect(self._model, args, kwargs, rules={**_m._checked_rules(), **self._rules}), "fvcore")
         return self._counted
 
     def _layers(self):
