@@ -236,17 +236,39 @@ bool sd_gather_spilled(struct sd_reader *r, uint32_t i)
     return true;
 }
 
-static int add_chunks_file(struct sd_reader *r, const struct sd_live_in *in)
+/* The owner gives back to the disk what it has sealed: it says up to where, and then
+ * there are zeros.  Who began to read before that takes them for damage; he sees that
+ * the word has moved, and reads on from there. */
+int sd_gather_chunks(struct sd_reader *r, struct sd_live_in *in)
+{
+    struct sd_health was = r->health;
+    bool has_moved = true;
+    int rc = 0;
+
+    for (int tries = 0; tries < 8 && rc == 0 && has_moved; tries++) {
+        uint64_t from = in->head.drained;
+
+        r->health = was;
+        r->spilled.window_n = 0;
+        rc = scan(r, SD_IN_CHUNKS, from);
+        has_moved = sd_live_in_refresh(in, r->salt) == 0 && in->head.drained > from;
+    }
+    if (has_moved)
+        r->health = was;
+    return rc;
+}
+
+static int add_chunks_file(struct sd_reader *r, struct sd_live_in *in)
 {
     if (sd_gather_spilled(r, (uint32_t)r->n_files - 1))
-        return scan(r, SD_IN_CHUNKS, in->head.drained);
+        return sd_gather_chunks(r, in);
     if (errno == ENOENT)
         return 0;
     return sd_fail_errno(errno, "the chunks of process %u in %s cannot be read",
                          in->name.pid, r->dir);
 }
 
-static int add_file(struct sd_reader *r, const struct sd_live_in *in)
+static int add_file(struct sd_reader *r, struct sd_live_in *in)
 {
     struct sd_live_name *files =
         sd_grow_array(r->files, &r->cap_files, r->n_files + 1, sizeof *files);

@@ -43,6 +43,9 @@ int sd_gather(struct sd_reader *r);
 /* Opens the .chunks file number i (of `files`) as r->spilled, unless it is.  False when
  * there is none any more. */
 bool sd_gather_spilled(struct sd_reader *r, uint32_t i);
+/* Adds the chunks of r->spilled, which is that of `in`, from where its owner has not
+ * sealed them. */
+int sd_gather_chunks(struct sd_reader *r, struct sd_live_in *in);
 /* A chunk that is no longer in the folder has moved into the file: its place there, or
  * NULL. */
 const struct sd_ref *sd_gather_late(struct sd_reader *r, const struct sd_ref *ref);

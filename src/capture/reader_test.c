@@ -15,6 +15,8 @@
 #include "base/test.h"
 #include "capture/capture_testing.h"
 #include "capture/chunk.h"
+#include "capture/gather.h"
+#include "capture/owner.h"
 #include "capture/source.h"
 
 struct bytes {
@@ -320,4 +322,33 @@ TEST(reader_gives_up_on_a_file_made_of_headers)
         memcpy(p + at, &head, sizeof head);
     CHECK(sd_reader_open_bytes(p, n, &r) == SD_EFORMAT);
     sd_free(p);
+}
+
+/* A reader has looked at how far the owner is; then the owner seals, and gives the
+ * place back; then the reader goes on. */
+TEST(what_is_sealed_while_it_is_read_is_no_damage)
+{
+    struct sd_live_in in;
+    struct sd_scratch s;
+    struct sd_reader *r;
+
+    sd_scratch_make(&s);
+    CHECK(sd_scratch_create(&s, NULL) == 0);
+    CHECK(sd_scratch_join(&s) == 0);
+    for (uint64_t i = 1; i <= 100000; i++)
+        CHECK(sd_scratch_event(sd_writer_log(s.writer), i));
+    CHECK(sd_reader_open(s.path, &r) == 0);
+    CHECK(r->n_files == 1 && !sd_reader_complaint(r));
+    CHECK(sd_live_in_open(&in, r->dir, &r->files[0], r->salt, false) == 0);
+    CHECK(in.head.drained == 0);
+    sd_seal_look(s.capture);
+    sd_seal_pass(s.capture, false);
+    CHECK(sd_gather_spilled(r, 0) && sd_gather_chunks(r, &in) == 0);
+    CHECK(in.head.drained > 0);
+    CHECK(r->health.bad_bytes == 0 && r->health.bad_chunks == 0 && !r->health.is_cut);
+    sd_live_in_close(&in);
+    sd_reader_free(r);
+    sd_writer_leave(s.writer);
+    CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+    sd_scratch_remove(&s);
 }
