@@ -2,19 +2,25 @@
 """A program that counts its work and must not notice that it is being sampled.
 
 The program maps a file of eight bytes and counts units of work in it (`Counted` below gives it the
-path), so that its speed is read from outside while it runs, with and without a sampler in turns.
-Two speeds are compared, each the best of several short windows, because a busy machine makes a
-window slower and never faster: work per second of the clock, and work per second of the program's
-own CPU time.  And every thread's state is read meanwhile: a thread that somebody stops or traces
-is in state T or t, or has a tracer.
+path), so that its speed is read from outside while it runs.  On a machine that others use, too, the
+same work is half as fast in one second as in the next, so what is compared stands side by side: a
+sampler is stopped and let go in short windows, in an order that is drawn, and what counts is the
+mean of many ratios, with the error that it has by how much they scatter.  Two speeds are looked at:
+work per second of the clock, and work per second of the program's own CPU time.  In a third kind of
+window the program is stopped in turns, as a sampler would that stops it: the same arithmetic must
+find that, or it would find nothing.  And every thread's state is read meanwhile: a thread that
+somebody stops or traces is in state T or t, or has a tracer.
 
 A stop of some microseconds is easily missed by looking.  So sonde is also run where the kernel ends
 it at once should it ask for ptrace or send a signal: whoever samples on there stops nobody.
 """
 import ctypes
 import glob
+import math
 import os
+import random
 import signal
+import statistics
 import struct
 import subprocess
 import tempfile
@@ -22,7 +28,10 @@ import time
 
 from helpers import SONDE, between, clean_env, equal, need, wait_for
 
-WINDOW_S = 0.4
+WINDOW_S = 0.1
+SETTLE_S = 0.002        # after the sampler was stopped or let go
+TURNS = 50
+BARE, WATCHED, STOPPED = "bare", "watched", "stopped in turns"
 # System calls of x86-64: ptrace, and all that send signals but kill, which with signal 0 is a question.
 FORBIDDEN = {"ptrace": 101, "rt_sigqueueinfo": 129, "tkill": 200, "tgkill": 234, "rt_tgsigqueueinfo": 297, "pidfd_send_signal": 424}
 KILL = 62
@@ -60,13 +69,11 @@ class Counted:
         return os.listdir("/proc/%d/task" % self.pid)
 
 
-def window(program, looks=None):
-    """(units per second, units per second of its CPU time); looks: what to do meanwhile, again and again."""
+def window(program, meanwhile=lambda: time.sleep(0.01)):
+    """(units per second, units per second of its CPU time)."""
     n, clock, cpu = program.now()
     while time.monotonic() < clock + WINDOW_S:
-        if looks:
-            looks()
-        time.sleep(0.01)
+        meanwhile()
     n_after, clock_after, cpu_after = program.now()
     return (n_after - n) / (clock_after - clock), (n_after - n) / max(cpu_after - cpu, 1e-6)
 
@@ -142,6 +149,7 @@ class Sampled:
         return self
 
     def __exit__(self, *ignored):
+        self.process.send_signal(signal.SIGCONT)
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
 
@@ -150,38 +158,49 @@ class Sampled:
         return self.said.read().decode(errors="replace").strip()
 
 
-class Speeds:
-    """The best windows so far: before the sampler, with it, and after it, by the clock and by the program's CPU time."""
-
-    def __init__(self):
-        self.before, self.sampled, self.after = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
-
-    def add(self, best, found):
-        best[:] = [max(a, b) for a, b in zip(best, found)]
-
-    def slower(self):
-        """How much slower when sampled, by the clock and by its own CPU time: 0.02 is 2 %."""
-        return [1 - with_it / max(a, b) for with_it, a, b in zip(self.sampled, self.before, self.after)]
-
-    def scatter(self):
-        """How much the two unsampled series differ from each other: what this machine makes of nothing at all."""
-        return [abs(a - b) / max(a, b) for a, b in zip(self.before, self.after)]
+def stop_in_turns(program):
+    """A third of the time, about."""
+    os.kill(program.pid, signal.SIGSTOP)
+    time.sleep(0.003)
+    os.kill(program.pid, signal.SIGCONT)
+    time.sleep(0.006)
 
 
-def measure(program, folder, n_rounds, aim):
-    """Windows without, with and without the sampler in turns, until the aim is reached or n_rounds are over; gives (speeds,
-    states, what sonde said)."""
-    speeds, states, said = Speeds(), States(program.pid), ""
-    for turn in range(n_rounds):
-        speeds.add(speeds.before, window(program))
-        with Sampled(program.pid, folder) as sampled:
-            speeds.add(speeds.sampled, window(program))
+def one_turn(program, sampler):
+    """{kind of window: the two speeds}."""
+    found = {}
+    for kind in random.sample([BARE, WATCHED, STOPPED], 3):
+        sampler.send_signal(signal.SIGCONT if kind == WATCHED else signal.SIGSTOP)
+        time.sleep(SETTLE_S)
+        found[kind] = window(program, lambda: stop_in_turns(program)) if kind == STOPPED else window(program)
+    return found
+
+
+def middle(values):
+    """(mean, its error) without a tenth at each end."""
+    values, cut = sorted(values), len(values) // 10
+    kept = values[cut:len(values) - cut]
+    drawn_in = [min(max(value, kept[0]), kept[-1]) for value in values]
+    return statistics.mean(kept), statistics.stdev(drawn_in) * len(values) / len(kept) / math.sqrt(len(values))
+
+
+def slower(turns, kind, which):
+    """(how much slower than bare, the error of that): 0.02 is 2 %.  Logarithms, because the mean of ratios that
+    scatter is more than the ratio."""
+    ratios = [turn[kind][which] / turn[BARE][which] for turn in turns if turn[BARE][which]]
+    log, error = middle([math.log(max(ratio, 0.01)) for ratio in ratios])
+    return 1 - math.exp(log), error
+
+
+def measure(program, folder):
+    """(turns, states, what sonde said)."""
+    states = States(program.pid)
+    with Sampled(program.pid, folder) as sampled:
+        turns = [one_turn(program, sampled.process) for _ in range(TURNS)]
+        sampled.process.send_signal(signal.SIGCONT)
+        for _ in range(20):
             window(program, states.look)        # not for its speed: reading the states takes time itself
-        said = sampled.text()
-        speeds.add(speeds.after, window(program))
-        if turn >= 2 and max(speeds.slower()) <= aim:
-            break
-    return speeds, states, said
+    return turns, states, sampled.text()
 
 
 def check_cannot_stop(program, folder):
@@ -195,10 +214,12 @@ def check_cannot_stop(program, folder):
     between(int(usual.text().split(" samples")[0].split()[-1].replace(",", "")), 20, 10**6, "samples")
 
 
-def check(speeds, states, said, n_threads, aim, tolerance):
-    """No thread stopped or traced, and the aim reached within the tolerance and three times what the machine scatters."""
+def check(turns, states, said, n_threads, most):
+    """No thread stopped or traced, and the program slowed down by at most so much, within three times the error."""
     assert not states.bad, "%d times: %s" % (len(states.bad), states.bad[0])
     between(states.n, 5 * n_threads, 10**9, "states read")
-    for slower, scatter, what in zip(speeds.slower(), speeds.scatter(), ("the clock", "its CPU time")):
-        between(slower, -1, aim + tolerance + 3 * scatter, "slow-down by %s" % what)
     assert "samples" in said, said
+    for which, what in enumerate(("the clock", "its CPU time")):
+        found, error = slower(turns, WATCHED, which)
+        between(found, -1, most + 3 * error, "slow-down by %s (its error %.3f)" % (what, error))
+    between(slower(turns, STOPPED, 0)[0], most + 3 * slower(turns, WATCHED, 0)[1], 1, "slow-down of a program that is stopped in turns")

@@ -3,9 +3,9 @@
 # alone
 """A program with 160 native threads is sampled 200 times a second without being stopped or slowed down.
 
-The aim is 2 %.  The machine may be busy, so the test allows 5 points more, and three times what two
-series without a sampler differ from each other (best windows of up to eight rounds; it ends as soon
-as the aim is reached); a sampler that stops 160 threads 200 times a second costs far more than that.
+The aim is 2 %.  The test allows 7 %, and three times the error of what it measures (about 1 % on a
+machine that is otherwise idle; tests/undisturbed.py); a sampler that stops 160 threads 200 times a
+second costs far more than that.  FIGURES=1 prints what was found.
 """
 import os
 import sys
@@ -15,16 +15,14 @@ from helpers import PYTHON, TARGETS, Capture, compile_c, equal, run_tests
 from undisturbed import Counted, check, check_cannot_stop, measure
 
 N = 160
-AIM = 0.02
-TOLERANCE = 0.05
+MOST = 0.07
 
 
 def test_160_native_threads_are_neither_stopped_nor_slowed(folder):
     library = compile_c(folder, os.path.join(TARGETS, "native_threads.c"), shared=True)
     with Counted([PYTHON, os.path.join(TARGETS, "native_threads.py"), library, str(N)], folder) as program:
         equal(len(program.threads()), N + 1, "threads")
-        found = measure(program, folder, 8, AIM)
-        check(*found, N, AIM, TOLERANCE)
+        check(*measure(program, folder), N, MOST)
         check_cannot_stop(program, folder)
     functions = {row["function"] for row in Capture(os.path.join(folder, "x.sonde")).report["functions"]}
     assert {"step", "main"} & functions, sorted(functions)

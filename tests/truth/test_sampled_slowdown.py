@@ -18,7 +18,6 @@ import mmap
 import os
 import random
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +26,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import LIMIT_S, PYTHON, SONDE, TARGETS, between, clean_env, equal, run_tests, wait_for  # noqa: E402
 from sampled import Samples, in_function, share  # noqa: E402
+from undisturbed import middle  # noqa: E402
 
 PROGRAM = os.path.join(TARGETS, "told_units.py")
 MOST = 1.25
@@ -91,9 +91,7 @@ def one_turn(sampler, table, kinds):
 
 def ratio(turns, kind):
     """How much more than bare; the mean of logarithms, because that of ratios which scatter is more than the ratio."""
-    logs = sorted(math.log(turn[kind] / turn[BARE]) for turn in turns if kind in turn)
-    cut = len(logs) // 10
-    return math.exp(statistics.mean(logs[cut:len(logs) - cut]))
+    return math.exp(middle([math.log(turn[kind] / turn[BARE]) for turn in turns if kind in turn])[0])
 
 
 def measure(sampler, said, table, capture):

@@ -2,9 +2,8 @@
 # alone
 """A torch program with many native threads is sampled 200 times a second without being stopped or slowed down.
 
-Needs torch in one of the environments of the tests; CI has it for one version.  Aim and tolerance
-as in test_native_threads.py, the tolerance wider: 32 threads that share two CPUs do not get the same
-of them in every window.  `make bench` measures the slow-down itself.
+Needs torch in one of the environments of the tests; CI has it for one version.  As in test_native_threads.py,
+but 10 % are allowed, because 32 threads that share two CPUs scatter more; `make bench` measures the slow-down itself.
 """
 import glob
 import os
@@ -15,8 +14,7 @@ from helpers import PYTHON, SONDE, TARGETS, Capture, between, need, run_tests
 from undisturbed import Counted, check, check_cannot_stop, measure
 
 N = 32
-AIM = 0.02
-TOLERANCE = 0.08
+MOST = 0.1
 
 
 def python_with_torch():
@@ -35,8 +33,7 @@ def test_a_torch_program_is_neither_stopped_nor_slowed(folder):
     # Threads that spin while they wait for work would take the cores from each other, sampled or not.
     with Counted([python, os.path.join(TARGETS, "torch_threads.py"), str(N)], folder, OMP_WAIT_POLICY="PASSIVE") as program:
         between(len(program.threads()), N, 1000, "threads")
-        found = measure(program, folder, 8, AIM)
-        check(*found, N, AIM, TOLERANCE)
+        check(*measure(program, folder), N, MOST)
         check_cannot_stop(program, folder)
     functions = {row["function"] for row in Capture(os.path.join(folder, "x.sonde")).report["functions"]}
     assert {"step", "main"} & functions, sorted(functions)
