@@ -280,7 +280,7 @@ class _Copies:
     """What one pass is given, apart from the caller's: a forward may write to it.
 
     Tuples, lists and dicts are opened, what is derived from them, and plain objects that hold any of these or tensors; what is there
-    twice is one in the copies, too.  What cannot be copied stays.  `of` gives a tensor its copy.
+    twice is one in the copies, too.  So are generators of random numbers: a pass draws from its own.  What cannot be copied stays.  `of` gives a tensor its copy.
     """
 
     def __init__(self, torch, of):
@@ -305,6 +305,8 @@ class _Copies:
     def _copy(self, o, depth):
         if isinstance(o, self._torch.Tensor):
             return self._of(o)
+        if type(o) is self._torch.Generator:
+            return self._torch.Generator(o.device).set_state(o.get_state())
         if not depth or isinstance(o, (self._torch.Size, type)) or self._n > _MOST_OPENED:
             return o
         self._n += 1

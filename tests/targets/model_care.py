@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models of many kinds, counted without any harm to them; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: hooks kinds inputs functions fit transformers imports disabled threads.  What must be the same afterwards is compared
+With a word it does one of: hooks kinds inputs generators functions fit transformers imports disabled threads.  What must be the same afterwards is compared
 exactly: flags, hooks, gradients, buffers, parameters, random states.
 """
 import collections
@@ -262,6 +262,16 @@ def inputs():
 
 
 # ---- operators that take functions
+
+
+def generators():
+    """Random numbers of the model's own, and of a generator that it is given."""
+    drawn = [torch.Generator().manual_seed(n) for n in range(3)]
+    model = module(lambda self, x, given: self.l(x) + torch.rand(4, generator=self.own) * torch.randn(4, generator=self.held[0]) + torch.rand(4, generator=given),
+                   l=nn.Linear(4, 4), own=drawn[0], held=[drawn[1]])
+    states = [one.get_state() for one in drawn]
+    unharmed("generators", model, torch.ones(2, 4), drawn[2])
+    say("their states", is_same([one.get_state() for one in drawn], states), True)
 
 
 def functions():

@@ -81,7 +81,7 @@ def test_what_a_block_runs(folder):
 
 
 def test_hooks_inputs_and_memory_of_the_user(folder):
-    right("hooks inputs fit", 32, "model_care.py")
+    right("hooks inputs generators fit", 36, "model_care.py")
 
 
 def test_models_of_many_kinds(folder):

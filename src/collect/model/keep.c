@@ -57,6 +57,49 @@ static int meet(struct sd_keep *k, PyObject *module)
     return PyList_Append(k->modules, module);
 }
 
+static bool is_known(const struct sd_keep *k, PyObject *o)
+{
+    uint64_t unused;
+
+    return sd_table_get(&k->by_container, (uint64_t)(uintptr_t)o, &unused);
+}
+
+/* Torch's own class alone: one that derives from it may have code of the user's. */
+static bool is_generator(const struct sd_keep *k, PyObject *o)
+{
+    return (PyObject *)Py_TYPE(o) == k->generator_type;
+}
+
+static int keep_generator(struct sd_keep *k, PyObject *generator)
+{
+    PyObject *state;
+    int rc;
+
+    if (is_known(k, generator))
+        return 0;
+    state = PyObject_CallMethod(generator, "get_state", NULL);
+    rc = state ? note(k, generator, state) : -1;
+    Py_XDECREF(state);
+    return rc;
+}
+
+/* 1: it is nothing that could be a tensor; 0: it may be one; -1 with an exception. */
+static int go_into(struct sd_keep *k, PyObject *value, struct sd_twins *twins,
+                   int depth)
+{
+    int rc;
+
+    if (is_container(value))
+        rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
+    else if (is_module(k, value))
+        rc = meet(k, value);
+    else if (is_generator(k, value))
+        rc = keep_generator(k, value);
+    else
+        return 0;
+    return rc < 0 ? -1 : 1;
+}
+
 /* The copy is walked, because making a twin may run anything. */
 static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
                      struct sd_twins *twins, int depth)
@@ -65,12 +108,9 @@ static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
     Py_ssize_t at = 0;
     int rc = 0;
 
-    while (rc == 0 && PyDict_Next(copy, &at, &key, &value)) {
-        if (is_container(value)) {
-            rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
-        } else if (is_module(k, value)) {
-            rc = meet(k, value);
-        } else if (twins) {
+    while (rc >= 0 && PyDict_Next(copy, &at, &key, &value)) {
+        rc = go_into(k, value, twins, depth);
+        if (rc == 0 && twins) {
             PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
 
             if (!twin || (twin != value && PyDict_SetItem(dict, key, twin) < 0))
@@ -78,7 +118,7 @@ static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
             Py_XDECREF(twin);
         }
     }
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
@@ -86,31 +126,27 @@ static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
 {
     int rc = 0;
 
-    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(copy); i++) {
+    for (Py_ssize_t i = 0; rc >= 0 && i < PyList_GET_SIZE(copy); i++) {
         PyObject *value = PyList_GET_ITEM(copy, i);
 
-        if (is_container(value)) {
-            rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
-        } else if (is_module(k, value)) {
-            rc = meet(k, value);
-        } else if (twins) {
+        rc = go_into(k, value, twins, depth);
+        if (rc == 0 && twins) {
             PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
 
             if (!twin || PyList_SetItem(list, i, twin) < 0) /* takes it */
                 rc = -1;
         }
     }
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
                       int depth)
 {
     PyObject *copy;
-    uint64_t unused;
     int rc;
 
-    if (sd_table_get(&k->by_container, (uint64_t)(uintptr_t)container, &unused))
+    if (is_known(k, container))
         return 0;
     copy = copy_of(container);
     rc = copy ? note(k, container, copy) : -1;
@@ -165,18 +201,16 @@ static int keep_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
     PyObject *value = read_slot(module, slot), *twin;
     int rc = note_slot(k, module, slot, value);
 
-    if (rc == 0 && value && is_container(value)) {
-        rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
-    } else if (rc == 0 && value && is_module(k, value)) {
-        rc = meet(k, value);
-    } else if (rc == 0 && value && twins) {
+    if (rc == 0 && value)
+        rc = go_into(k, value, twins, depth);
+    if (rc == 0 && value && twins) {
         twin = sd_twins_within(twins, value, sd_twins_of, depth);
         if (!twin || (twin != value && write_slot(module, slot, twin) < 0))
             rc = -1;
         Py_XDECREF(twin);
     }
     Py_XDECREF(value);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 /* Of all classes that it is of: one may have a slot of a name that another has, too. */
@@ -208,9 +242,7 @@ static int keep_slots(struct sd_keep *k, PyObject *module, struct sd_twins *twin
 int sd_keep_module(struct sd_keep *k, PyObject *module, PyObject *fields,
                    struct sd_twins *twins, int depth)
 {
-    uint64_t unused;
-
-    if (sd_table_get(&k->by_container, (uint64_t)(uintptr_t)fields, &unused))
+    if (is_known(k, fields))
         return 0;
     if (sd_keep_container(k, fields, twins, depth) < 0)
         return -1;
@@ -281,12 +313,17 @@ static void put_back_set(PyObject *set, PyObject *copy)
 
 static void put_back(const struct sd_kept *k)
 {
+    PyObject *done = NULL;
+
     if (PyDict_Check(k->container))
         put_back_dict(k->container, k->copy);
     else if (is_set(k->container))
         put_back_set(k->container, k->copy);
+    else if (!PyList_CheckExact(k->container))
+        done = PyObject_CallMethod(k->container, "set_state", "O", k->copy);
     else if (!is_list_as_before(k->container, k->copy))
         PyList_SetSlice(k->container, 0, PyList_GET_SIZE(k->container), k->copy);
+    Py_XDECREF(done);
     PyErr_Clear();
 }
 

@@ -5,16 +5,17 @@
  *
  * A module that caches a tensor in its forward would keep one without data, and fail
  * when it is really used.  So the attributes of each module, those in __slots__ too,
- * and the lists, dicts and sets among them, are noted; afterwards each has again what
- * it had.  What a forward does to objects of other classes, or to tables of more than a
- * million entries, cannot be undone.  Modules that stand in such lists and dicts
- * without being registered are followed, too.
+ * and the lists, dicts, sets and generators of random numbers among them, are noted;
+ * afterwards each has again what it had.  What a forward does to objects of other
+ * classes, or to tables of more than a million entries, cannot be undone.  Modules that
+ * stand in such lists and dicts without being registered are followed, too.
  *
  * With twins, every tensor found on the way is replaced by its twin for the run. */
 #include "collect/model/twins.h"
 
 struct sd_kept {
-    PyObject *container, *copy; /* owned: a dict, list or set, and what it held */
+    PyObject *container, *copy; /* owned: a dict, list or set, and what it held; or a
+                                   generator of random numbers, and its state */
 };
 
 struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
@@ -29,6 +30,7 @@ struct sd_keep { /* all zero is a fresh one */
     size_t n_slots, cap_slots;
     struct sd_table by_container; /* its address: 1 */
     PyObject *module_type;        /* borrowed; NULL: none is followed */
+    PyObject *generator_type;     /* borrowed; NULL: none is kept */
     PyObject *modules;            /* owned list: those that were met, or NULL */
 };
 

@@ -33,6 +33,7 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     if (!r->modules || !r->data || sd_torch_init(&r->torch) < 0)
         return -1;
     r->keep.module_type = r->torch.module;
+    r->keep.generator_type = r->torch.generator;
     return wish->is_open ? 0 : sd_run_walk(r, module);
 }
 

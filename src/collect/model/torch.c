@@ -88,6 +88,7 @@ int sd_torch_init(struct sd_torch *t)
     t->node_now = attribute_or_null("torch._C", "_current_autograd_node");
     t->sequence_now = attribute_or_null("torch.autograd", "_get_sequence_nr");
     t->is_autocast = attribute_or_null("torch", "is_autocast_enabled");
+    t->generator = attribute_or_null("torch", "Generator");
     t->no_dispatch = attribute_or_null("torch._C", "_disabled_torch_dispatch_impl");
     return find_dtypes(t);
 }
@@ -98,6 +99,7 @@ void sd_torch_release(struct sd_torch *t)
     Py_CLEAR(t->tensor);
     Py_CLEAR(t->parameter);
     Py_CLEAR(t->module);
+    Py_CLEAR(t->generator);
     Py_CLEAR(t->empty);
     Py_CLEAR(t->empty_strided);
     Py_CLEAR(t->make_subclass);

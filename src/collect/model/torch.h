@@ -30,6 +30,7 @@ struct sd_torch {
     /* All owned; NULL where this torch has none. */
     PyObject *tensor_base, *tensor, *parameter;      /* types */
     PyObject *module;                                /* the type of all modules */
+    PyObject *generator;                             /* the type of random states */
     PyObject *empty, *empty_strided, *make_subclass; /* functions */
     PyObject *device_word, *dtype_word, *meta, *cpu; /* two words and two devices */
     PyObject *node_now, *sequence_now;               /* of autograd */
