@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 
-from . import _model_batch, _model_kept, _model_modes, _on_cpu, _sonde
+from . import _gate, _model_batch, _model_kept, _model_modes, _on_cpu, _sonde
 
 
 class ModelError(RuntimeError):
@@ -128,13 +128,14 @@ def trained(model, training):
     """The model in training or in evaluation; afterwards each module is in the one it was in."""
     module = module_of(model)
     before = [(one, one.training) for one in module.modules() if hasattr(one, "training")]
-    try:
-        if before:  # else it is a frozen script, which has one mode
-            module.train(training)
-        yield
-    finally:
-        for one, was in before:
-            one.training = was
+    with _gate.held():
+        try:
+            if before:  # else it is a frozen script, which has one mode
+                module.train(training)
+            yield
+        finally:
+            for one, was in before:
+                one.training = was
 
 
 # ---- backward
@@ -159,11 +160,41 @@ def _gradients(torch, backward):
         yield
 
 
-def _backward(torch, tensors, ones):
+def _graph_now(torch, given):
+    """From which number on nodes of the graph are of the forward that comes: copies of inputs have theirs already."""
+    if not hasattr(torch.autograd, "_get_sequence_nr"):
+        return None
+    return min([torch.autograd._get_sequence_nr()] + [t.grad_fn._sequence_nr() for t in _model_kept.tensors_in(torch, given) if t.grad_fn is not None])
+
+
+def _ends(torch, module, given, tensors, since):
+    """Where a backward is to stop, so that it goes into no graph and to no tensor that is another's; (): it does not by itself."""
+    edge = getattr(torch.autograd.graph, "GradientEdge", None)
+    if since is None or edge is None:
+        return ()
+    leaves, edges = _sonde.graph_border(tensors, since)
+    known = {id(t) for t in list(module.parameters()) + _model_kept.tensors_in(torch, given)}
+    return [] if not edges and all(id(leaf) in known for leaf in leaves) else leaves + [edge(*one) for one in edges]
+
+
+def _backward_to(torch, tensors, ones, ends):
+    """To these alone.  One that was computed before may lead back to a parameter of the model: it is given nothing to go on with,
+    and what it keeps stays."""
+    cut = [edge.node.register_prehook(lambda grads: (None,) * len(grads)) for edge in ends if not isinstance(edge, torch.Tensor)]
+    try:
+        torch.autograd.grad(tensors, ends, ones, retain_graph=bool(cut), allow_unused=True)
+    finally:
+        for one in cut:
+            one.remove()
+
+
+def _backward(torch, tensors, ones, ends):
     """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
     engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
     try:
-        if engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors):
+        if ends:
+            _backward_to(torch, tensors, ones, ends)
+        elif engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors):
             torch.autograd.backward(tensors, ones)
         else:
             engine.run_backward(tuple(tensors), tuple(ones), False, False, (), allow_unreachable=True, accumulate_grad=True)
@@ -197,15 +228,18 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
         if memory:
             stack.enter_context(_model_modes.functions_mode()(run))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(run.saved, run.restored))
-        with run:
+        since = _graph_now(torch, (args, kwargs))
+        with run, _gate.opened():
             out = module(*args, **kwargs)
         run.forward_is_over()
         if backward:
             tensors, ones = _starts(torch, out)
+            ends = _ends(torch, module, (args, kwargs), tensors, since)
             run.set_backward(True)
             with run:
                 try:
-                    _backward(torch, tensors, ones)
+                    with _gate.opened():
+                        _backward(torch, tensors, ones, ends)
                 except Exception as why:
                     number = _node_left(torch, why)
                     if number is not None:
@@ -364,7 +398,7 @@ def _without_data(torch, module, args, kwargs, backward, memory, rules):
 def _really(torch, module, args, kwargs, backward, memory, rules):
     device = _device_of(torch, module)
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
-    with _model_kept.same_tensors(torch, module) as changed:
+    with _model_kept.same_randomness(torch), _model_kept.same_tensors(torch, module) as changed:
         made = _once(torch, module, args, kwargs, False, backward, memory, rules)
     if changed:
         made.note(_model_kept.told(changed))
@@ -450,7 +484,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
         raise lazy(module)
     on_meta = _device_of(torch, module).type == "meta"
     memory, is_growth_asked = memory or backward, memory
-    with _alone(module), _gradients(torch, backward), _model_kept.same_randomness(torch):
+    with _gate.held(), _model_modes.same_modes(torch), _alone(module), _gradients(torch, backward), _model_kept.same_randomness(torch):
         if not real or on_meta:
             try:
                 made = _without_data(torch, module, args, kwargs, backward, memory, rules)
@@ -460,13 +494,12 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
             except ModelError:
                 raise
             except Exception as why:
+                _gate.pass_on()
                 if on_meta:
                     raise _refused(module, why, args, kwargs) from why
                 because = words(why)
         try:
             made = _really(torch, module, args, kwargs, backward, memory, rules)
-            if is_growth_asked:
-                _model_batch.tell_growth(torch, made, args, kwargs, lambda a, k: _really(torch, module, a, k, backward, True, rules))
         except ModelError:
             raise
         except Exception as why:
@@ -521,32 +554,40 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
     import time
 
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
+    since = _graph_now(torch, (args, kwargs))
     _model_modes.settle(torch, device)
-    begin = time.perf_counter_ns()
-    out = module(*args, **kwargs)
-    _model_modes.settle(torch, device)
-    middle = time.perf_counter_ns()
+    with _gate.opened():
+        begin = time.perf_counter_ns()
+        out = module(*args, **kwargs)
+        _model_modes.settle(torch, device)
+        middle = time.perf_counter_ns()
     if not backward:
         return middle - begin, None
     tensors, ones = _starts(torch, out)
-    started = time.perf_counter_ns()
-    _backward(torch, tensors, ones)
-    _model_modes.settle(torch, device)
-    return middle - begin, time.perf_counter_ns() - started
+    ends = _ends(torch, module, (args, kwargs), tensors, since)
+    with _gate.opened():
+        started = time.perf_counter_ns()
+        _backward(torch, tensors, ones, ends)
+        _model_modes.settle(torch, device)
+        return middle - begin, time.perf_counter_ns() - started
 
 
 def _layered_pass(torch, run, module, args, kwargs, device, backward):
     """One pass whose layers `run` times; its graph is gone when the next one begins."""
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
+    since = _graph_now(torch, (args, kwargs))
     _model_modes.settle(torch, device)
-    run.pass_begins()
-    out = module(*args, **kwargs)
-    run.pass_ends(False)
+    with _gate.opened():
+        run.pass_begins()
+        out = module(*args, **kwargs)
+        run.pass_ends(False)
     if backward:
         tensors, ones = _starts(torch, out)
-        run.pass_begins()
-        _backward(torch, tensors, ones)
-        run.pass_ends(True)
+        ends = _ends(torch, module, (args, kwargs), tensors, since)
+        with _gate.opened():
+            run.pass_begins()
+            _backward(torch, tensors, ones, ends)
+            run.pass_ends(True)
 
 
 def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
@@ -585,8 +626,8 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
         raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
     args, kwargs = tuple(args), dict(kwargs or {})
     try:
-        with _alone(module), _model_modes.room_below(), _gradients(torch, backward), _model_kept.same_randomness(torch), \
-                _model_kept.same_modules(module), _model_kept.same_tensors(torch, module) as changed:
+        with _gate.held(), _model_modes.same_modes(torch), _alone(module), _model_modes.room_below(), _gradients(torch, backward), \
+                _model_kept.same_randomness(torch), _model_kept.same_modules(module), _model_kept.same_tensors(torch, module) as changed:
             grad = torch.is_grad_enabled()
             for _ in range(warmup):
                 _timed_pass(torch, module, args, kwargs, device, backward)

@@ -128,7 +128,7 @@ class _Kept:
             return True
 
 
-_MOST_ENTRIES = 1 << 16  # a larger table is a vocabulary
+_MOST_ENTRIES = 1 << 20  # a larger table is a vocabulary (as of keep.c)
 _MOST_BYTES = 1 << 28    # of tensors that are copied
 
 
@@ -225,10 +225,19 @@ def same_modules(module):
 
 def _clone(torch, tensor):
     """Axes that were stretched stay so: how a tensor lies in memory may decide which operator takes it."""
-    if tensor.layout is not torch.strided or tensor.is_nested or 0 not in tensor.stride():
+    if tensor.layout is not torch.strided or tensor.is_nested:
         return tensor.clone()
+    if 0 not in tensor.stride():
+        made = tensor.clone()
+        return made if made.stride() == tensor.stride() or type(tensor) is not torch.Tensor else _with_gaps(torch, tensor)
     once = tensor[tuple(slice(0, 1) if step == 0 else slice(None) for step in tensor.stride())]
     return once.clone().expand(tensor.shape)
+
+
+def _with_gaps(torch, tensor):
+    """A clone closes the gaps of one that was cut out of another."""
+    made = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return made.copy_(tensor)
 
 
 def _copied(torch, tensor):

@@ -6,6 +6,7 @@ Each is entered and left around a pass.  torch is imported when the first model 
 import contextlib
 import functools
 import importlib
+import itertools
 import os
 import sys
 import threading
@@ -94,6 +95,42 @@ def _functions_mode_of(has_compiler):
     if has_compiler:  # its name alone would load one
         FunctionsMode.__torch_function__ = torch._disable_dynamo(FunctionsMode.__torch_function__)
     return FunctionsMode
+
+
+# What torch keeps besides of which modes there are.
+_FLAGS = ("_is_in_torch_dispatch_mode", "_is_in_non_infra_torch_dispatch_mode", "_is_in_any_mode_without_ignore_compile_internals")
+
+
+def _stacks(torch):
+    """Torch's modes now, each with what takes the last away and puts one there: those of functions, and those below autograd."""
+    of = torch._C
+    return [([of._get_function_stack_at(i) for i in range(of._len_torch_function_stack())], of._pop_torch_function_stack, of._push_on_torch_function_stack),
+            ([of._get_dispatch_stack_at(i) for i in range(of._len_torch_dispatch_stack())], of._pop_torch_dispatch_stack, of._push_on_torch_dispatch_stack)]
+
+
+@contextlib.contextmanager
+def same_modes(torch):
+    """Torch takes modes away for a while, and puts them back, in Python: a handler that raises in between (Ctrl-C) leaves one too many
+    or too few, and the next operator of the program fails."""
+    if not hasattr(torch._C, "_get_dispatch_stack_at"):
+        yield
+        return
+    from torch.utils import _python_dispatch as dispatch
+
+    before, flags = [all_of_them for all_of_them, _, _ in _stacks(torch)], [(name, getattr(dispatch, name)) for name in _FLAGS if hasattr(dispatch, name)]
+    try:
+        yield
+    finally:
+        for was, (now, pop, push) in zip(before, _stacks(torch)):
+            same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] is pair[1], zip(was, now)))
+            for _ in now[same:]:
+                pop()
+            for one in was[same:]:
+                push(one)
+        for name, was in flags:
+            setattr(dispatch, name, was)
+        if len(flags) == len(_FLAGS) and hasattr(dispatch, "set_is_in_mode_without_ignore_compile_internals"):
+            dispatch.set_is_in_mode_without_ignore_compile_internals(flags[-1][1])
 
 
 # ---- the compiler, which takes seconds to load

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What torch does on a processor and not without data, for a model that lives there and runs on tensors without data.
 
-Some functions choose by the device: attention and an LSTM are mostly one operator on a processor, which keeps other things for the
-backward than the operators of which they are made else; a norm of groups takes pictures as they lie in memory.  As long as a run is watched, torch's functions of these names ask that
-run, in its own thread, when their tensors have no data; others get what torch does by itself.
+Some functions choose by the device.  Attention and an LSTM are mostly one operator on a processor, where they are several elsewhere,
+and it keeps other things for the backward; a norm of groups takes pictures as they lie in memory.  As long as a run is watched,
+torch's functions of these names ask that run, in its own thread, when their tensors have no data; others get what torch does by itself.
 """
 import contextlib
 import functools
@@ -45,6 +45,7 @@ def _recur(torch, run, input, hx, *rest):
     is_whole = torch._C._get_mkldnn_enabled() and input.dtype in (torch.float32, torch.bfloat16, torch.float16)
     if run.follows_memory and is_whole and hx[0].shape == hx[1].shape:  # else it is one with projections
         if run.has_data:
+            run.refuse("aten::lstm")
             raise RuntimeError("what an LSTM keeps on a processor is known with data alone")
         run.told_once("an LSTM keeps more for its backward on a processor, and computes more in it, than is told without data")
     return NotImplemented

@@ -283,6 +283,17 @@ static PyObject *run_set_backward(PyObject *self, PyObject *is)
     Py_RETURN_NONE;
 }
 
+/* refuse(name): of what is about to be refused without data. */
+static PyObject *run_refuse(PyObject *self, PyObject *name)
+{
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+    if (text && ((struct model_run *)self)->is_running)
+        sd_run_tell(&((struct model_run *)self)->run.refused, text);
+    PyErr_Clear();
+    Py_RETURN_NONE;
+}
+
 /* failed_at(number): of the node of the graph that an exception of the backward left.
  */
 static PyObject *run_failed_at(PyObject *self, PyObject *number)
@@ -421,18 +432,14 @@ static PyMethodDef methods[] = {
     { "begin", FAST(run_begin), METH_VARARGS | METH_KEYWORDS,
       "begin(module, *, twins=False, backward=False, memory=False, rules=None, "
       "timing=0, into=None, lent=False, device=..., stamped=False, blank=False, "
-      "numbers=False)\n--\n\nNotes the "
-      "layers and "
-      "tensors "
-      "of the "
-      "module and, with twins, puts tensors without data in their place until end(). "
-      "lent: the caller's own code runs; what it does to modules stays.  device: the "
-      "name of the one that the model is on.  stamped: stamp() is called at each "
-      "border "
-      "of a timed pass, and stamps() gives their times behind it.  blank: the model is "
-      "on no device and "
-      "counts as one on the processor.  numbers: few whole numbers that the forward "
-      "asks for have values." },
+      "numbers=False)\n--\n\n"
+      "Notes the layers and tensors of the module and, with twins, puts tensors "
+      "without\ndata in their place until end().  lent: the caller's own code runs; "
+      "what it does to\nmodules stays.  device: the name of the one that the model is "
+      "on.  stamped: stamp()\nis called at each border of a timed pass, and stamps() "
+      "gives their times behind it.\nblank: the model is on no device and counts as "
+      "one on the processor.  numbers: few\nwhole numbers that the forward asks for "
+      "have values." },
     { "end", run_end, METH_NOARGS,
       "end()\n--\n\nPuts back what was changed; gives the Model." },
     { "twins", run_twins, METH_O,
@@ -454,6 +461,9 @@ static PyMethodDef methods[] = {
     { "restored", run_restored, METH_O, "Autograd takes it back." },
     { "forward_is_over", run_forward_is_over, METH_NOARGS,
       "What is let go from now on was kept for the backward." },
+    { "refuse", run_refuse, METH_O,
+      "refuse(name)\n--\n\nWhat is about to be refused without data: a forward may "
+      "catch it, and go on." },
     { "set_backward", run_set_backward, METH_O, "Does the backward run now?" },
     { "failed_at", run_failed_at, METH_O,
       "The number of the node that an exception of the backward left." },

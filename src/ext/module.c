@@ -14,6 +14,7 @@
 #include "capture/capture.h"
 #include "collect/calls/collector.h"
 #include "collect/lines/collector.h"
+#include "collect/model/border.h"
 #include "collect/collector.h"
 #include "collect/own.h"
 #include "collect/session.h"
@@ -331,6 +332,18 @@ static PyObject *module_processor(PyObject *module, PyObject *unused)
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
 }
 
+/* graph_border(tensors, since): what a backward of them comes to (border.h). */
+static PyObject *module_graph_border(PyObject *module, PyObject *args)
+{
+    PyObject *tensors;
+    unsigned long long since;
+
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OK", &tensors, &since))
+        return NULL;
+    return sd_border_find(tensors, since);
+}
+
 static PyObject *options_about(const struct sd_option *options)
 {
     PyObject *all = PyDict_New();
@@ -411,6 +424,7 @@ static PyMethodDef module_methods[] = {
     { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
     { "processor", module_processor, METH_NOARGS, NULL },
+    { "graph_border", module_graph_border, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },
     { "count_is_of_modules", sd_ext_count_is_of_modules, METH_O, NULL },
     { "codes_of", sd_codes_of, METH_O, NULL },

@@ -81,7 +81,8 @@ def layout(how, heads, rows, width):
 
 def masks(rows, others, dtype):
     whole = torch.zeros(rows, others, dtype=dtype)
-    return {"none": None, "of truth": torch.ones(rows, others, dtype=torch.bool), "of two axes": whole, "of four": torch.zeros(2, 1, rows, others, dtype=dtype),
+    return {"none": None, "of truth": torch.ones(rows, others, dtype=torch.bool), "of two axes": whole,
+            "of float32": whole.float(), "of four": torch.zeros(2, 1, rows, others, dtype=dtype),
             "of three": torch.zeros(3, rows, others, dtype=dtype), "stretched": torch.zeros(2, 1, 1, 1, dtype=dtype).expand(2, 3, rows, others),
             "one row": torch.zeros(1, others, dtype=dtype), "learned": nn.Parameter(whole.clone())}
 

@@ -179,6 +179,7 @@ int sd_run_look_at_casts(struct sd_run *r)
     r->is_uncast |= is_on;
     if (!is_on || !r->wish.has_memory || r->wish.is_blank)
         return 0;
+    sd_run_tell(&r->refused, "autocast");
     PyErr_SetString(PyExc_RuntimeError,
                     "what is kept under autocast is known with data alone");
     return -1;
@@ -265,7 +266,7 @@ int sd_run_leave(struct sd_run *r, PyObject *module, PyObject *kwargs, PyObject 
 
     while (at > 0 && r->open[at - 1].module != module)
         at--;
-    if (at == 0)
+    if (at == 0 || runs_elsewhere(r))
         return 0;
     if (is_failing(result)) {
         sd_run_failed(r, r->open[r->n_open - 1].layer);

@@ -18,10 +18,42 @@ static bool is_container(PyObject *o)
            (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
 }
 
+/* As they come when one asks: one that is ordered may have moved some.  A class of the
+ * user's is not asked. */
+static PyObject *keys_of(PyObject *dict)
+{
+    PyObject *each, *keys;
+
+    if (!PyODict_Check(dict))
+        return PyDict_Keys(dict);
+    each = PyODict_Type.tp_iter(dict);
+    keys = each ? PySequence_List(each) : NULL;
+    Py_XDECREF(each);
+    return keys;
+}
+
+static PyObject *copy_of_dict(PyObject *dict)
+{
+    PyObject *keys = keys_of(dict), *copy = keys ? PyDict_New() : NULL;
+
+    for (Py_ssize_t i = 0; copy && i < PyList_GET_SIZE(keys); i++) {
+        PyObject *key = PyList_GET_ITEM(keys, i);
+        PyObject *value = PyDict_GetItemWithError(dict, key);
+
+        if (value && PyDict_SetItem(copy, key, value) == 0)
+            continue;
+        if (!PyErr_Occurred())
+            PyErr_SetObject(PyExc_KeyError, key);
+        Py_CLEAR(copy);
+    }
+    Py_XDECREF(keys);
+    return copy;
+}
+
 static PyObject *copy_of(PyObject *o)
 {
     if (PyDict_Check(o))
-        return PyDict_Copy(o);
+        return PyODict_Check(o) ? copy_of_dict(o) : PyDict_Copy(o);
     if (PyList_CheckExact(o))
         return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
     return PySet_New(o);
@@ -271,23 +303,6 @@ int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth)
 
 /* --- Coming back */
 
-/* What is there and was not, or is not what it was. */
-static void put_back_dict(PyObject *dict, PyObject *copy)
-{
-    PyObject *now = PyDict_Copy(dict), *key, *value;
-    Py_ssize_t at = 0;
-
-    while (now && PyDict_Next(now, &at, &key, &value))
-        if (!PyDict_GetItemWithError(copy, key) && PyObject_DelItem(dict, key) < 0)
-            PyErr_Clear();
-    at = 0;
-    while (now && PyDict_Next(copy, &at, &key, &value))
-        if (PyDict_GetItemWithError(now, key) != value &&
-            PyObject_SetItem(dict, key, value) < 0)
-            PyErr_Clear();
-    Py_XDECREF(now);
-}
-
 static bool is_list_as_before(PyObject *list, PyObject *copy)
 {
     Py_ssize_t n = PyList_GET_SIZE(list);
@@ -298,6 +313,43 @@ static bool is_list_as_before(PyObject *list, PyObject *copy)
         if (PyList_GET_ITEM(list, n) != PyList_GET_ITEM(copy, n))
             return false;
     return true;
+}
+
+static void drop_all(PyObject *dict, PyObject *keys)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys); i++) {
+        PyObject *key = PyList_GET_ITEM(keys, i);
+
+        if ((PyODict_Check(dict) ? PyODict_DelItem(dict, key)
+                                 : PyDict_DelItem(dict, key)) < 0)
+            PyErr_Clear();
+    }
+}
+
+static void put_item(PyObject *dict, PyObject *key, PyObject *value)
+{
+    if ((PyODict_Check(dict) ? PyODict_SetItem(dict, key, value)
+                             : PyDict_SetItem(dict, key, value)) < 0)
+        PyErr_Clear();
+}
+
+/* Past what a class of the user's does instead: it may refuse.  In the order of before:
+ * that of parameters is the one by which states of optimizers are loaded. */
+static void put_back_dict(PyObject *dict, PyObject *copy)
+{
+    PyObject *held = PyDict_Copy(dict); /* so that nothing ends while it is changed */
+    PyObject *now = keys_of(dict), *then = keys_of(copy), *key, *value;
+    bool is_same = now && then && is_list_as_before(now, then);
+    Py_ssize_t at = 0;
+
+    if (now && !is_same)
+        drop_all(dict, now);
+    while (PyDict_Next(copy, &at, &key, &value))
+        if (!is_same || PyDict_GetItemWithError(dict, key) != value)
+            put_item(dict, key, value);
+    Py_XDECREF(now);
+    Py_XDECREF(then);
+    Py_XDECREF(held);
 }
 
 static void put_back_set(PyObject *set, PyObject *copy)

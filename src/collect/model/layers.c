@@ -275,9 +275,15 @@ static int note_layer(struct sd_walk *w, PyObject *module, uint32_t parent,
     return 0;
 }
 
+/* Its class is asked for the function first: a module without it would ask its own
+ * __getattr__. */
 bool sd_module_is_unsettled(PyObject *module)
 {
-    PyObject *is = PyObject_CallMethod(module, "has_uninitialized_params", NULL);
+    static const char name[] = "has_uninitialized_params";
+    PyObject *type = (PyObject *)Py_TYPE(module);
+    PyObject *is = PyObject_HasAttrString(type, name)
+                       ? PyObject_CallMethod(module, name, NULL)
+                       : NULL;
     bool has = is == Py_True;
 
     PyErr_Clear();

@@ -18,7 +18,8 @@
 enum {
     MOST_REAL =
         SD_TWINS_READABLE,   /* elements that a run makes on a real device, at once */
-    MOST_COMPUTED = 1 << 24, /* elements that it computes of those */
+    MOST_COMPUTED = 1 << 24, /* elements that it computes of those at once ... */
+    MOST_BYTES = 1 << 28,    /* ... and in all: they stay until the end */
     MOST_SIZES = 32,         /* of a shape that is asked for */
 };
 
@@ -262,6 +263,28 @@ static int64_t elements_asked(const struct sd_operator *op, PyObject *const *val
     return elements;
 }
 
+/* How many elements a call on own tensors gives at most, of what can give many more
+ * than it takes; others give about as many as those have, stretched to each other. */
+static int64_t elements_given(const struct sd_operator *op, PyObject *const *values,
+                              const struct survey *s)
+{
+    int64_t numbers[MOST_SIZES], n_all = 1, n_own = sd_shape_elements(&s->all);
+    bool is_repeated = is_called(op, "aten::repeat");
+    uint32_t n = 0;
+
+    if (is_called(op, "aten::repeat_interleave"))
+        return sd_times(n_own, size_named(op, values, "repeats", 1));
+    if (!is_repeated && strncmp(op->schema.name, "aten::new_", 10) != 0)
+        return n_own;
+    if (op->schema.n_args < 2 || !values[1] ||
+        !sd_run_numbers(values[1], numbers, MOST_SIZES, &n))
+        return n_own;
+    for (uint32_t i = 0; i < n; i++)
+        n_all = sd_times(n_all, numbers[i] > 0 ? numbers[i] : 0);
+    PyErr_Clear();
+    return is_repeated ? sd_times(n_all, n_own) : n_all;
+}
+
 /* --- The call, made */
 
 static int own_results(struct sd_run *r, PyObject *result)
@@ -271,7 +294,11 @@ static int own_results(struct sd_run *r, PyObject *result)
     if (sd_torch_is_tensor(&r->torch, result)) {
         if (sd_torch_shape(&r->torch, result, &s) < 0)
             return -1;
-        return s.is_meta ? 0 : sd_twins_own(&r->twins, result);
+        if (s.is_meta)
+            return 0;
+        r->computed_bytes +=
+            sd_dtype_bytes(r->torch.dtype_of[s.number], sd_shape_elements(&s));
+        return sd_twins_own(&r->twins, result);
     }
     if (!PyTuple_Check(result) && !PyList_Check(result))
         return 0;
@@ -442,7 +469,8 @@ PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
         return sd_twins_own(&r->twins, values[0]) == 0 ? Py_NewRef(values[0]) : NULL;
     if (s.n_meta + s.n_foreign + s.n_own == 0)
         return make_new(r, op, c, values);
-    if (s.n_meta + s.n_foreign == 0 && sd_shape_elements(&s.all) <= MOST_COMPUTED)
+    if (s.n_meta + s.n_foreign == 0 && r->computed_bytes < MOST_BYTES &&
+        elements_given(op, values, &s) <= MOST_COMPUTED)
         return call_on_own(r, op, c, values);
     if (s.n_own > 0)
         disown_written(r, op, values);

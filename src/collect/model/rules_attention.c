@@ -128,6 +128,7 @@ bool sd_attention_is_fused(const struct sd_torch *t, PyObject *query, PyObject *
     if (mask == Py_None)
         return true;
     return look_at(t, mask, &m) &&
-           (m.s.number == SD_TORCH_BOOL || m.s.number == q.s.number) &&
+           (m.s.number == SD_TORCH_BOOL || m.s.number == SD_TORCH_FLOAT32 ||
+            m.s.number == q.s.number) &&
            is_mask_taken(&m, &q, &k) && !is_learned(mask);
 }

@@ -208,7 +208,9 @@ PyObject *sd_run_dispatch(struct sd_run *r, PyObject *func, PyObject *types,
         return NULL;
     if (op->is_composite || op->is_of_functions) {
         result = take_apart(r, op, args, kwargs);
-        if (!result || result != Py_NotImplemented)
+        if (!result && r->wish.on_twins && PyErr_ExceptionMatches(PyExc_Exception))
+            tell_refused(r, op);
+        if (result != Py_NotImplemented)
             return result;
         Py_DECREF(result);
     }

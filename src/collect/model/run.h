@@ -100,6 +100,7 @@ struct sd_run {
     struct sd_told elsewhere; /* layers that ran in other threads */
     struct sd_told refused;   /* operators that were, without data */
     int64_t n_numbers;        /* elements that have values for that */
+    int64_t computed_bytes;   /* of what was computed of those */
     struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
     struct sd_table makers;   /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;

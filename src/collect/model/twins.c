@@ -49,14 +49,12 @@ static struct sd_twin *add(struct sd_twins *t, PyObject *tensor, bool is_own)
 }
 
 /* A tensor that the run made may have got another shape since (unsqueeze_, resize_). */
-static bool is_current(const struct sd_twins *t, const struct sd_twin *found)
+static bool has_shape_of(const struct sd_twins *t, PyObject *twin, PyObject *tensor)
 {
     struct sd_shape now, then;
 
-    if (!found->twin || !found->is_made)
-        return found->twin != NULL;
-    if (sd_torch_shape(t->torch, found->original, &now) < 0 ||
-        sd_torch_shape(t->torch, found->twin, &then) < 0) {
+    if (sd_torch_shape(t->torch, tensor, &now) < 0 ||
+        sd_torch_shape(t->torch, twin, &then) < 0) {
         PyErr_Clear();
         return false;
     }
@@ -67,11 +65,12 @@ static bool is_current(const struct sd_twins *t, const struct sd_twin *found)
 PyObject *sd_twins_of(struct sd_twins *t, PyObject *tensor)
 {
     struct sd_twin *found = find(t, tensor);
-    PyObject *twin;
+    PyObject *twin = found ? Py_XNewRef(found->twin) : NULL;
 
-    if (found && is_current(t, found))
-        return Py_NewRef(found->twin);
-    twin = sd_torch_twin(t->torch, tensor);
+    if (twin && (!found->is_made || has_shape_of(t, twin, tensor)))
+        return twin;
+    Py_XDECREF(twin);
+    twin = sd_torch_twin(t->torch, tensor); /* may make others, and move them all */
     if (!twin)
         return NULL;
     found = find(t, tensor);

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""A count as a guest: graphs of others, signals, and classes that refuse; prints `ok` or what is wrong, line by line.
+
+With a word it does one of: graphs signals interrupts refusals room.
+"""
+import collections
+import random
+import signal
+import sys
+import threading
+import time
+
+import torch
+from torch import nn
+
+from model_cases import module, say
+from sonde import _gate, _model
+
+torch.set_num_threads(1)
+
+
+# ---- graphs that are not the model's
+
+
+def teacher():
+    return nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 8))
+
+
+def is_untouched(other, ext):
+    """No gradient came there, and the graph is still whole."""
+    without = all(p.grad is None for p in other.parameters())
+    ext.sum().backward()
+    return without
+
+
+def graphs():
+    x = torch.randn(4, 8)
+    for name, way in (("counted", lambda m: _model.collect(m, (x,), backward=True)), ("really", lambda m: _model.collect(m, (x,), backward=True, real=True)),
+                      ("timed", lambda m: _model.measure(m, (x,), into=_model.collect(m, (x,)), backward=True, warmup=1, repeats=2))):
+        other = teacher()
+        ext = other(x)
+        made = way(module(lambda self, x: (self.l(x) - ext).pow(2), l=nn.Linear(8, 8)))
+        say("a teacher's output, " + name, is_untouched(other, ext), True)
+        if name != "timed":
+            say("its products are not counted, " + name, (made.totals()["macs"], made.totals()["backward_macs"]), (512, 256))
+    student, held = module(lambda self, x: self.l(x) * self.cache + self.held[0], l=nn.Linear(8, 8)), teacher()
+    student.cache, student.held = student.l.weight.exp().sum(), [held(x)]
+    _model.collect(student, (x,), backward=True, real=True)
+    say("what the model holds", (is_untouched(held, student.held[0]), student.cache.backward()), (True, None))
+    leaf = torch.ones(8, requires_grad=True)
+    made = _model.collect(module(lambda self, x: self.l(x) * leaf, l=nn.Linear(8, 8)), (x,), backward=True)
+    say("a tensor of nobody's", (leaf.grad, made.totals()["backward_macs"]), (None, 256))
+    computed = nn.Linear(8, 8)(x)
+    made = _model.collect(nn.Linear(8, 8), (computed,), backward=True, real=True)
+    say("an input that was computed", made.totals()["backward_macs"], 512)
+
+
+# ---- signals
+
+
+def signals():
+    """When a handler runs, and that it is the user's again."""
+    heard = []
+
+    def own(number, frame):
+        heard.append(number)
+
+    was = signal.signal(signal.SIGINT, own)
+    try:
+        with _gate.held():
+            signal.raise_signal(signal.SIGINT)
+            say("closed", heard, [])
+            with _gate.opened():
+                signal.raise_signal(signal.SIGINT)
+                say("open", len(heard), 1)
+                with _gate.held():
+                    signal.raise_signal(signal.SIGINT)
+                    say("a count within a count, closed", len(heard), 1)
+                say("over", len(heard), 2)
+            with _gate.held(), _gate.opened():
+                signal.raise_signal(signal.SIGINT)
+                say("open in both", len(heard), 3)
+        say("what had to wait has come", (len(heard), signal.getsignal(signal.SIGINT) is own), (4, True))
+
+        def sets(self, x):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            return self.l(x)
+
+        _model.collect(module(sets, l=nn.Linear(2, 2)), (torch.ones(1, 2),))
+        say("a handler that the forward sets", signal.getsignal(signal.SIGINT), signal.SIG_IGN)
+        signal.signal(signal.SIGINT, own)
+        there = threading.Thread(target=lambda: _model.collect(nn.Linear(2, 2), (torch.ones(1, 2),)))
+        there.start()
+        there.join()
+        say("in another thread", signal.getsignal(signal.SIGINT) is own, True)
+    finally:
+        signal.signal(signal.SIGINT, was)
+    raising()
+
+
+def raising():
+    """An exception of a handler comes out as it is, and soon: no second way is tried, and nobody takes it for the model's."""
+    class Late(Exception):
+        pass
+
+    def own(number, frame):
+        raise Late
+
+    runs = []
+
+    def forward(self, x):
+        runs.append(x.device.type)
+        signal.raise_signal(signal.SIGALRM)
+        return self.l(x)
+
+    was = signal.signal(signal.SIGALRM, own)
+    try:
+        for swallow in (False, True):
+            model = module(forward, l=nn.Linear(2, 2)) if not swallow else module(lambda self, x: swallowed(lambda: forward(self, x)), l=nn.Linear(2, 2))
+            try:
+                _model.collect(model, (torch.ones(1, 2),))
+                say("raised in a forward", "nothing", "Late")
+            except Late:
+                say("raised in a forward", runs, ["meta"])
+            runs.clear()
+    finally:
+        signal.signal(signal.SIGALRM, was)
+
+
+def swallowed(call):
+    try:
+        return call()
+    except Exception:
+        return torch.ones(1)
+
+
+class Interrupted(nn.Module):
+    def __init__(self, reads):
+        super().__init__()
+        self.m = nn.Sequential(*[nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Dropout()) for _ in range(12)])
+        self.reads, self.n = reads, 0
+
+    def forward(self, x):
+        self.n += 1
+        y = self.m(x)
+        return y if not self.reads or y.sum().item() > -1e9 else -y
+
+
+def left_behind(model, before):
+    """What an interrupted count has left of itself."""
+    found = [torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack(), sys.getrecursionlimit() - before["limit"], model.n]
+    if any(found) or not torch.is_grad_enabled() or {id(p) for p in model.parameters()} != before["ids"]:
+        return "modes, limit, or what the model holds: %s" % found
+    if any(not torch.equal(value, before["state"][name]) for name, value in model.state_dict().items()):
+        return "numbers of the model"
+    return "" if torch.equal(torch.get_rng_state(), before["drawn"]) else "random state"
+
+
+def interrupts():
+    """Ctrl-C at any moment: a KeyboardInterrupt, or none where it came too late, and nothing else."""
+    x = torch.randn(4, 8)
+    for name, reads, way in (("counted", False, lambda m: _model.collect(m, (x,))), ("with memory", False, lambda m: _model.collect(m, (x,), memory=True)),
+                             ("really", True, lambda m: _model.collect(m, (x,), backward=True)),
+                             ("timed", False, lambda m: _model.measure(m, (x,), into=_model.collect(m, (x,)), backward=True, warmup=1, repeats=2))):
+        model = Interrupted(reads)
+        way(model)
+        begin = time.perf_counter()
+        way(model)
+        took, told = time.perf_counter() - begin, collections.Counter()
+        before = {"limit": sys.getrecursionlimit(), "ids": {id(p) for p in model.parameters()}, "drawn": torch.get_rng_state(),
+                  "state": {key: value.clone() for key, value in model.state_dict().items()}}
+        was = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        for _ in range(100):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.random() * took + 1e-6)
+                way(model)
+            except KeyboardInterrupt:
+                told["interrupted"] += 1
+            except Exception as why:
+                told[repr(why)] += 1
+            # A second one, before the timer is off, is out of what is tested here: it does not repeat.
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            told[left_behind(model, before)] += 1
+        signal.signal(signal.SIGALRM, was)
+        say("interrupted, " + name, sorted(set(told) - {"", "interrupted"}), [])
+        say("some were, " + name, told["interrupted"] > 10, True)
+
+
+# ---- what refuses
+
+
+class Frozen(dict):
+    """It was filled by its class, and takes nothing more."""
+
+    def __setitem__(self, key, value):
+        raise TypeError("frozen")
+
+
+def refusals():
+    table = Frozen(a=torch.ones(4), b=torch.zeros(4))
+    model = module(lambda self, x: self.l(x) * self.table["a"], l=nn.Linear(4, 4), table=table)
+    _model.collect(model, (torch.ones(1, 4),))
+    say("a dict that refuses", (table["a"].device.type, list(table)), ("cpu", ["a", "b"]))
+    ordered = collections.OrderedDict([("a", torch.ones(4)), ("b", torch.zeros(4)), ("c", torch.ones(4))])
+    ordered.move_to_end("a")
+
+    def moves(self, x):
+        self.table.move_to_end("b")
+        self.table.pop("c")
+        self._modules["l"] = self._modules.pop("l")
+        return self.l(x) * self.table["a"]
+
+    model = module(moves, l=nn.Linear(4, 4), other=nn.Linear(4, 2), table=ordered)
+    for real in (False, True):
+        _model.collect(model, (torch.ones(1, 4),), real=real)
+        say("the order of what it holds", (list(ordered), [name for name, _ in model.named_children()], {t.device.type for t in ordered.values()}),
+            (["b", "c", "a"], ["l", "other"], {"cpu"}))
+    lstm = module(lambda self, x: tried(lambda: self.lstm(x)[0], lambda: self.l(x)), lstm=nn.LSTM(8, 8), l=nn.Linear(8, 8))
+    x = torch.randn(4, 2, 8)
+    say("a forward that catches what we refuse", [_model.collect(lstm, (x,), memory=memory).totals()["macs"] for memory in (False, True)], [4096, 4096])
+
+    def casts(self, x):
+        with torch.autocast("cpu"):
+            return self.l(x)
+
+    cast = module(lambda self, x: tried(lambda: casts(self, x), lambda: x), l=nn.Linear(8, 8))
+    say("and under autocast", [_model.collect(cast, (x,), memory=memory).totals()["macs"] for memory in (False, True)], [512, 512])
+
+
+def tried(one, other):
+    try:
+        return one()
+    except RuntimeError:
+        return other()
+
+
+# ---- how much room a count takes
+
+
+def room():
+    """What is computed of whole numbers is real as long as it is little."""
+    where = []
+
+    def noted(tensor):
+        where.append(tensor.device.type)
+        return tensor
+
+    ids = torch.arange(1024).view(1, -1)
+    for name, grows in (("new_ones", lambda ids: ids.new_ones((1 << 14, 1 << 13))), ("repeat", lambda ids: ids.repeat(1 << 13, 1 << 4)),
+                        ("repeat_interleave", lambda ids: ids.repeat_interleave(1 << 17))):
+        model = module(lambda self, ids: self.l(noted(grows(ids)).view(-1)[:8].float()), l=nn.Linear(8, 8))
+        say(name, (_model.collect(model, (ids,)).totals()["macs"], where[-1]), (64, "meta"))
+
+    def masked(self, x):
+        i = torch.arange(x.shape[1], device=x.device)
+        return self.l(x) + noted(torch.where(i[:, None] >= i[None], 0.0, float("-inf")))[:8, :8].sum()
+
+    where.clear()
+    model = nn.Sequential(*[module(masked, l=nn.Linear(8, 8)) for _ in range(24)])
+    _model.collect(model, (torch.randn(1, 2048, 8),))
+    say("a mask anew in each layer", (where[0], where[-1], len(where)), ("cpu", "meta", 24))
+
+
+if __name__ == "__main__":
+    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "room"]:
+        globals()[word]()
