@@ -102,13 +102,28 @@ def _input(words, model):
         raise Refused("{0} is no dtype of torch; say float32, int64, bool, ...".format(kind), 2)
     try:
         shape = [int(d) for d in dims.split(",")] if dims else []
-        # Without data: whoever needs numbers makes them, and most need none, however large it is.
-        made = torch.empty(shape, dtype=dtype, device="meta")
-    except (ValueError, TypeError, OverflowError, RuntimeError):
-        made = None
-    if made is None or any(d < 0 for d in shape):
+    except ValueError:
+        shape = [-1]
+    if any(d < 0 for d in shape):
         raise Refused("--input {0}: a shape is numbers with commas between them, as 1,3,224,224".format(words), 2)
-    return name or None, made
+    # Without data: whoever needs numbers makes them, and most need none, however large it is.
+    return name or None, _made(torch, shape, dtype, "meta", 2)
+
+
+def _made(torch, shape, dtype, device, status):
+    try:
+        return torch.empty(shape, dtype=dtype, device=device)
+    except (RuntimeError, MemoryError, OverflowError, TypeError) as error:
+        raise Refused("an input of {0} is too large to be made: {1}".format(",".join(map(str, shape)), _why(error)), status) from None
+
+
+def _check_room(model, args, kwargs):
+    """Are there numbers for what was given as shapes alone?"""
+    import torch
+
+    first = next(model.parameters(), None)
+    for one in list(args) + list(kwargs.values()):
+        _made(torch, one.shape, one.dtype, first.device if first is not None else "cpu", 1)
 
 
 def _inputs(words, model, given):
@@ -139,6 +154,8 @@ def _counted(options):
             model.train(options.train)
         counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
         if options.runtime and _has_data(model, given if not options.input else None):
+            if options.input:
+                _check_room(model, args, kwargs)
             _model.measure(model, args, kwargs, counted, backward=options.backward, warmup=WARM_UP, repeats=REPEATS)
     except Refused:
         raise
