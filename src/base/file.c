@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,12 +64,25 @@ void sd_map_release(struct sd_map *m)
     *m = (struct sd_map){ 0 };
 }
 
+static bool has_directory(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char dir[PATH_MAX];
+    int n =
+        snprintf(dir, sizeof dir, "%.*s.", slash ? (int)(slash - path) + 1 : 0, path);
+
+    return n < (int)sizeof dir && access(dir, F_OK) == 0;
+}
+
+/* Where no files can be made at all (/proc), the system says that there is none. */
 static int fail_to_create(int err, const char *path)
 {
-    if (err == ENOENT || err == ENOTDIR)
-        return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist",
+    if (err != ENOENT && err != ENOTDIR)
+        return sd_fail_errno(err, "cannot create %s", path);
+    if (has_directory(path))
+        return sd_fail(SD_EACCESS, "cannot create %s: its directory takes no new files",
                        path);
-    return sd_fail_errno(err, "cannot create %s", path);
+    return sd_fail(SD_EABSENT, "cannot create %s: its directory does not exist", path);
 }
 
 static int fail_as_existing(const char *path)

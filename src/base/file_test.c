@@ -215,6 +215,8 @@ TEST(a_folder_in_the_place_of_the_file_is_told)
     CHECK(sd_file_create(folder, SD_CREATE_OVER, &fd) == SD_EEXISTS);
     CHECK(sd_file_create(in_folder("no/x"), SD_CREATE_OVER, &fd) == SD_EABSENT);
     CHECK(strstr(sd_fail_text(), "its directory does not exist"));
+    CHECK(sd_file_create("/proc/x", SD_CREATE_OVER, &fd) == SD_EACCESS);
+    CHECK(strstr(sd_fail_text(), "its directory takes no new files"));
     CHECK(remove_folder() == 0);
 }
 
