@@ -228,22 +228,49 @@ PyObject *sd_ext_model_layers(PyObject *self, PyObject *args)
 
 /* --- In our own way of counting */
 
+/* False: an exception is set.  Nothing given is 0. */
+static bool amount_of(PyObject *given, const char *name, long long *amount)
+{
+    PyObject *whole;
+    int beyond;
+
+    *amount = 0;
+    if (!given)
+        return true;
+    if (!PyIndex_Check(given)) {
+        PyErr_Format(PyExc_TypeError, "%s must be an integer, not %.100s", name,
+                     Py_TYPE(given)->tp_name);
+        return false;
+    }
+    whole = PyNumber_Index(given);
+    if (!whole)
+        return false;
+    *amount = PyLong_AsLongLongAndOverflow(whole, &beyond);
+    Py_DECREF(whole);
+    if (*amount >= 0 && !beyond)
+        return true;
+    PyErr_Format(PyExc_ValueError,
+                 beyond > 0 ? "%s is more than 64 bits hold" : "%s is negative", name);
+    return false;
+}
+
 PyObject *sd_ext_model_fit(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = { "optimizer", "batch", "available", NULL };
     const char *word = "adam";
-    long long batch = 0, available = 0;
+    PyObject *in_batch = NULL, *in_available = NULL;
+    long long batch, available;
     enum sd_optimizer optimizer;
     struct sd_model_costs costs;
     struct sd_model_fit fit;
     int rc;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|sLL:fit", names, &word, &batch,
-                                     &available))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|sOO:fit", names, &word, &in_batch,
+                                     &in_available) ||
+        !amount_of(in_batch, names[1], &batch) ||
+        !amount_of(in_available, names[2], &available))
         return NULL;
     rc = sd_optimizer_named(word, &optimizer);
-    if (rc == 0 && (batch < 0 || available < 0))
-        rc = sd_fail(SD_EUSAGE, "a batch and the memory there is are not negative");
     if (rc == 0)
         rc = sd_model_costs(sd_model_in(self), SD_COUNT_MACS, &costs);
     if (rc < 0)

@@ -342,6 +342,20 @@ def check_fit_is_of_training():
     equal(sm.profile_metrics(model, (64,), runtime=False).fit()["activations_measured"], False)
 
 
+def check_amounts_of_fit():
+    report = sm.profile_metrics(nn.Linear(4, 2), (4,), runtime=False)
+    for name in ("batch", "available"):
+        for given, kind, said in ((10 ** 30, ValueError, " is more than 64 bits hold"), (-1, ValueError, " is negative"), (-10 ** 30, ValueError, " is negative"),
+                                  (1.5, TypeError, " must be an integer, not float"), ("16GiB", TypeError, " must be an integer, not str")):
+            try:
+                report.fit(**{name: given})
+                found = None
+            except Exception as why:
+                found = type(why), str(why)
+            equal(found, (kind, name + said))
+    equal(report.fit(batch=torch.tensor(3), available=True)["largest_batch"], 0)
+
+
 class Masked(nn.Module):
     """The batch is that of the second input."""
 
