@@ -72,11 +72,10 @@ static const struct sd_option options[] = {
                   "batch that fits",
                   0, "N" },
     [OPT_OPTIMIZER] = { "optimizer", SD_TEXT, "adam",
-                        "of --fit: sgd, sgd-momentum, adam, "
-                        "...",
-                        0, "NAME" },
-    [OPT_AVAILABLE] = { "available", SD_SIZE, NULL, "of --fit: memory there is", 0,
-                        "SIZE" },
+                        "of --fit, which it asks for: sgd, sgd-momentum, adam, ...", 0,
+                        "NAME" },
+    [OPT_AVAILABLE] = { "available", SD_SIZE, NULL,
+                        "of --fit, which it asks for: memory there is", 0, "SIZE" },
     [OPT_TABLE] = { "table", SD_TEXT, NULL,
                     "only these tables: layers, types, operators, unsupported, "
                     "tensors, dtypes",
@@ -267,9 +266,22 @@ static int read_tables(const struct sd_option_value *v, struct wish *w)
     return rc;
 }
 
+/* What would be ignored is refused. */
+static int check_depth(const struct sd_option_value *v, const struct wish *w)
+{
+    bool has_levels = w->form == FORM_PICTURE ? w->is_graph : w->tables.is_tree;
+
+    return v[OPT_DEPTH].is_given && !has_levels
+               ? sd_fail(SD_EUSAGE, "--depth is of the tree and of the graph: say "
+                                    "--tree, or --graph, too")
+               : 0;
+}
+
+/* Whatever is said of it asks for it. */
 static int read_fit(const struct sd_option_value *v, struct wish *w)
 {
-    w->fit.is_asked = v[OPT_FIT].is_given || v[OPT_AVAILABLE].is_given;
+    w->fit.is_asked =
+        v[OPT_FIT].is_given || v[OPT_AVAILABLE].is_given || v[OPT_OPTIMIZER].is_given;
     w->fit.batch = (int64_t)v[OPT_FIT].number;
     w->fit.available_bytes = (int64_t)v[OPT_AVAILABLE].number;
     return sd_optimizer_named(v[OPT_OPTIMIZER].text, &w->fit.optimizer);
@@ -299,6 +311,8 @@ static int read_wish(const struct sd_command *c, struct wish *w)
         rc = read_picture(v, w);
     if (rc == 0)
         rc = read_tables(v, w);
+    if (rc == 0)
+        rc = check_depth(v, w);
     return rc == 0 ? read_fit(v, w) : rc;
 }
 
