@@ -20,6 +20,7 @@ whose definition is then followed: COUNTS has them all.  Nothing of torch is imp
 import enum
 import functools
 import math
+import re
 from operator import index as _index
 
 __all__ = [
@@ -711,9 +712,13 @@ class ReportAnalyzer:
     filter_by_layer_type = find_layers_by_type
 
     def find_layers_by_name(self, pattern, readable=False):
-        """The layers whose names match a regular expression."""
+        """The layers in whose names a regular expression is found."""
+        try:
+            found = re.compile(pattern).search
+        except re.error as why:
+            raise ValueError("{0!r} is no regular expression: {1}; re.escape() makes one of plain text".format(pattern, why)) from None
         frame = self.report.details
-        return self._out(frame[frame[MetricType.NAME].str.contains(pattern)], readable)
+        return self._out(frame[frame[MetricType.NAME].map(lambda name: found(name) is not None).astype(bool)], readable)
 
     def analyze_memory_usage(self, readable=False):
         """Elements that each layer reads and writes."""

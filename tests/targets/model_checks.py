@@ -109,6 +109,9 @@ def check_frames_and_searches():
     analyzer = ReportAnalyzer(report)
     equal(list(analyzer.find_top_n_layers(MetricType.PARAMS, n=3)[MetricType.NAME]), ["layer4.0.conv2", "layer4.1.conv1", "layer4.1.conv2"])
     equal(len(analyzer.find_layers_by_type(nn.Conv2d)), 20)
+    equal(list(analyzer.find_layers_by_name(r"^layer4\.\d\.conv2$")[MetricType.NAME]), ["layer4.0.conv2", "layer4.1.conv2"])
+    equal((len(analyzer.find_layers_by_name("bn1")), len(analyzer.find_layers_by_name("none"))), (9, 0))
+    refused(lambda: analyzer.find_layers_by_name("["), "'[' is no regular expression", "re.escape()")
     impact = analyzer.layer_wise_impact("flops")
     assert abs(impact.iloc[:, -1].sum() - 100) < 1e-6 and list(impact.columns)[-1] == "ProfilerMetric.FLOPS (%)"
     refused(lambda: analyzer.find_top_n_layers(MetricType.NAME), "NAME", "no amount")
