@@ -247,7 +247,7 @@ def quiet(call):
 
 
 def check_other_tools_names():
-    from sonde.compat.fvcore.nn import ActivationCountAnalysis, FlopCountAnalysis, flop_count_table, parameter_count
+    from sonde.compat.fvcore.nn import ActivationCountAnalysis, FlopCountAnalysis, activation_count, flop_count_table, parameter_count
     from sonde.compat.ptflops import get_model_complexity_info
     from sonde.compat.thop import clever_format, profile
     from sonde.compat.torchinfo import summary
@@ -267,13 +267,20 @@ def check_other_tools_names():
     both = nn.Sequential(nn.Linear(4, 4, bias=False), nn.Linear(4, 4), nn.LayerNorm(4))
     equal(FlopCountAnalysis(both, torch.zeros(2, 3, 4)).by_operator(), {"linear": 192, "layer_norm": 120})
     equal(flops.unsupported_ops(), {})
-    equal(ActivationCountAnalysis(model, x).total(), 2484712)
+    for name, n in (("resnet18", 2484712), ("resnet50", 11114984), ("vgg16", 13556712), ("mobilenet_v2", 6679112)):
+        equal(ActivationCountAnalysis(made(name).eval(), x).total(), n, name)
+    equal(activation_count(model, (x,)), ({"conv": 2.483712, "linear": 0.001}, {}))
+    refused(lambda: activation_count(model, (x,), {"aten::mul": None}), "supported_ops")
+    equal(flops.ancestor_mode("owner").total(), 1819065856)
+    refused(lambda: flops.ancestor_mode("caller"), "caller", "own")
+    refused(lambda: flops.ancestor_mode("child"), "child", "owner, caller")
     equal(parameter_count(model)[""], 11689512)
     assert "layer1.0.conv1" in flop_count_table(flops)
     equal(profile(model, inputs=(x,)), (1824033792, 11689512))
     equal(clever_format([1824033792, 11689512], "%.3f"), ("1.824G", "11.690M"))
     equal(get_model_complexity_info(model, SHAPE, as_strings=False, print_per_layer_stat=False), (1825313768, 11689512))
     equal(get_model_complexity_info(model, SHAPE, print_per_layer_stat=False, backend="aten"), ("1.81 GMac", "11.69 M"))
+    refused(lambda: get_model_complexity_info(model, SHAPE, backend="foo"), "backend='foo'", "pytorch, aten")
     found, text = quiet(lambda: summary(model, (1,) + SHAPE))
     equal((found.total_params, found.total_mult_adds, found.total_output_bytes), (11689512, 1814083944, 39747392))
     found = summary(model, input_data=x, col_names=("kernel_size",), verbose=0)
@@ -284,6 +291,61 @@ def check_other_tools_names():
     equal((found.total_params, "Linear: 1-1" in plain, "Total params: 10" in plain, "mult-adds" in plain, "Output Shape" in plain), (10, True, True, False, False))
     refused(lambda: summary(Two(), col_names=("output_size",)), "input_size", "output_size")
     assert "Total params: 11,689,512" in text and "├─Conv2d: 1-1" in text, text[:300]
+
+
+def check_layers_as_torchinfo_lists_them():
+    from sonde.compat.torchinfo import summary
+
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Sequential(nn.ReLU(), nn.Flatten()), nn.Linear(16, 2, bias=False).requires_grad_(False))
+    rows = summary(model, (1, 3, 4, 4), depth=1, verbose=0).summary_list
+    equal([(r.class_name, r.var_name, r.depth, r.depth_index) for r in rows],
+          [("Sequential", "Sequential", 0, None), ("Conv2d", "0", 1, 1), ("Sequential", "1", 1, 2), ("ReLU", "0", 2, 1), ("Flatten", "1", 2, 2), ("Linear", "2", 1, 3)])
+    equal([(r.num_params, r.trainable_params, r.trainable, r.macs) for r in (rows[1], rows[5])], [(112, 112, "True", 448), (32, 0, "False", 32)])
+    equal((rows[1].input_size, rows[1].output_size, rows[1].kernel_size, rows[1].is_leaf_layer), ([1, 3, 4, 4], [1, 4, 2, 2], [3, 3], True))
+    equal((rows[0].trainable, rows[2].is_leaf_layer, rows[3].kernel_size, rows[4].module is model[1][1]), ("Partial", False, None, True))
+    equal([r.executed for r in summary(model, verbose=0).summary_list], [False] * 6)
+
+
+ANNOTATED = """Net(
+  #params: 0.22K, #flops: 100
+  (fc): Linear(
+    in_features=10, out_features=10, bias=True
+    #params: 0.11K, #flops: 100
+  )
+  (relu): ReLU()
+  (unused): Linear(
+    in_features=10, out_features=10, bias=True
+    #params: 0.11K, #flops: N/A
+  )
+  (none): None
+)"""
+
+
+def check_a_model_with_its_counts_as_fvcore_shows_it():
+    from sonde.compat.fvcore.nn import ActivationCountAnalysis, FlopCountAnalysis, flop_count_str
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc, self.relu, self.unused = nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 10)
+            self.register_module("none", None)
+
+        def forward(self, x):
+            return self.relu(self.fc(x))
+
+    model, x = Net(), torch.zeros(1, 10)
+    equal(flop_count_str(FlopCountAnalysis(model, x)), ANNOTATED)
+    assert "#params: 0.22K, #flops: 100, #acts: 10\n" in flop_count_str(FlopCountAnalysis(model, x), ActivationCountAnalysis(model, x))
+
+
+def check_formulas_are_registered_with_torch():
+    import torch.utils.flop_counter as torchs
+
+    import sonde.compat.flop_counter as ours
+    from sonde.compat.flop_counter import register_flop_formula
+
+    equal(register_flop_formula is torchs.register_flop_formula, True)
+    refused(lambda: ours.nothing, "nothing")
 
 
 def sonde(*words, **how):

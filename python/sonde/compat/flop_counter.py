@@ -10,7 +10,15 @@ nothing, are counted.  Formulas of custom_mapping are torch's kind and are given
 """
 from .. import model as _m
 
-__all__ = ["FlopCounterMode"]
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+
+
+def __getattr__(name):
+    if name == "register_flop_formula":  # torch's own: what it registers is counted here, too
+        from torch.utils.flop_counter import register_flop_formula
+
+        return register_flop_formula
+    raise AttributeError("module {0!r} has no attribute {1!r}".format(__name__, name))
 
 
 class FlopCounterMode:

@@ -38,14 +38,21 @@ def _given(input_res, input_constructor):
     return made if isinstance(made, dict) else (made,)
 
 
+def _count_of(backend):
+    known = {"pytorch": "ptflops-hooks", "aten": "ptflops"}
+    word = str(getattr(backend, "value", backend)).lower()
+    if word not in known:
+        raise ValueError("backend={0!r} is none of {1}".format(backend, ", ".join(known)))
+    return known[word]
+
+
 def get_model_complexity_info(model, input_res, print_per_layer_stat=True, as_strings=True, input_constructor=None, ost=sys.stdout, verbose=False,
                               ignore_modules=(), custom_modules_hooks=None, backend="pytorch", flops_units=None, param_units=None,
                               output_precision=2, backend_specific_config=None):
     """(macs, params), as words or as integers."""
     if custom_modules_hooks:
         raise NotImplementedError("custom_modules_hooks are hooks on modules; say what an operator costs with sonde.model.rule('ns::op', fn)")
-    count = "ptflops" if str(getattr(backend, "value", backend)).lower() == "aten" else "ptflops-hooks"
-    profiler = _m.Profiler(model, tuple(input_res), inputs=_given(input_res, input_constructor), count=count, runtime=False)
+    profiler = _m.Profiler(model, tuple(input_res), inputs=_given(input_res, input_constructor), count=_count_of(backend), runtime=False)
     with _model.trained(model, False):
         report = _m.ProfilerReport(profiler.profile())
     ignored = {t if isinstance(t, str) else t.__name__ for t in ignore_modules}

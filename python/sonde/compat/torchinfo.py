@@ -6,23 +6,27 @@ so a functional operator counts nothing (sonde.model counts those).  cache_forwa
 nothing here; device says where inputs are made.  The model runs in evaluation unless mode= says otherwise, as there.
 """
 import math
+from collections import namedtuple
 
 from .. import _model
 from .. import model as _m
 
-__all__ = ["ModelStatistics", "summary"]
+__all__ = ["LayerInfo", "ModelStatistics", "summary"]
 
 HEADINGS = {"input_size": "Input Shape", "output_size": "Output Shape", "num_params": "Param #", "params_percent": "Param %", "mult_adds": "Mult-Adds",
             "trainable": "Trainable", "kernel_size": "Kernel Shape"}
 
+LayerInfo = namedtuple("LayerInfo", "class_name var_name depth depth_index module is_leaf_layer executed input_size output_size kernel_size num_params "
+                                    "trainable_params trainable param_bytes macs")
+
 
 class ModelStatistics:
-    """What summary() gives: str() of it is the table."""
+    """What summary() gives: str() of it is the table, summary_list has a LayerInfo for each module, in the order they ran."""
 
     def __init__(self, report, module, depth, col_names, col_width, has_run=True):
         self._has_run = has_run
         counted, totals = report._profile.model, report.totals
-        self._kernels = {name: one.kernel_size for name, one in module.named_modules() if hasattr(one, "kernel_size")}
+        self._modules = dict(module.named_modules())
         self.report = report
         self.depth, self.col_names, self.col_width = depth, col_names, col_width
         self.layers = counted.layers("torchinfo")
@@ -33,32 +37,48 @@ class ModelStatistics:
         self.total_output_bytes = 2 * sum(_bytes(row["outputs"]) * row["n_calls"] for row in counted.rows("torchinfo") if row["params"] and row["leaf"])
         self.total_input = _bytes(self.layers[0].get("inputs") or [])
 
+    @property
+    def summary_list(self):
+        return [self._layer_info(i, depth, index) for i, depth, index in self._walk()]
+
+    def _layer_info(self, i, depth, index):
+        row = self.layers[i]
+        within, name = row["within"], row["name"]
+        return LayerInfo(row["type"], name.rsplit(".", 1)[-1] or row["type"], depth, index, self._modules.get(name), row["leaf"], bool(row["order"]),
+                         _first_shape(row.get("inputs")), _first_shape(row.get("outputs")), self._kernel(name), within["params"], within["trainable"],
+                         _trainable(within), within["param_bytes"], within["madds"])
+
     def _cells(self, row):
         total = self.total_params or 1
-        within = row["within"]
+        within, kernel = row["within"], self._kernel(row["name"])
         words = {"input_size": _shapes(row.get("inputs")), "output_size": _shapes(row.get("outputs")),
                  "num_params": "{0:,}".format(within["params"]) if within["params"] else "--", "params_percent": "{0:.2%}".format(within["params"] / total),
-                 "mult_adds": "{0:,}".format(within["madds"]) if within["madds"] else "--", "kernel_size": self._kernel(row["name"]),
-                 "trainable": "--" if not within["params"] else "True" if within["trainable"] == within["params"] else "Partial" if within["trainable"] else "False"}
+                 "mult_adds": "{0:,}".format(within["madds"]) if within["madds"] else "--", "kernel_size": "--" if kernel is None else str(kernel),
+                 "trainable": _trainable(within)}
         return [words[c] for c in self.col_names]
 
     def _kernel(self, name):
-        size = self._kernels.get(name)
-        return "--" if size is None else str(list(size) if isinstance(size, (tuple, list)) else [size])
+        size = getattr(self._modules.get(name), "kernel_size", None)
+        return size if size is None else list(size) if isinstance(size, (tuple, list)) else [size]
 
-    def _rows(self):
-        """(words of the first column, cells): as deep as asked for, in the order they ran."""
+    def _walk(self):
+        """(layer, depth, which it is of that depth): each before those in it, in the order they ran."""
         below, counters = {}, {}
         for i, row in enumerate(self.layers[1:], 1):
             below.setdefault(row["parent"], []).append(i)
-        yield self.layers[0]["type"], self._cells(self.layers[0])
-        stack = [(i, 1) for i in reversed(sorted(below.get(0, []), key=self._order))]
+        stack = [(0, 0)]
         while stack:
             i, depth = stack.pop()
             counters[depth] = counters.get(depth, 0) + 1
-            yield "{0}├─{1}: {2}-{3}".format("│    " * (depth - 1), self.layers[i]["type"], depth, counters[depth]), self._cells(self.layers[i])
-            if depth < self.depth:
-                stack += [(k, depth + 1) for k in reversed(sorted(below.get(i, []), key=self._order))]
+            yield i, depth, counters[depth] if i else None
+            stack += [(k, depth + 1) for k in reversed(sorted(below.get(i, []), key=self._order))]
+
+    def _rows(self):
+        """(words of the first column, cells), as deep as asked for."""
+        for i, depth, index in self._walk():
+            kind = self.layers[i]["type"]
+            if depth <= max(self.depth, 1):
+                yield "{0}├─{1}: {2}-{3}".format("│    " * (depth - 1), kind, depth, index) if i else kind, self._cells(self.layers[i])
 
     def _order(self, i):
         return self.layers[i]["order"] or math.inf, i
@@ -94,8 +114,18 @@ def _bytes(tensors):
     return sum(getattr(torch, dtype).itemsize * math.prod(shape) for shape, dtype in tensors)
 
 
+def _first_shape(tensors):
+    return list(tensors[0][0]) if tensors else []
+
+
 def _shapes(tensors):
-    return str(list(tensors[0][0])) if tensors else "--"
+    return str(_first_shape(tensors)) if tensors else "--"
+
+
+def _trainable(within):
+    if not within["params"]:
+        return "--"
+    return "True" if within["trainable"] == within["params"] else "Partial" if within["trainable"] else "False"
 
 
 def _sized(input_size, dtypes, device, model):

@@ -8,7 +8,10 @@ from collections import Counter, defaultdict
 
 from ... import model as _m
 
-__all__ = ["ActivationCountAnalysis", "FlopCountAnalysis", "flop_count", "flop_count_str", "flop_count_table", "parameter_count", "parameter_count_table"]
+__all__ = [
+    "ActivationCountAnalysis", "FlopCountAnalysis", "activation_count", "flop_count", "flop_count_str", "flop_count_table", "parameter_count",
+    "parameter_count_table",
+]
 
 
 def _tuple(inputs):
@@ -121,6 +124,14 @@ class _Analysis:
         self._rules, self._counted = {}, None
         return self
 
+    def ancestor_mode(self, mode):
+        """What runs in a module counts for those that own it; "caller", for those that call it, is not there."""
+        if mode == "caller":
+            raise NotImplementedError("what runs in a module counts for those that own it: ancestor_mode('caller') is not there")
+        if mode != "owner":
+            raise ValueError("ancestor_mode({0!r}) is none of owner, caller".format(mode))
+        return self
+
     # Warnings are not given: what is not counted is asked for.
     def unsupported_ops_warnings(self, enabled):
         return self
@@ -140,12 +151,23 @@ class ActivationCountAnalysis(_Analysis):
     _what = "activations"
 
 
-def flop_count(model, inputs, supported_ops=None):
-    """({operator: GFlops}, {operator without a rule: calls})"""
-    analysis = FlopCountAnalysis(model, inputs)
+def _counts(analysis, supported_ops, unit):
+    """({operator: amount in that unit}, {operator without a rule: calls})"""
     for name, handle in (supported_ops or {}).items():
         analysis.set_op_handle(name, handle)
-    return defaultdict(float, {name: n / 1e9 for name, n in analysis.by_operator().items()}), analysis.unsupported_ops()
+    return defaultdict(float, {name: n / unit for name, n in analysis.by_operator().items()}), analysis.unsupported_ops()
+
+
+def flop_count(model, inputs, supported_ops=None):
+    """({operator: GFlops}, {operator without a rule: calls})"""
+    return _counts(FlopCountAnalysis(model, inputs), supported_ops, 1e9)
+
+
+def activation_count(model, inputs, supported_ops=None):
+    """({operator: millions of elements that it gives}, {operator without a rule: calls}); of convolutions and products alone."""
+    if supported_ops:
+        raise NotImplementedError("activations are elements that operators give: there is nothing to say of them with supported_ops")
+    return _counts(ActivationCountAnalysis(model, inputs), None, 1e6)
 
 
 def parameter_count(model):
@@ -185,5 +207,41 @@ def flop_count_table(flops, max_depth=3, activations=None, show_param_shapes=Tru
     return _table(["module", "#parameters or shape", "#flops"] + (["#activations"] if acts else []), rows)
 
 
+class _Annotated:
+    """A model as str() shows it, with a line of amounts in each module that has any."""
+
+    def __init__(self, amounts, uncalled):
+        self._amounts, self._uncalled = amounts, uncalled
+
+    def _line(self, name):
+        found = {word: of.get(name, 0) for word, of in self._amounts.items()}
+        if not any(found.values()) and name not in self._uncalled:
+            return []
+        return [", ".join("{0}: {1}".format(word, _short(n) if word == "#params" or name not in self._uncalled else "N/A") for word, n in found.items())]
+
+    def words(self, module, name=""):
+        own = [line for line in module.extra_repr().split("\n") if line] + self._line(name)
+        below = ["({0}): {1}".format(key, self.words(one, name + "." + key if name else key).replace("\n", "\n  ") if one is not None else None)
+                 for key, one in module._modules.items()]  # those that are there twice or None, too, as in str()
+        if len(own) <= 1 and not below:
+            return "{0}({1})".format(module._get_name(), "".join(own))
+        return "{0}(\n  {1}\n)".format(module._get_name(), "\n  ".join(own + below))
+
+
+def _short(n):
+    """0.44K, 1.81G: fvcore goes on to the next letter at a tenth of it."""
+    for unit, letter in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K")):
+        if n > unit / 10:
+            return "{0:.2f}".format(n / unit).rstrip("0").rstrip(".") + letter
+    return str(n)
+
+
 def flop_count_str(flops, activations=None):
-    return flop_count_table(flops, max_depth=99, activations=activations)
+    """The model as str() shows it, with parameters, flops and activations of each module; N/A of those that were not called."""
+    from ... import _model
+
+    module = _model.module_of(flops._model)
+    amounts = {"#params": parameter_count(module), "#flops": flops.by_module()}
+    if activations is not None:
+        amounts["#acts"] = activations.by_module()
+    return _Annotated(amounts, flops.uncalled_modules()).words(module)
