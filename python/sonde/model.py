@@ -222,6 +222,22 @@ def _collect(model, input_shape, inputs, backward, **how):
     return _model.collect(model, args, kwargs, backward=backward, rules=_checked_rules(), **how)
 
 
+def _tell_nothing_kept(counted, model):
+    """Where there can be no backward nothing is kept for it, and so nothing was measured."""
+    from . import _model
+    import torch
+
+    if counted.totals()["activation_bytes"] is not None:
+        return
+    if not torch.is_grad_enabled():
+        why = "gradients are off"
+    elif not any(p.requires_grad for p in _model.module_of(model).parameters()):
+        why = "no parameter is trained"
+    else:
+        return  # the count has noted why
+    counted.note("nothing is kept for a backward, because {0}: activation bytes are not measured".format(why))
+
+
 def _check_count(count, backward):
     from ._sonde import count_is_of_modules, count_modes
 
@@ -412,6 +428,8 @@ class Profiler:
         """The nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
         _check_count(self.count, self.backward)
         counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
+        if self.memory:
+            _tell_nothing_kept(counted, self.model)
         if self.runtime:
             self._measure(counted)
         return ProfiledNodes(_Profile(counted, self.count, self.inputs is not None, self.model))
@@ -527,8 +545,9 @@ class ProfilerReport:
         """Bytes that training takes: parameters, gradients, states of the optimizer, activations of a batch; with the bytes
         that are available, the largest batch that fits.  batch=0 is the one that the model was run with.
 
-        Activations are measured where memory=True or backward=True was asked for, in the mode that the model was in (training
-        keeps more: the masks of dropout).  Else activations_measured is False, and they are all that operators wrote.
+        Activations are measured where memory=True or backward=True was asked for and anything is kept for a backward (not where all is
+        frozen, or gradients are off), in the mode that the model was in (training keeps more: the masks of dropout).  Else activations_measured
+        is False, and they are all that operators wrote.
         activations_grow is "measured" where memory=True has told how much of them grows with the batch, else "assumed": all of it."""
         found = self._profile.model.fit(optimizer, batch, available)
         said = found.pop("beyond")

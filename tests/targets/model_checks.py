@@ -421,6 +421,27 @@ def check_amounts_of_fit():
     equal(report.fit(batch=torch.tensor(3), available=True)["largest_batch"], 0)
 
 
+def check_nothing_is_kept_without_a_backward():
+    """What is frozen, or runs without gradients, keeps nothing, and a note says so."""
+    model, x = nn.Sequential(nn.Linear(8, 8), nn.ReLU()), torch.zeros(4, 8)
+
+    def told(**how):
+        report = sm.profile_metrics(model, inputs=x, runtime=False, **how)
+        return report.totals["activation_bytes"], [n for n in report.notes if "nothing is kept for a backward" in n], report.fit()["activations_measured"]
+
+    equal((told(memory=True)[1:], told()[1:]), (([], True), ([], False)))
+    with torch.no_grad():
+        equal(told(memory=True), (None, ["nothing is kept for a backward, because gradients are off: activation bytes are not measured"], False))
+        equal(told(), (None, [], False))
+    model.requires_grad_(False)
+    note = "nothing is kept for a backward, because no parameter is trained: activation bytes are not measured"
+    equal(told(memory=True), (None, [note], False))
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as f:
+            f.write("from torch import nn\ndef net():\n    return nn.Linear(8, 8).requires_grad_(False)\n")
+        equal(note in json.loads(sonde("net.py:net", "-i", "4,8", "--memory", "--json", cwd=folder).stdout)["notes"], True)
+
+
 class Masked(nn.Module):
     """The batch is that of the second input."""
 
