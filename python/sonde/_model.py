@@ -471,6 +471,13 @@ def _refused(module, why, args, kwargs):
     return ModelError("{0} could not be run{1}: {2} (it was given {3}; {4})".format(type(module).__name__, where, words(why), ", ".join(given) or "nothing", way))
 
 
+def _is_fake(torch, module, given):
+    fakes = sys.modules.get("torch._subclasses.fake_tensor")
+    if fakes is None:
+        return False
+    return any(isinstance(t, fakes.FakeTensor) for t in list(module.parameters()) + list(module.buffers()) + _model_kept.tensors_in(torch, given))
+
+
 def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=False, rules=None):
     """Runs the model once and gives what ran as a _sonde.Model.
 
@@ -482,6 +489,9 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
     args, kwargs, because = tuple(args), dict(kwargs or {}), None
     if is_lazy(module):
         raise lazy(module)
+    if _is_fake(torch, module, (args, kwargs)):
+        raise ModelError("{0} or its input is of torch's FakeTensorMode, whose tensors answer for their operators themselves: make it with "
+                         "torch.device('meta') instead, which is counted without data, too".format(type(module).__name__))
     on_meta = _device_of(torch, module).type == "meta"
     memory, is_growth_asked = memory or backward, memory
     with _gate.held(), _model_modes.same_modes(torch), _alone(module), _gradients(torch, backward), _model_kept.same_randomness(torch):

@@ -303,6 +303,8 @@ class _Copies:
             try:
                 self._note(o, self._copy(o, depth))
             except Exception:  # it is made in a way of its own
+                if isinstance(o, self._torch.Tensor) and o.device.type == "meta":
+                    raise  # there is no room for its numbers
                 self._note(o, o)
         return self._made[id(o)][1]
 

@@ -375,8 +375,29 @@ int sd_hf_config_missing(const struct sd_hf_config *c, enum sd_hf_axis axis)
     case SD_HF_PATCHES_AND_1:
         axis = v[SD_HF_PATCH_SIDE] <= 0 ? SD_HF_PATCH_SIDE : SD_HF_IMAGE;
         break;
-    default:
-        break;
+    case SD_HF_NO_AXIS:
+    case SD_HF_VOCAB:
+    case SD_HF_HIDDEN:
+    case SD_HF_INNER:
+    case SD_HF_POSITIONS:
+    case SD_HF_TYPES:
+    case SD_HF_HEADS:
+    case SD_HF_LAYERS:
+    case SD_HF_DECODER_LAYERS:
+    case SD_HF_EXPERTS:
+    case SD_HF_LABELS:
+    case SD_HF_IMAGE:
+    case SD_HF_IMAGE_WIDTH:
+    case SD_HF_PATCH_SIDE:
+    case SD_HF_PATCH_WIDTH:
+    case SD_HF_STRIDE:
+    case SD_HF_CHANNELS:
+    case SD_HF_BUCKETS:
+    case SD_HF_PIXELS:
+    case SD_HF_ONE:
+    case SD_HF_TWO:
+    case SD_HF_AXES:
+        break; /* the configuration itself says it */
     }
     while (key + 1 < sizeof keys / sizeof *keys && keys[key].axis != axis)
         key++;

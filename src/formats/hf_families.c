@@ -182,9 +182,39 @@ static bool is_of_head(enum when when, enum head head)
         return head == DOUBLE;
     case IF_MASKED_IMAGE:
         return head == MASKED_IMAGE;
-    default:
+    case ALWAYS:
+    case IF_BASE:
+    case IF_POOLED:
+    case IF_CHOICE_POOLED:
+    case IF_MASK_TOKEN:
+    case IF_CROSS:
+    case IF_BIAS:
+    case IF_QKV_BIAS:
+    case IF_VIT_BIAS:
+    case IF_NOT_BARE:
+    case IF_MLP_BIAS:
+    case IF_HEAD_NORMS:
+    case IF_FOUR_NORMS:
+    case IF_DENSE:
+    case IF_MIXED:
+    case IF_PLAIN_FF:
+    case IF_GATED_FF:
+    case IF_DECODER:
+    case IF_QK_NORMS:
+    case IF_LAST_NORM:
+    case IF_AFFINE:
+    case IF_PROJECTED:
         return false;
     }
+    return false; /* no such part: they are written in the list */
+}
+
+static bool is_of_body(enum when when)
+{
+    for (int head = 0; head <= OTHER_HEAD; head++)
+        if (is_of_head(when, (enum head)head))
+            return false;
+    return true;
 }
 
 /* Some heads are two: what one alone has must be there. */
@@ -312,7 +342,7 @@ static const char *prefix_of(const struct sd_hf_config *c, const struct sd_hf_fa
 static void write_name(const struct making *k, const struct part *p, int64_t layer,
                        int64_t expert, char out[256])
 {
-    bool is_body = p->when < IF_MASKED || p->when > IF_MASKED_IMAGE;
+    bool is_body = is_of_body(p->when);
     size_t n = 0;
 
     if (is_body && k->head != NO_HEAD)

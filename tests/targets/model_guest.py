@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A count as a guest: graphs of others, signals, and classes that refuse; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: graphs signals interrupts refusals room.
+With a word it does one of: graphs signals interrupts refusals fakes room.
 """
 import collections
 import random
@@ -228,6 +228,20 @@ def refusals():
     say("and under autocast", [_model.collect(cast, (x,), memory=memory).totals()["macs"] for memory in (False, True)], [512, 512])
 
 
+def fakes():
+    """torch's own tensors without data are refused in a sentence."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        model, x = nn.Linear(8, 8), torch.ones(1, 8)
+    for given in ((model, x), (nn.Linear(8, 8), x)):
+        try:
+            _model.collect(given[0], given[1:])
+            say("of FakeTensorMode", "counted", "refused")
+        except _model.ModelError as why:
+            say("of FakeTensorMode", "torch.device('meta')" in str(why), True)
+
+
 def tried(one, other):
     try:
         return one()
@@ -263,5 +277,5 @@ def room():
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "room"]:
+    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "fakes", "room"]:
         globals()[word]()

@@ -27,7 +27,7 @@ def test_an_interrupt_at_any_moment_leaves_nothing(folder):
 
 
 def test_what_refuses_is_put_back_and_what_is_refused_is_counted(folder):
-    right("refusals", 5)
+    right("refusals fakes", 7)
 
 
 def test_a_count_takes_little_memory(folder):
