@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Models at the edges of what torch allows; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: slots classes nested beyond backwards deep resized numbers given.
+With a word it does one of: slots classes nested beyond backwards deep resized numbers indices given.
 """
 import os
 import sys
@@ -416,6 +416,30 @@ def numbers():
     say("what is too much to compute", (made.totals()["macs"], made.facts["ran_on"]), (4 << 20, "meta"))
 
 
+def indices():
+    """Those that are out of range are refused, where torch is given them with data, too; others are taken without."""
+    table = torch.randn(4, 8)
+    ways = {"a word": (module(lambda self, i: self.e(i), e=nn.Embedding(8, 4)), (7, 0), (8, -1), 0),
+            "a bag": (module(lambda self, i: self.e(i[None]), e=nn.EmbeddingBag(8, 4)), (7, 0), (8, -1), 0),
+            "index": (module(lambda self, i: self.l(self.held[0][:, i]), l=nn.Linear(2, 2), held=[table]), (7, -8), (8, -9), 16),
+            "index_select": (module(lambda self, i: self.l(torch.index_select(self.held[0], -1, i)), l=nn.Linear(2, 2), held=[table]), (7, 0), (8, -1), 16),
+            "gather": (module(lambda self, i: self.l(torch.gather(self.held[0], 1, i.expand(4, 2))), l=nn.Linear(2, 2), held=[table]), (7, 0), (8, -1), 16)}
+    for name, (model, inside, outside, macs) in ways.items():
+        for at in inside:
+            made = _model.collect(model, (torch.tensor([1, at]),))
+            say("%s %d" % (name, at), (made.totals()["macs"], made.facts["ran_on"]), (macs, "meta"))
+        for device in ("cpu", "meta"):
+            say("%s out of range on %s" % (name, device), [is_refused(model.to(device), torch.tensor([1, at])) for at in outside], [True, True])
+
+
+def is_refused(model, x):
+    try:
+        _model.collect(model, (x,))
+        return False
+    except _model.ModelError:
+        return True
+
+
 # ---- what is given, and by whom
 
 
@@ -577,5 +601,5 @@ def kept():
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or ["slots", "classes", "nested", "beyond", "backwards", "deep", "resized", "numbers", "given"]:
+    for word in sys.argv[1:] or ["slots", "classes", "nested", "beyond", "backwards", "deep", "resized", "numbers", "indices", "given"]:
         globals()[word]()

@@ -46,6 +46,10 @@ def test_whole_numbers_that_a_model_looks_at(folder):
     right("numbers", 14)
 
 
+def test_indices_that_are_out_of_range_are_refused(folder):
+    right("indices", 20)
+
+
 def test_what_is_given_stays_the_callers(folder):
     right("given", 22)
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collect/model/indices.h"
 #include "collect/model/meta.h"
 
 enum {
@@ -472,6 +473,8 @@ PyObject *sd_run_on_twins(struct sd_run *r, const struct sd_operator *op,
     if (s.n_meta + s.n_foreign == 0 && r->computed_bytes < MOST_BYTES &&
         elements_given(op, values, &s) <= MOST_COMPUTED)
         return call_on_own(r, op, c, values);
+    if (s.n_own > 0 && op->taker && sd_taker_check(op->taker, r, values) < 0)
+        return NULL;
     if (s.n_own > 0)
         disown_written(r, op, values);
     if (s.n_own + s.n_foreign > 0 && put_twins(r, op, c) < 0)

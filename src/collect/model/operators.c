@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "collect/model/indices.h"
 
 /* --- Operands */
 
@@ -347,6 +348,7 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
     op->doubt =
         sd_doubt_find(op->schema.name, /* in inference mode an overload comes */
                       is_upsampling(&op->schema) ? op->schema.n : op->schema.n_full);
+    op->taker = sd_taker_find(op->schema.name, op->schema.n);
     op->is_composite =
         !op->given && !is_upsampling(&op->schema) && can_decompose(op->func);
     op->is_of_functions =

@@ -35,8 +35,9 @@ struct sd_operator {
     struct sd_schema schema;
     uint32_t name; /* in the model's strings, as arg_names */
     uint32_t arg_names[SD_SCHEMA_ARGS_MAX];
-    sd_rule *rule;   /* or NULL */
-    sd_doubt *doubt; /* or NULL */
+    sd_rule *rule;                /* or NULL */
+    sd_doubt *doubt;              /* or NULL */
+    const struct sd_taker *taker; /* or NULL */
     PyObject *given; /* owned: a rule for its cost, the user's or torch's; or NULL */
     enum sd_given given_as;
     bool is_composite;    /* made of others: to be taken apart */
