@@ -510,6 +510,8 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
                 because = words(why)
         try:
             made = _really(torch, module, args, kwargs, backward, memory, rules)
+            if is_growth_asked and _model_batch.has_room(made):
+                _model_batch.tell_growth(torch, made, args, kwargs, lambda a, k: _really(torch, module, a, k, backward, True, rules), most=1)
         except ModelError:
             raise
         except Exception as why:

@@ -3,9 +3,16 @@
 
 Copies of weights (of weight_norm, of autocast) and tables that a layer makes stay as they are, so one count does not tell.
 """
+import os
+
 from . import _model_kept
 
 _MOST_TRIED = 4  # lengths that may be the batch: each takes a pass
+
+
+def has_room(counted):
+    """May a real pass take twice the memory that it took?  A system that runs out of it asks nobody."""
+    return 4 * int(counted.facts.get("peak_bytes", 0)) < os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _can_be_doubled(torch, tensor):
@@ -56,8 +63,8 @@ def _tried(torch, counted, tensors, given, length, count_again):
     return (2 if _rows(again) == 2 * _rows(counted) > 0 else 0) + (now > kept), now
 
 
-def tell_growth(torch, counted, args, kwargs, count_again):
-    """Adds the facts "batch" and "activation_bytes_at_2" to what was counted: `count_again` counts with other (args, kwargs).
+def tell_growth(torch, counted, args, kwargs, count_again, most=_MOST_TRIED):
+    """Adds the facts "batch" and "activation_bytes_at_2" to what was counted: `count_again` counts with other (args, kwargs), `most` times at most.
 
     The batch is the length of a first axis, with which the model also runs when all inputs of that length have twice as much; where
     there are several of them the first with which it gives twice as much and keeps more, or one of these.  Where there is none nothing
@@ -70,7 +77,7 @@ def tell_growth(torch, counted, args, kwargs, count_again):
             return
     except Exception:
         return
-    for length in list(dict.fromkeys(t.shape[0] for t in tensors if t.shape[0]))[:_MOST_TRIED]:
+    for length in list(dict.fromkeys(t.shape[0] for t in tensors if t.shape[0]))[:most]:
         try:
             found = _tried(torch, counted, tensors, (args, kwargs), length, count_again)
         except Exception:  # whatever a model raises: this length is not its batch

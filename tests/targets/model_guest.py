@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A count as a guest: graphs of others, signals, and classes that refuse; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: graphs signals interrupts refusals fakes room.
+With a word it does one of: graphs signals interrupts refusals fakes drawn room.
 """
 import collections
 import random
@@ -249,6 +249,28 @@ def tried(one, other):
         return other()
 
 
+class Drawn(nn.Module):
+    """Leaves out layers at random, and looks at what it computes."""
+
+    def __init__(self):
+        super().__init__()
+        self.all = nn.ModuleList([nn.Linear(8, 8) for _ in range(16)])
+
+    def forward(self, x):
+        for one in self.all:
+            if torch.rand(1) < 0.5:
+                x = one(x).sigmoid()
+        return x if x.sum().item() else -x
+
+
+def drawn():
+    """A second count draws what the first one drew."""
+    for seed in range(4):
+        torch.manual_seed(seed)
+        made = _model.collect(Drawn(), (torch.randn(8, 8),), memory=True)
+        say("twice the batch", int(made.facts["activation_bytes_at_2"]), 2 * made.totals()["activation_bytes"])
+
+
 # ---- how much room a count takes
 
 
@@ -277,5 +299,5 @@ def room():
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "fakes", "room"]:
+    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "fakes", "drawn", "room"]:
         globals()[word]()

@@ -30,6 +30,10 @@ def test_what_refuses_is_put_back_and_what_is_refused_is_counted(folder):
     right("refusals fakes", 7)
 
 
+def test_a_second_count_draws_the_same(folder):
+    right("drawn", 4)
+
+
 def test_a_count_takes_little_memory(folder):
     right("room", 4)
 
