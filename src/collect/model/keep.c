@@ -18,13 +18,18 @@ static bool is_container(PyObject *o)
            (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
 }
 
-/* As they come when one asks: one that is ordered may have moved some.  A class of the
- * user's is not asked. */
+/* One that is ordered may have moved some to another place. */
+static bool has_own_order(PyObject *dict)
+{
+    return PyODict_Check(dict) && PyDict_GET_SIZE(dict) > 1;
+}
+
+/* As they come when one asks.  A class of the user's is not asked. */
 static PyObject *keys_of(PyObject *dict)
 {
     PyObject *each, *keys;
 
-    if (!PyODict_Check(dict))
+    if (!has_own_order(dict))
         return PyDict_Keys(dict);
     each = PyODict_Type.tp_iter(dict);
     keys = each ? PySequence_List(each) : NULL;
@@ -52,8 +57,8 @@ static PyObject *copy_of_dict(PyObject *dict)
 
 static PyObject *copy_of(PyObject *o)
 {
-    if (PyDict_Check(o))
-        return PyODict_Check(o) ? copy_of_dict(o) : PyDict_Copy(o);
+    if (PyDict_Check(o)) /* most are a module's hooks: ordered, and none */
+        return has_own_order(o) ? copy_of_dict(o) : PyDict_Copy(o);
     if (PyList_CheckExact(o))
         return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
     return PySet_New(o);
@@ -333,6 +338,21 @@ static void put_item(PyObject *dict, PyObject *key, PyObject *value)
         PyErr_Clear();
 }
 
+/* The usual case, and of models with many modules most of the time. */
+static bool is_dict_as_before(PyObject *dict, PyObject *copy)
+{
+    PyObject *key, *value, *was_key, *was_value;
+    Py_ssize_t at = 0, was_at = 0;
+
+    if (PyDict_GET_SIZE(dict) != PyDict_GET_SIZE(copy) || has_own_order(dict))
+        return false;
+    while (PyDict_Next(dict, &at, &key, &value))
+        if (!PyDict_Next(copy, &was_at, &was_key, &was_value) || key != was_key ||
+            value != was_value)
+            return false;
+    return true;
+}
+
 /* Past what a class of the user's does instead: it may refuse.  In the order of before:
  * that of parameters is the one by which states of optimizers are loaded. */
 static void put_back_dict(PyObject *dict, PyObject *copy)
@@ -367,9 +387,10 @@ static void put_back(const struct sd_kept *k)
 {
     PyObject *done = NULL;
 
-    if (PyDict_Check(k->container))
-        put_back_dict(k->container, k->copy);
-    else if (is_set(k->container))
+    if (PyDict_Check(k->container)) {
+        if (!is_dict_as_before(k->container, k->copy))
+            put_back_dict(k->container, k->copy);
+    } else if (is_set(k->container))
         put_back_set(k->container, k->copy);
     else if (!PyList_CheckExact(k->container))
         done = PyObject_CallMethod(k->container, "set_state", "O", k->copy);
