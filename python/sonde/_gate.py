@@ -60,18 +60,20 @@ class held:
             self._came.append(number)
             return
         self.is_open = False  # what it raises finds the gate closed on its way
+        self._run(number, frame)
+        self.is_open = True
+
+    def _run(self, number, frame):
         try:
             self._own[number](number, frame)
         except BaseException as why:
             self.raised = why
             raise
-        self.is_open = True
 
     def deliver(self):
         """Lets those handlers run that had to wait."""
         while self._came:
-            number = self._came.pop(0)
-            self._own[number](number, _callers_frame())
+            self._run(self._came.pop(0), _callers_frame())
 
     def _give_back(self):
         for number, own in self._own.items():

@@ -515,6 +515,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
         except ModelError:
             raise
         except Exception as why:
+            _gate.pass_on()
             raise _refused(module, why, args, kwargs) from why
     if because:
         made.fact("because", because)
@@ -637,19 +638,21 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
     if repeats < 1 or warmup < 0:
         raise ModelError("to time a model takes at least one pass: repeats={0}, warmup={1}".format(repeats, warmup))
     args, kwargs = tuple(args), dict(kwargs or {})
-    try:
-        with _gate.held(), _model_modes.same_modes(torch), _alone(module), _model_modes.room_below(), _gradients(torch, backward), \
-                _model_kept.same_randomness(torch), _model_kept.same_modules(module), _model_kept.same_tensors(torch, module) as changed:
-            grad = torch.is_grad_enabled()
-            for _ in range(warmup):
-                _timed_pass(torch, module, args, kwargs, device, backward)
-            passes = [_timed_pass(torch, module, args, kwargs, device, backward) for _ in range(repeats)]
-            if into is not None:
-                _time_layers(torch, module, args, kwargs, device, into, backward, repeats)
-    except ModelError:
-        raise
-    except Exception as why:
-        raise _refused(module, why, args, kwargs) from why
+    with _gate.held():
+        try:
+            with _model_modes.same_modes(torch), _alone(module), _model_modes.room_below(), _gradients(torch, backward), \
+                    _model_kept.same_randomness(torch), _model_kept.same_modules(module), _model_kept.same_tensors(torch, module) as changed:
+                grad = torch.is_grad_enabled()
+                for _ in range(warmup):
+                    _timed_pass(torch, module, args, kwargs, device, backward)
+                passes = [_timed_pass(torch, module, args, kwargs, device, backward) for _ in range(repeats)]
+                if into is not None:
+                    _time_layers(torch, module, args, kwargs, device, into, backward, repeats)
+        except ModelError:
+            raise
+        except Exception as why:
+            _gate.pass_on()
+            raise _refused(module, why, args, kwargs) from why
     took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats,
             "timed_grad": "on" if grad else "off"}
     if into is not None:

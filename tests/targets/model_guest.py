@@ -117,12 +117,13 @@ def raising():
     try:
         for swallow in (False, True):
             model = module(forward, l=nn.Linear(2, 2)) if not swallow else module(lambda self, x: swallowed(lambda: forward(self, x)), l=nn.Linear(2, 2))
-            try:
-                _model.collect(model, (torch.ones(1, 2),))
-                say("raised in a forward", "nothing", "Late")
-            except Late:
-                say("raised in a forward", runs, ["meta"])
-            runs.clear()
+            for name, way, wanted in (("counted", _model.collect, "meta"), ("timed", lambda *given: _model.measure(*given, warmup=0, repeats=1), "cpu")):
+                try:
+                    way(model, (torch.ones(1, 2),))
+                    say("raised in a forward, " + name, "nothing", "Late")
+                except Late:
+                    say("raised in a forward, " + name, runs, [wanted])
+                runs.clear()
     finally:
         signal.signal(signal.SIGALRM, was)
 

@@ -19,7 +19,7 @@ def test_a_backward_goes_into_no_other_graph(folder):
 
 
 def test_handlers_of_signals_wait_while_a_model_is_not_as_it_was(folder):
-    right("signals", 10)
+    right("signals", 12)
 
 
 def test_an_interrupt_at_any_moment_leaves_nothing(folder):
