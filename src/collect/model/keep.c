@@ -357,11 +357,16 @@ static bool is_dict_as_before(PyObject *dict, PyObject *copy)
  * that of parameters is the one by which states of optimizers are loaded. */
 static void put_back_dict(PyObject *dict, PyObject *copy)
 {
-    PyObject *held = PyDict_Copy(dict); /* so that nothing ends while it is changed */
-    PyObject *now = keys_of(dict), *then = keys_of(copy), *key, *value;
-    bool is_same = now && then && is_list_as_before(now, then);
+    PyObject *held, *now, *then, *key, *value;
     Py_ssize_t at = 0;
+    bool is_same;
 
+    if (is_dict_as_before(dict, copy))
+        return;
+    held = PyDict_Copy(dict); /* so that nothing ends while it is changed */
+    now = keys_of(dict);
+    then = keys_of(copy);
+    is_same = now && then && is_list_as_before(now, then);
     if (now && !is_same)
         drop_all(dict, now);
     while (PyDict_Next(copy, &at, &key, &value))
@@ -383,20 +388,29 @@ static void put_back_set(PyObject *set, PyObject *copy)
     Py_XDECREF(done);
 }
 
+static void put_back_list(PyObject *list, PyObject *copy)
+{
+    if (!is_list_as_before(list, copy))
+        PyList_SetSlice(list, 0, PyList_GET_SIZE(list), copy);
+}
+
+static void put_back_generator(PyObject *generator, PyObject *state)
+{
+    PyObject *done = PyObject_CallMethod(generator, "set_state", "O", state);
+
+    Py_XDECREF(done);
+}
+
 static void put_back(const struct sd_kept *k)
 {
-    PyObject *done = NULL;
-
-    if (PyDict_Check(k->container)) {
-        if (!is_dict_as_before(k->container, k->copy))
-            put_back_dict(k->container, k->copy);
-    } else if (is_set(k->container))
+    if (PyDict_Check(k->container))
+        put_back_dict(k->container, k->copy);
+    else if (PyList_CheckExact(k->container))
+        put_back_list(k->container, k->copy);
+    else if (is_set(k->container))
         put_back_set(k->container, k->copy);
-    else if (!PyList_CheckExact(k->container))
-        done = PyObject_CallMethod(k->container, "set_state", "O", k->copy);
-    else if (!is_list_as_before(k->container, k->copy))
-        PyList_SetSlice(k->container, 0, PyList_GET_SIZE(k->container), k->copy);
-    Py_XDECREF(done);
+    else
+        put_back_generator(k->container, k->copy);
     PyErr_Clear();
 }
 

@@ -25,26 +25,6 @@ static int64_t number_from(PyObject *o, const char *method)
     return n;
 }
 
-/* Where the storage itself is: its objects of Python come and go. */
-static uint64_t identity_of(PyObject *storage)
-{
-    PyObject *told = PyObject_GetAttrString(storage, "_cdata");
-    uint64_t at = told && PyLong_Check(told) ? PyLong_AsUnsignedLongLong(told) : 0;
-
-    PyErr_Clear();
-    Py_XDECREF(told);
-    return at;
-}
-
-static PyObject *storage_of(PyObject *tensor)
-{
-    PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
-
-    if (!storage)
-        PyErr_Clear(); /* a tensor of another kind: it is not followed */
-    return storage;
-}
-
 static int add(struct sd_storages *s, PyObject *ref, uint64_t at, int64_t bytes)
 {
     struct sd_storage *grown = sd_grow_array(s->all, &s->cap, s->n + 1, sizeof *s->all);
@@ -76,8 +56,8 @@ static int watch(struct sd_run *r, PyObject *storage, uint64_t at, int64_t bytes
 /* A view has the storage of another, which is followed already. */
 static int watch_tensor(struct sd_run *r, PyObject *tensor)
 {
-    PyObject *storage = storage_of(tensor);
-    uint64_t at = storage ? identity_of(storage) : 0, unused;
+    PyObject *storage = sd_storage_of(tensor);
+    uint64_t at = storage ? sd_storage_at(storage) : 0, unused;
     int rc = 0;
 
     if (at != 0 && !sd_table_get(&r->storages.alive, at, &unused)) {
@@ -146,8 +126,8 @@ void sd_storages_release(struct sd_storages *s)
 
 static int note_storage(struct sd_table *in, PyObject *tensor)
 {
-    PyObject *storage = storage_of(tensor);
-    uint64_t at = storage ? identity_of(storage) : 0;
+    PyObject *storage = sd_storage_of(tensor);
+    uint64_t at = storage ? sd_storage_at(storage) : 0;
     int rc = at != 0 ? sd_table_put(in, at, 1) : 0;
 
     Py_XDECREF(storage);
@@ -163,8 +143,8 @@ int sd_run_weight(struct sd_run *r, PyObject *tensor)
 
 bool sd_run_is_weight(struct sd_run *r, PyObject *tensor)
 {
-    PyObject *storage = storage_of(tensor);
-    uint64_t at = storage ? identity_of(storage) : 0, unused;
+    PyObject *storage = sd_storage_of(tensor);
+    uint64_t at = storage ? sd_storage_at(storage) : 0, unused;
 
     Py_XDECREF(storage);
     return at != 0 && sd_table_get(&r->storages.weights, at, &unused);
@@ -201,8 +181,8 @@ static bool is_new(struct sd_storages *s, uint64_t at)
 
 int sd_run_saved(struct sd_run *r, PyObject *tensor)
 {
-    PyObject *storage = storage_of(tensor);
-    uint64_t at = storage ? identity_of(storage) : 0;
+    PyObject *storage = sd_storage_of(tensor);
+    uint64_t at = storage ? sd_storage_at(storage) : 0;
     uint32_t layer = sd_run_layer_now(r);
     int rc = 0;
 

@@ -220,26 +220,22 @@ static int64_t size_named(const struct sd_operator *op, PyObject *const *values,
     return n > 0 ? n : 0;
 }
 
-static bool is_called(const struct sd_operator *op, const char *name)
-{
-    return op->schema.n == strlen(name) &&
-           memcmp(op->schema.name, name, op->schema.n) == 0;
-}
-
 /* Of what says in numbers how large it is; 0: it does not.  With a step an arange is
  * smaller than this says, which does no harm. */
 static int64_t asked_by_numbers(const struct sd_operator *op, PyObject *const *values)
 {
     int64_t side = size_named(op, values, "n", 0), range;
 
-    if (is_called(op, "aten::eye"))
+    if (sd_schema_is(&op->schema, "aten::eye"))
         return sd_times(side, size_named(op, values, "m", side));
-    if (is_called(op, "aten::tril_indices") || is_called(op, "aten::triu_indices"))
+    if (sd_schema_is(&op->schema, "aten::tril_indices") ||
+        sd_schema_is(&op->schema, "aten::triu_indices"))
         return sd_times(size_named(op, values, "row", 0),
                         size_named(op, values, "col", 0));
-    if (is_called(op, "aten::linspace") || is_called(op, "aten::logspace"))
+    if (sd_schema_is(&op->schema, "aten::linspace") ||
+        sd_schema_is(&op->schema, "aten::logspace"))
         return size_named(op, values, "steps", 0);
-    if (!is_called(op, "aten::arange"))
+    if (!sd_schema_is(&op->schema, "aten::arange"))
         return side;
     if (__builtin_sub_overflow(number_named(op, values, "end", 0),
                                number_named(op, values, "start", 0), &range) ||
@@ -270,10 +266,10 @@ static int64_t elements_given(const struct sd_operator *op, PyObject *const *val
                               const struct survey *s)
 {
     int64_t numbers[MOST_SIZES], n_all = 1, n_own = sd_shape_elements(&s->all);
-    bool is_repeated = is_called(op, "aten::repeat");
+    bool is_repeated = sd_schema_is(&op->schema, "aten::repeat");
     uint32_t n = 0;
 
-    if (is_called(op, "aten::repeat_interleave"))
+    if (sd_schema_is(&op->schema, "aten::repeat_interleave"))
         return sd_times(n_own, size_named(op, values, "repeats", 1));
     if (!is_repeated && strncmp(op->schema.name, "aten::new_", 10) != 0)
         return n_own;
@@ -374,9 +370,9 @@ static bool asks_for_whole(const struct sd_run *r, const struct sd_operator *op,
 
 static bool counts(const struct sd_operator *op, PyObject *const *values)
 {
-    if (!is_called(op, "aten::arange"))
-        return is_called(op, "aten::tril_indices") ||
-               is_called(op, "aten::triu_indices");
+    if (!sd_schema_is(&op->schema, "aten::arange"))
+        return sd_schema_is(&op->schema, "aten::tril_indices") ||
+               sd_schema_is(&op->schema, "aten::triu_indices");
     for (uint32_t i = 0; i < op->schema.n_args; i++)
         if (values[i] && PyFloat_Check(values[i]))
             return false;
@@ -425,7 +421,7 @@ static PyObject *call_on_own(struct sd_run *r, const struct sd_operator *op,
     struct sd_shape s;
 
     /* Moved to where the others are, it keeps its numbers. */
-    if (is_called(op, "aten::_to_copy") &&
+    if (sd_schema_is(&op->schema, "aten::_to_copy") &&
         sd_torch_shape(&r->torch, values[0], &s) == 0 && sd_torch_is_whole(s.number) &&
         r->wish.keeps_numbers && asks_for_whole(r, op, values, true) &&
         keep_numbers(r, op, c, values, sd_shape_elements(&s)) < 0)

@@ -168,11 +168,6 @@ void sd_operators_release(struct sd_operators *o)
     sd_free(all);
 }
 
-static bool is_named(const struct sd_schema *s, const char *name)
-{
-    return s->n == strlen(name) && memcmp(s->name, name, s->n) == 0;
-}
-
 /* The text of its schema, or, of what has none, its name. */
 static char *schema_text(PyObject *func)
 {
@@ -214,7 +209,7 @@ static const char *name_of_sparse(const struct sd_schema *s)
     };
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
-        if (is_named(s, products[i]))
+        if (sd_schema_is(s, products[i]))
             return "sparse::mm";
     return NULL;
 }
@@ -353,13 +348,13 @@ static int fill(struct sd_operators *o, struct sd_operator *op, struct sd_model 
         !op->given && !is_upsampling(&op->schema) && can_decompose(op->func);
     op->is_of_functions =
         !op->given && strncmp(op->schema.name, "higher_order::", 14) == 0;
-    op->read_arg = is_named(&op->schema, "aten::_pack_padded_sequence") ||
-                           is_named(&op->schema, "aten::_pad_packed_sequence")
+    op->read_arg = sd_schema_is(&op->schema, "aten::_pack_padded_sequence") ||
+                           sd_schema_is(&op->schema, "aten::_pad_packed_sequence")
                        ? 1
                        : -1;
-    op->is_detach = is_named(&op->schema, "aten::detach");
-    op->is_lift = is_named(&op->schema, "aten::lift_fresh") ||
-                  is_named(&op->schema, "aten::lift");
+    op->is_detach = sd_schema_is(&op->schema, "aten::detach");
+    op->is_lift = sd_schema_is(&op->schema, "aten::lift_fresh") ||
+                  sd_schema_is(&op->schema, "aten::lift");
     op->is_packed = strncmp(op->schema.name, "quantized::", 11) == 0;
     op->device_arg = place_of_word(&op->schema, "device");
     op->dtype_arg = place_of_word(&op->schema, "dtype");

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { SD_SCHEMA_ARGS_MAX = 48 }; /* those behind are not told of; none has so many */
 
@@ -33,6 +34,12 @@ struct sd_schema {
     uint32_t n_args;
     struct sd_schema_arg args[SD_SCHEMA_ARGS_MAX];
 };
+
+/* Its name without the overload. */
+static inline bool sd_schema_is(const struct sd_schema *s, const char *name)
+{
+    return s->n == strlen(name) && memcmp(s->name, name, s->n) == 0;
+}
 
 /* `text` is borrowed as long as the schema is used.  0, or SD_EFORMAT with a sentence.
  */

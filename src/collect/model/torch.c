@@ -387,3 +387,22 @@ struct sd_operand sd_torch_operand(const struct sd_torch *t, const struct sd_sha
         .kind = SD_OPERAND_TENSOR,
     };
 }
+
+PyObject *sd_storage_of(PyObject *tensor)
+{
+    PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
+
+    if (!storage)
+        PyErr_Clear();
+    return storage;
+}
+
+uint64_t sd_storage_at(PyObject *storage)
+{
+    PyObject *told = PyObject_GetAttrString(storage, "_cdata");
+    uint64_t at = told && PyLong_Check(told) ? PyLong_AsUnsignedLongLong(told) : 0;
+
+    PyErr_Clear();
+    Py_XDECREF(told);
+    return at;
+}

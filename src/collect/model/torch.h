@@ -93,4 +93,11 @@ PyObject *sd_torch_twin(struct sd_torch *t, PyObject *tensor);
 
 /* As an operand of the model; its dims are those of `s`, which must outlive it. */
 struct sd_operand sd_torch_operand(const struct sd_torch *t, const struct sd_shape *s);
+
+/* The storage that a tensor lies in: a new reference; NULL without an exception: it is
+ * of a kind that has none. */
+PyObject *sd_storage_of(PyObject *tensor);
+/* Where a storage itself is, because its objects of Python come and go; 0: torch does
+ * not tell. */
+uint64_t sd_storage_at(PyObject *storage);
 #endif

@@ -147,14 +147,11 @@ int sd_twins_own(struct sd_twins *t, PyObject *tensor)
 /* Where a tensor's data is; 0: torch does not tell. */
 static uint64_t data_of(PyObject *tensor)
 {
-    PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
-    PyObject *at = storage ? PyObject_GetAttrString(storage, "_cdata") : NULL;
-    uint64_t found = at && PyLong_Check(at) ? PyLong_AsUnsignedLongLong(at) : 0;
+    PyObject *storage = sd_storage_of(tensor);
+    uint64_t at = storage ? sd_storage_at(storage) : 0;
 
-    PyErr_Clear();
     Py_XDECREF(storage);
-    Py_XDECREF(at);
-    return found;
+    return at;
 }
 
 void sd_twins_disown(struct sd_twins *t, PyObject *tensor)
