@@ -135,7 +135,7 @@ _MOST_BYTES = 1 << 28    # of tensors that are copied
 def _within(o, name):
     """What a module, list or dict holds, with names."""
     if isinstance(o, dict):
-        return [("{0}.{1}".format(name, key), one) for key, one in o.items()] if len(o) < _MOST_ENTRIES else []
+        return [("{0}.{1}".format(name, key), one) for key, one in dict.items(o)] if dict.__len__(o) < _MOST_ENTRIES else []
     if isinstance(o, (list, tuple)):
         return [("{0}.{1}".format(name, i), one) for i, one in enumerate(o)] if len(o) < _MOST_ENTRIES else []
     return []

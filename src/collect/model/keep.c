@@ -37,28 +37,37 @@ static PyObject *keys_of(PyObject *dict)
     return keys;
 }
 
+/* PyDict_Copy asks a class that has another __iter__ for its keys and values. */
 static PyObject *copy_of_dict(PyObject *dict)
 {
-    PyObject *keys = keys_of(dict), *copy = keys ? PyDict_New() : NULL;
+    PyObject *copy = PyDict_New(), *keys = NULL, *key, *value;
+    Py_ssize_t at = 0;
+    int rc = copy ? 0 : -1;
 
-    for (Py_ssize_t i = 0; copy && i < PyList_GET_SIZE(keys); i++) {
-        PyObject *key = PyList_GET_ITEM(keys, i);
-        PyObject *value = PyDict_GetItemWithError(dict, key);
-
-        if (value && PyDict_SetItem(copy, key, value) == 0)
-            continue;
-        if (!PyErr_Occurred())
-            PyErr_SetObject(PyExc_KeyError, key);
-        Py_CLEAR(copy);
+    if (has_own_order(dict)) {
+        keys = keys_of(dict);
+        rc = keys ? rc : -1;
+        for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(keys); i++) {
+            key = PyList_GET_ITEM(keys, i);
+            value = PyDict_GetItemWithError(dict, key);
+            rc = value ? PyDict_SetItem(copy, key, value) : PyErr_Occurred() ? -1 : 0;
+        }
+    } else {
+        while (rc == 0 && PyDict_Next(dict, &at, &key, &value))
+            rc = PyDict_SetItem(copy, key, value);
     }
+    if (rc < 0)
+        Py_CLEAR(copy);
     Py_XDECREF(keys);
     return copy;
 }
 
 static PyObject *copy_of(PyObject *o)
 {
-    if (PyDict_Check(o)) /* most are a module's hooks: ordered, and none */
-        return has_own_order(o) ? copy_of_dict(o) : PyDict_Copy(o);
+    if (PyDict_CheckExact(o))
+        return PyDict_Copy(o);
+    if (PyDict_Check(o))
+        return copy_of_dict(o);
     if (PyList_CheckExact(o))
         return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
     return PySet_New(o);
@@ -363,7 +372,7 @@ static void put_back_dict(PyObject *dict, PyObject *copy)
 
     if (is_dict_as_before(dict, copy))
         return;
-    held = PyDict_Copy(dict); /* so that nothing ends while it is changed */
+    held = copy_of_dict(dict); /* so that nothing ends while it is changed */
     now = keys_of(dict);
     then = keys_of(copy);
     is_same = now && then && is_list_as_before(now, then);
