@@ -33,6 +33,12 @@ static PyObject *done(int rc)
     Py_RETURN_NONE;
 }
 
+/* Of a pass that is timed the time for this would be a layer's. */
+static PyObject *hush(const struct model_run *r)
+{
+    return r->run.wish.is_timing ? NULL : sd_torch_hush(&r->run.torch);
+}
+
 /* --- What torch calls */
 
 /* (func, types, args=(), kwargs=None), by position or by name. */
@@ -63,9 +69,15 @@ static PyObject *run_enter(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     struct model_run *r = (struct model_run *)self;
 
+    PyObject *hushed;
+    int rc;
+
     if (!r->is_running || n < 2) /* another thread's, or too late */
         Py_RETURN_NONE;
-    return done(sd_run_enter(&r->run, args[0], args[1]));
+    hushed = hush(r);
+    rc = sd_run_enter(&r->run, args[0], args[1]);
+    sd_torch_unhush(hushed);
+    return done(rc);
 }
 
 /* (module, args, kwargs, result), or, after an exception, without the kwargs. */
@@ -73,10 +85,15 @@ static PyObject *run_leave(PyObject *self, PyObject *const *args, Py_ssize_t n)
 {
     struct model_run *r = (struct model_run *)self;
 
+    PyObject *hushed;
+    int rc;
+
     if (!r->is_running || n < 3)
         Py_RETURN_NONE;
-    return done(
-        sd_run_leave(&r->run, args[0], n > 3 ? args[2] : NULL, args[n > 3 ? 3 : 2]));
+    hushed = hush(r);
+    rc = sd_run_leave(&r->run, args[0], n > 3 ? args[2] : NULL, args[n > 3 ? 3 : 2]);
+    sd_torch_unhush(hushed);
+    return done(rc);
 }
 
 static PyObject *run_freed(PyObject *self, PyObject *watch)
@@ -102,9 +119,8 @@ static int64_t version_of(PyObject *tensor)
 /* What is kept is the same data under another object: a result that its own node keeps
  * would keep the node, and both would stay for ever.  It is written to as the first
  * one is, so that this can be seen, as torch does where nobody else keeps it. */
-static PyObject *run_saved(PyObject *self, PyObject *tensor)
+static PyObject *save(struct model_run *r, PyObject *tensor)
 {
-    struct model_run *r = (struct model_run *)self;
     PyObject *other;
 
     if (r->is_running && sd_run_saved(&r->run, tensor) < 0)
@@ -115,15 +131,26 @@ static PyObject *run_saved(PyObject *self, PyObject *tensor)
     return other ? Py_BuildValue("(NL)", other, version_of(tensor)) : NULL;
 }
 
+static PyObject *run_saved(PyObject *self, PyObject *tensor)
+{
+    struct model_run *r = (struct model_run *)self;
+    PyObject *hushed = sd_torch_hush(&r->run.torch), *kept = save(r, tensor);
+
+    sd_torch_unhush(hushed);
+    return kept;
+}
+
 static PyObject *run_restored(PyObject *self, PyObject *kept)
 {
-    PyObject *tensor;
-    long long version;
+    PyObject *tensor, *hushed;
+    long long version, now;
 
-    (void)self;
     if (!PyArg_ParseTuple(kept, "OL", &tensor, &version))
         return NULL;
-    if (version >= 0 && version_of(tensor) != version) {
+    hushed = sd_torch_hush(&((struct model_run *)self)->run.torch);
+    now = version_of(tensor);
+    sd_torch_unhush(hushed);
+    if (version >= 0 && now != version) {
         PyErr_SetString(PyExc_RuntimeError,
                         "one of the variables needed for gradient computation has been "
                         "modified by an inplace operation");

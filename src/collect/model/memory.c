@@ -73,7 +73,7 @@ static int watch_tensor(struct sd_run *r, PyObject *tensor)
     return rc < 0 ? -1 : 0;
 }
 
-int sd_run_watch_outputs(struct sd_run *r, PyObject *result)
+static int watch_all(struct sd_run *r, PyObject *result)
 {
     if (sd_torch_is_tensor(&r->torch, result))
         return watch_tensor(r, result);
@@ -86,6 +86,15 @@ int sd_run_watch_outputs(struct sd_run *r, PyObject *result)
             return -1;
     }
     return 0;
+}
+
+int sd_run_watch_outputs(struct sd_run *r, PyObject *result)
+{
+    PyObject *hushed = sd_torch_hush(&r->torch);
+    int rc = watch_all(r, result);
+
+    sd_torch_unhush(hushed);
+    return rc;
 }
 
 void sd_run_freed(struct sd_run *r, PyObject *ref)

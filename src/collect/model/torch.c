@@ -88,6 +88,7 @@ int sd_torch_init(struct sd_torch *t)
     t->node_now = attribute_or_null("torch._C", "_current_autograd_node");
     t->sequence_now = attribute_or_null("torch.autograd", "_get_sequence_nr");
     t->is_autocast = attribute_or_null("torch", "is_autocast_enabled");
+    t->no_functions = attribute_or_null("torch._C", "DisableTorchFunction");
     t->generator = attribute_or_null("torch", "Generator");
     t->no_dispatch = attribute_or_null("torch._C", "_disabled_torch_dispatch_impl");
     return find_dtypes(t);
@@ -110,11 +111,38 @@ void sd_torch_release(struct sd_torch *t)
     Py_CLEAR(t->node_now);
     Py_CLEAR(t->sequence_now);
     Py_CLEAR(t->is_autocast);
+    Py_CLEAR(t->no_functions);
     Py_CLEAR(t->no_dispatch);
     for (int i = 0; i < SD_TORCH_DTYPES; i++) {
         Py_CLEAR(t->dtypes[i]);
         Py_CLEAR(t->on_meta[i]);
     }
+}
+
+PyObject *sd_torch_hush(const struct sd_torch *t)
+{
+    PyObject *hushed =
+        t->no_functions ? PyObject_CallObject(t->no_functions, NULL) : NULL;
+    PyObject *entered = hushed ? PyObject_CallMethod(hushed, "__enter__", NULL) : NULL;
+
+    if (!entered) {
+        PyErr_Clear();
+        Py_CLEAR(hushed);
+    }
+    Py_XDECREF(entered);
+    return hushed;
+}
+
+void sd_torch_unhush(PyObject *hushed)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *left = hushed ? PyObject_CallMethod(hushed, "__exit__", "OOO", Py_None,
+                                                  Py_None, Py_None)
+                            : NULL;
+
+    Py_XDECREF(left);
+    Py_XDECREF(hushed);
+    sd_raised_give_back(raised);
 }
 
 /* --- Reading a tensor */

@@ -35,6 +35,7 @@ struct sd_torch {
     PyObject *device_word, *dtype_word, *meta, *cpu; /* two words and two devices */
     PyObject *node_now, *sequence_now;               /* of autograd */
     PyObject *is_autocast;                           /* of a device, by its name */
+    PyObject *no_functions; /* a context in which __torch_function__ of nobody runs */
     PyObject *no_dispatch; /* __torch_dispatch__ of classes without one of their own */
     PyObject *dtypes[SD_TORCH_DTYPES];  /* by torch's own number */
     PyObject *on_meta[SD_TORCH_DTYPES]; /* {dtype=..., device=meta} */
@@ -68,6 +69,14 @@ static inline bool sd_torch_is_whole(unsigned dtype)
 {
     return dtype <= SD_TORCH_INT64 || dtype == SD_TORCH_BOOL;
 }
+
+/* While it is open, what we ask of tensors is C's alone: no mode and no class of the
+ * program's hears of it, and so no handler of a signal runs in between, whose exception
+ * we might take for an answer of torch's.  NULL, without an exception: this torch has no
+ * such thing. */
+PyObject *sd_torch_hush(const struct sd_torch *t);
+/* Ends it; an exception that is set stays. */
+void sd_torch_unhush(PyObject *hushed);
 
 /* 0, or -1 with an exception. */
 int sd_torch_shape(const struct sd_torch *t, PyObject *tensor, struct sd_shape *out);
