@@ -5,6 +5,7 @@ A handler of Python's may run, and raise, between any two steps of a program, al
 the tensors of a model back.  So the handlers of signals that people raise from (Ctrl-C, alarms, an end that is asked for) are
 exchanged for one that lets them run where the user's own code does, and else notes that they are to run when all is over.
 """
+import os
 import signal
 import sys
 import threading
@@ -19,25 +20,39 @@ def _is_main():
     return threading.current_thread() is threading.main_thread()
 
 
+def _module_of(frame):
+    return str(frame.f_globals.get("__name__")) if frame is not None else ""
+
+
 def _callers_frame():
     """The innermost frame that is not ours."""
     frame = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith("sonde."):
+    while _module_of(frame).startswith("sonde."):
         frame = frame.f_back
     return frame
 
 
 def _is_in_steps(frame):
-    """Of our own, which runs in the user's forward, only what torch calls for each of its functions has none."""
-    name = str(frame.f_globals.get("__name__")) if frame is not None else ""
+    """Of our own, which runs in the user's forward, only what torch calls for each of its functions is not."""
+    name = _module_of(frame)
     return name in _IN_STEPS or (name.startswith("sonde.") and frame.f_code.co_name != "__torch_function__")
+
+
+def _comes_from(why, raised):
+    """Did it come while the other was handled?"""
+    for _ in range(16):
+        if why is None or why is raised:
+            break
+        why = why.__cause__ or why.__context__
+    return why is not None and why is raised
 
 
 class held:
     """`with held():` what is set up and put back in here is not interrupted, but where it is `opened()`."""
 
     def __init__(self):
-        self._own, self._came, self.is_open, self.raised = {}, [], False, None
+        self._own, self._came, self.is_open, self.is_over, self.raised = {}, [], False, False, None
+        self.thread = threading.get_ident()
 
     def __enter__(self):
         if _is_main():
@@ -50,57 +65,64 @@ class held:
             except ValueError:  # of another interpreter than the main one
                 pass
             except BaseException:
-                self._give_back()
+                self.give_back()
                 raise
             _gates.append(self)
         return self
 
     def _come(self, number, frame):
-        if not self.is_open or _is_in_steps(frame):
+        if self.is_over:  # somebody has kept us for his own handler's sake
+            self._own[number](number, frame)
+        elif self.is_open and not _is_in_steps(frame):
+            self._run(number, frame)
+        else:
             self._came.append(number)
-            return
-        self.is_open = False  # what it raises finds the gate closed on its way
-        self._run(number, frame)
-        self.is_open = True
 
     def _run(self, number, frame):
         try:
             self._own[number](number, frame)
         except BaseException as why:
-            self.raised = why
+            self.is_open, self.raised = False, why  # it finds the gate closed on its way
             raise
 
     def deliver(self):
-        """Lets those handlers run that had to wait."""
-        while self._came:
-            self._run(self._came.pop(0), _callers_frame())
+        """Lets those handlers run that had to wait, each of them, whatever the others raise."""
+        if self._came:
+            try:
+                self._run(self._came.pop(0), _callers_frame())
+            finally:
+                self.deliver()
 
-    def _give_back(self):
-        for number, own in self._own.items():
+    def give_back(self):
+        """Ctrl-C last: until then it waits."""
+        self.is_over = True
+        for number, own in reversed(list(self._own.items())):
             if signal.getsignal(number) == self._come:  # else the forward has set another
                 signal.signal(number, own)
 
     def __exit__(self, kind, why, trace):
         if self in _gates:
             _gates.remove(self)
-            self._give_back()
-        self.deliver()
+            try:
+                self.give_back()
+            finally:
+                self.deliver()
         raised, self.raised = self.raised, None
-        if raised is not None and raised is not why:
+        if raised is not None and raised is not why and _comes_from(why, raised):
             raise raised
 
 
-def pass_on():
-    """Raises what a handler has raised, and somebody on the way took for a fault of his own."""
-    if _gates and _is_main() and _gates[-1].raised is not None:
-        raise _gates[-1].raised
+def pass_on(why):
+    """Raises what a handler has raised, where somebody on the way made a fault of the model's of it."""
+    raised = _gates[-1].raised if _gates and _is_main() else None
+    if raised is not None and _comes_from(why, raised):
+        raise raised
 
 
 class opened:
     """Around what is the user's own: a handler runs at once.  The innermost of all, so that nothing is to be done behind it."""
 
     def __enter__(self):
-        pass_on()
         self._before = [(gate, gate.is_open) for gate in _gates] if _is_main() else []
         for gate, _ in self._before:
             gate.is_open = True
@@ -110,3 +132,12 @@ class opened:
             gate.is_open = was
         if kind is None and self._before:
             self._before[-1][0].deliver()
+
+
+def _renew():
+    """In a child that another thread has forked nobody counts."""
+    while _gates and _gates[-1].thread != threading.get_ident():
+        _gates.pop().give_back()
+
+
+os.register_at_fork(after_in_child=_renew)

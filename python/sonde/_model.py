@@ -160,47 +160,55 @@ def _gradients(torch, backward):
         yield
 
 
-def _graph_now(torch, given):
+def _graph_now(torch, given=()):
     """From which number on nodes of the graph are of the forward that comes: copies of inputs have theirs already."""
     if not hasattr(torch.autograd, "_get_sequence_nr"):
         return None
     return min([torch.autograd._get_sequence_nr()] + [t.grad_fn._sequence_nr() for t in _model_kept.tensors_in(torch, given) if t.grad_fn is not None])
 
 
-def _ends(torch, module, given, tensors, since):
-    """Where a backward is to stop, so that it goes into no graph and to no tensor that is another's; (): it does not by itself."""
-    edge = getattr(torch.autograd.graph, "GradientEdge", None)
-    if since is None or edge is None:
-        return ()
-    leaves, edges = _sonde.graph_border(tensors, since)
-    known = {id(t) for t in list(module.parameters()) + _model_kept.tensors_in(torch, given)}
-    return [] if not edges and all(id(leaf) in known for leaf in leaves) else leaves + [edge(*one) for one in edges]
+class _Backward:
+    """A backward from these tensors that leaves alone what is not of this forward.
 
+    Nodes of other graphs get nothing to go on with, and keep what they keep; leaves that are neither the model's nor given have the
+    gradient of before.
+    """
 
-def _backward_to(torch, tensors, ones, ends):
-    """To these alone.  One that was computed before may lead back to a parameter of the model: it is given nothing to go on with,
-    and what it keeps stays."""
-    cut = [edge.node.register_prehook(lambda grads: (None,) * len(grads)) for edge in ends if not isinstance(edge, torch.Tensor)]
-    try:
-        torch.autograd.grad(tensors, ends, ones, retain_graph=bool(cut), allow_unused=True)
-    finally:
-        for one in cut:
-            one.remove()
+    def __init__(self, torch, module, given, out, since):
+        self._torch = torch
+        self._tensors, self._ones = _starts(torch, out)
+        self._before, self._leaves = (), []
+        if since is None:
+            return
+        leaves, self._before = _sonde.graph_border(self._tensors, since, _graph_now(torch))
+        known = {id(t) for t in list(module.parameters()) + _model_kept.tensors_in(torch, given)}
+        self._leaves = [leaf for leaf in leaves if id(leaf) not in known]
 
+    def run(self):
+        grads = [(leaf, leaf.grad) for leaf in self._leaves]
+        cut = [node.register_prehook(lambda grads: (None,) * len(grads)) for node in self._before]
+        try:
+            for leaf, _ in grads:
+                leaf.grad = None
+            self._go()
+        except Exception as why:
+            why._sonde_backward = True
+            raise
+        finally:
+            for one in cut:
+                one.remove()
+            for leaf, grad in grads:
+                leaf.grad = grad
 
-def _backward(torch, tensors, ones, ends):
-    """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
-    engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
-    try:
-        if ends:
-            _backward_to(torch, tensors, ones, ends)
-        elif engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in tensors):
-            torch.autograd.backward(tensors, ones)
-        else:
-            engine.run_backward(tuple(tensors), tuple(ones), False, False, (), allow_unreachable=True, accumulate_grad=True)
-    except Exception as why:
-        why._sonde_backward = True
-        raise
+    def _go(self):
+        """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
+        torch, keeps = self._torch, bool(self._before)
+        engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
+        with _gate.opened():
+            if engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in self._tensors):
+                torch.autograd.backward(self._tensors, self._ones, retain_graph=keeps)
+            else:
+                engine.run_backward(tuple(self._tensors), tuple(self._ones), keeps, False, (), allow_unreachable=True, accumulate_grad=True)
 
 
 # ---- counting
@@ -233,13 +241,11 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
             out = module(*args, **kwargs)
         run.forward_is_over()
         if backward:
-            tensors, ones = _starts(torch, out)
-            ends = _ends(torch, module, (args, kwargs), tensors, since)
+            back = _Backward(torch, module, (args, kwargs), out, since)
             run.set_backward(True)
             with run:
                 try:
-                    with _gate.opened():
-                        _backward(torch, tensors, ones, ends)
+                    back.run()
                 except Exception as why:
                     number = _node_left(torch, why)
                     if number is not None:
@@ -504,7 +510,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
             except ModelError:
                 raise
             except Exception as why:
-                _gate.pass_on()
+                _gate.pass_on(why)
                 if on_meta:
                     raise _refused(module, why, args, kwargs) from why
                 because = words(why)
@@ -515,7 +521,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
         except ModelError:
             raise
         except Exception as why:
-            _gate.pass_on()
+            _gate.pass_on(why)
             raise _refused(module, why, args, kwargs) from why
     if because:
         made.fact("because", because)
@@ -576,13 +582,11 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
         middle = time.perf_counter_ns()
     if not backward:
         return middle - begin, None
-    tensors, ones = _starts(torch, out)
-    ends = _ends(torch, module, (args, kwargs), tensors, since)
-    with _gate.opened():
-        started = time.perf_counter_ns()
-        _backward(torch, tensors, ones, ends)
-        _model_modes.settle(torch, device)
-        return middle - begin, time.perf_counter_ns() - started
+    back = _Backward(torch, module, (args, kwargs), out, since)
+    started = time.perf_counter_ns()
+    back.run()
+    _model_modes.settle(torch, device)
+    return middle - begin, time.perf_counter_ns() - started
 
 
 def _layered_pass(torch, run, module, args, kwargs, device, backward):
@@ -595,12 +599,10 @@ def _layered_pass(torch, run, module, args, kwargs, device, backward):
         out = module(*args, **kwargs)
         run.pass_ends(False)
     if backward:
-        tensors, ones = _starts(torch, out)
-        ends = _ends(torch, module, (args, kwargs), tensors, since)
-        with _gate.opened():
-            run.pass_begins()
-            _backward(torch, tensors, ones, ends)
-            run.pass_ends(True)
+        back = _Backward(torch, module, (args, kwargs), out, since)
+        run.pass_begins()
+        back.run()
+        run.pass_ends(True)
 
 
 def _time_layers(torch, module, args, kwargs, device, into, backward, repeats):
@@ -651,7 +653,7 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
         except ModelError:
             raise
         except Exception as why:
-            _gate.pass_on()
+            _gate.pass_on(why)
             raise _refused(module, why, args, kwargs) from why
     took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats,
             "timed_grad": "on" if grad else "off"}

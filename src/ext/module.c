@@ -332,16 +332,16 @@ static PyObject *module_processor(PyObject *module, PyObject *unused)
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strlen(name), "replace");
 }
 
-/* graph_border(tensors, since): what a backward of them comes to (border.h). */
+/* graph_border(tensors, from, to): what a backward of them comes to (border.h). */
 static PyObject *module_graph_border(PyObject *module, PyObject *args)
 {
     PyObject *tensors;
-    unsigned long long since;
+    struct sd_graph_part of;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "OK", &tensors, &since))
+    if (!PyArg_ParseTuple(args, "OKK", &tensors, &of.from, &of.to))
         return NULL;
-    return sd_border_find(tensors, since);
+    return sd_border_find(tensors, of);
 }
 
 static PyObject *options_about(const struct sd_option *options)

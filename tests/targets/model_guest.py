@@ -4,6 +4,7 @@
 With a word it does one of: graphs signals interrupts refusals fakes drawn room.
 """
 import collections
+import os
 import random
 import signal
 import sys
@@ -48,11 +49,43 @@ def graphs():
     _model.collect(student, (x,), backward=True, real=True)
     say("what the model holds", (is_untouched(held, student.held[0]), student.cache.backward()), (True, None))
     leaf = torch.ones(8, requires_grad=True)
-    made = _model.collect(module(lambda self, x: self.l(x) * leaf, l=nn.Linear(8, 8)), (x,), backward=True)
-    say("a tensor of nobody's", (leaf.grad, made.totals()["backward_macs"]), (None, 256))
+    for had in (None, torch.ones(8)):
+        leaf.grad = had
+        made = _model.collect(module(lambda self, x: self.l(x) * leaf, l=nn.Linear(8, 8)), (x,), backward=True, real=True)
+        say("a tensor of nobody's", (leaf.grad is had, had is None or had.tolist() == [1.0] * 8, made.totals()["backward_macs"]), (True, True, 256))
     computed = nn.Linear(8, 8)(x)
     made = _model.collect(nn.Linear(8, 8), (computed,), backward=True, real=True)
     say("an input that was computed", made.totals()["backward_macs"], 512)
+    graphs_of_threads(x)
+
+
+def in_thread(call):
+    """What it gives, computed in a thread of its own, whose nodes have numbers of their own."""
+    given = []
+    there = threading.Thread(target=lambda: given.append(call()))
+    there.start()
+    there.join()
+    return given[0]
+
+
+def much(other, x):
+    """Behind so many nodes that its numbers are higher than any of the main thread."""
+    with torch.enable_grad():
+        one = torch.ones(1, requires_grad=True)
+        for _ in range(torch.autograd._get_sequence_nr() + 100000):
+            one + 1
+        return other(x)
+
+
+def graphs_of_threads(x):
+    for name, compute in (("low", lambda other: other(x)), ("high", lambda other: much(other, x))):
+        other = teacher()
+        ext = in_thread(lambda: compute(other))
+        made = _model.collect(module(lambda self, x: (self.l(x) - ext).pow(2), l=nn.Linear(8, 8)), (x,), backward=True, real=True)
+        say("another thread's output, {0} numbers".format(name), (is_untouched(other, ext), made.totals()["backward_macs"]), (True, 256))
+    made = _model.collect(module(lambda self, x: (lambda h: in_thread(lambda: self.b(h)))(self.a(x)), a=nn.Linear(8, 8), b=nn.Linear(8, 8)), (x,),
+                          backward=True, real=True)
+    say("what the forward computes in a thread is gone back through", made.totals()["backward_macs"], 768)
 
 
 # ---- signals
@@ -96,6 +129,7 @@ def signals():
     finally:
         signal.signal(signal.SIGINT, was)
     raising()
+    handlers()
 
 
 def raising():
@@ -115,24 +149,85 @@ def raising():
 
     was = signal.signal(signal.SIGALRM, own)
     try:
-        for swallow in (False, True):
-            model = module(forward, l=nn.Linear(2, 2)) if not swallow else module(lambda self, x: swallowed(lambda: forward(self, x)), l=nn.Linear(2, 2))
-            for name, way, wanted in (("counted", _model.collect, "meta"), ("timed", lambda *given: _model.measure(*given, warmup=0, repeats=1), "cpu")):
+        for kind, wrap, wanted in (("as it is", lambda call: call(), "Late"), ("made another", remade, "Late"), ("caught", caught, "nothing")):
+            model = module(lambda self, x: wrap(lambda: forward(self, x)), l=nn.Linear(2, 2))
+            for name, way, where in (("counted", _model.collect, "meta"), ("timed", lambda *given: _model.measure(*given, warmup=0, repeats=1), "cpu")):
+                came = "nothing"
                 try:
                     way(model, (torch.ones(1, 2),))
-                    say("raised in a forward, " + name, "nothing", "Late")
                 except Late:
-                    say("raised in a forward, " + name, runs, [wanted])
+                    came = "Late"
+                say("raised in a forward, {0}, {1}".format(kind, name), (came, runs), (wanted, [where]))
                 runs.clear()
     finally:
         signal.signal(signal.SIGALRM, was)
 
 
-def swallowed(call):
+def remade(call):
+    try:
+        return call()
+    except Exception as why:
+        raise ValueError("of the model") from why
+
+
+def caught(call):
     try:
         return call()
     except Exception:
         return torch.ones(1)
+
+
+def handlers():
+    """Each handler that had to wait runs, whatever another raises; what somebody keeps of ours is his own handler."""
+    heard = []
+
+    def raises(number, frame):
+        heard.append(number)
+        raise ValueError(number)
+
+    was = [(number, signal.signal(number, raises)) for number in (signal.SIGINT, signal.SIGALRM)]
+    try:
+        with _gate.held():
+            signal.raise_signal(signal.SIGALRM)
+            signal.raise_signal(signal.SIGINT)
+    except ValueError:
+        say("two had to wait", heard, [signal.SIGALRM, signal.SIGINT])
+    finally:
+        for number, own in was:
+            signal.signal(number, own)
+    was = signal.signal(signal.SIGALRM, lambda number, frame: heard.append("own"))
+    try:
+        with _gate.held():
+            kept = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, kept)
+        signal.raise_signal(signal.SIGALRM)
+        say("put back behind the end", heard[-1], "own")
+        signal.signal(signal.SIGALRM, lambda number, frame: None)
+        say("in a child of another thread", forked(), "own")
+    finally:
+        signal.signal(signal.SIGALRM, was)
+
+
+def forked():
+    """What the handler of a child says that another thread makes while a model is counted."""
+    reads, writes = os.pipe()
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, tells(signal.getsignal(signal.SIGALRM), writes))
+            signal.raise_signal(signal.SIGALRM)
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    def tells(own, to):
+        return lambda number, frame: os.write(to, b"ours" if getattr(own, "__self__", None) is not None else b"own")
+
+    with _gate.held():
+        in_thread(fork)
+    os.close(writes)
+    with os.fdopen(reads) as told:
+        return told.read()
 
 
 class Interrupted(nn.Module):
@@ -198,7 +293,24 @@ class Frozen(dict):
         raise TypeError("frozen")
 
 
+class Told(dict):
+    """It tells of other things than it has."""
+
+    def __iter__(self):
+        return iter(())
+
+    def keys(self):
+        raise TypeError("no keys")
+
+    items = values = __len__ = keys
+
+
 def refusals():
+    told = Told(a=torch.ones(4))
+    model = module(lambda self, x: self.l(x) * dict.__getitem__(self.told, "a"), l=nn.Linear(4, 4), told=told)
+    for real in (False, True):
+        _model.collect(model, (torch.ones(1, 4),), real=real)
+        say("a dict that tells of nothing", (dict.__len__(told), dict.__getitem__(told, "a").device.type), (1, "cpu"))
     table = Frozen(a=torch.ones(4), b=torch.zeros(4))
     model = module(lambda self, x: self.l(x) * self.table["a"], l=nn.Linear(4, 4), table=table)
     _model.collect(model, (torch.ones(1, 4),))

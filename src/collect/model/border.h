@@ -6,12 +6,17 @@
  * A backward goes as far as there is a graph: through a tensor that a forward found
  * elsewhere (a teacher's output, a cache that was computed before) into the graph that
  * made it, which would then be counted, freed, and leave gradients behind.  The nodes
- * of a thread have numbers that grow, so one with a number from before the forward is
- * not of it. */
+ * of a thread have numbers that grow, so those of the forward are between two.  A node
+ * that another thread made has any number; but what was made before the forward leads
+ * to nothing that it made, so one that does is of it, too. */
 #include "cpython/compat.h"
 
-/* ([leaf, ...], [(node, which of its inputs), ...]) of all that a backward from these
- * tensors comes to first: tensors that were not computed, and edges into graphs from
- * before `since`.  A new reference, or NULL with an exception. */
-PyObject *sd_border_find(PyObject *tensors, unsigned long long since);
+struct sd_graph_part {
+    unsigned long long from, to; /* numbers of its nodes: from <= n < to */
+};
+
+/* ([leaf, ...], [node, ...]) of all that a backward from these tensors comes to first:
+ * tensors that were not computed, and nodes of other graphs.  A new reference, or NULL
+ * with an exception. */
+PyObject *sd_border_find(PyObject *tensors, struct sd_graph_part of);
 #endif
