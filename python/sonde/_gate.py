@@ -73,16 +73,20 @@ class held:
     def _come(self, number, frame):
         if self.is_over:  # somebody has kept us for his own handler's sake
             self._own[number](number, frame)
-        elif self.is_open and not _is_in_steps(frame):
+        elif self.is_open and not _is_in_steps(frame) and not self._is_on_its_way():
             self._run(number, frame)
         else:
             self._came.append(number)
+
+    def _is_on_its_way(self):
+        """What a handler has raised runs what stands behind `finally` and `with` now; a forward that has caught it goes on."""
+        return self.raised is not None and _comes_from(sys.exc_info()[1], self.raised)
 
     def _run(self, number, frame):
         try:
             self._own[number](number, frame)
         except BaseException as why:
-            self.is_open, self.raised = False, why  # it finds the gate closed on its way
+            self.raised = why
             raise
 
     def deliver(self):

@@ -9,33 +9,9 @@ import operator
 import os
 import sys
 import threading
-import warnings
 
-from . import _gate, _model_batch, _model_kept, _model_modes, _on_cpu, _sonde
-
-
-class ModelError(RuntimeError):
-    """A model that cannot be run as it was asked: one sentence, with the way out; __cause__ is the model's own exception."""
-
-
-# How inputs are given, as a refusal ends; the command line, which has another way, says its own instead.
-HOW_INPUTS_ARE_GIVEN = "input_shape= has no batch axis, inputs= takes a tensor, a tuple of several, or a dict by name"
-
-
-def warn(sentence):
-    """A RuntimeWarning for the line of the caller's own code, however deep in ours it comes from."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "sonde":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(sentence, RuntimeWarning, stacklevel=level)
-
-
-def told_beyond(model, count="macs"):
-    """The Model; a warning where a sum of it is more than 64 bits hold."""
-    said = model.beyond(count)
-    if said:
-        warn(said)
-    return model
+from . import _gate, _model_backward, _model_batch, _model_kept, _model_modes, _on_cpu, _sonde
+from ._model_words import ModelError, refused, told_beyond, warn, why_really, words
 
 
 def _torch():
@@ -138,79 +114,6 @@ def trained(model, training):
                 one.training = was
 
 
-# ---- backward
-
-
-def _starts(torch, out):
-    """Outputs and their gradients: of the sum of all of them, each is 1."""
-    tensors = [t for t in _model_kept.tensors_in(torch, out) if t.requires_grad and (t.is_floating_point() or t.is_complex())]
-    if not tensors:
-        raise ModelError("there is nothing to go backward from: no output of the model depends on a parameter or input "
-                         "that requires a gradient (are gradients switched off, or all parameters frozen?)")
-    return tensors, [torch.ones_like(one.detach().contiguous()) if one.is_nested else torch.ones(one.shape, dtype=one.dtype, device=one.device) for one in tensors]
-
-
-@contextlib.contextmanager
-def _gradients(torch, backward):
-    """A forward runs with gradients where the caller's would; for a backward it must, in inference mode too."""
-    if not backward:
-        yield
-        return
-    with torch.inference_mode(False), torch.enable_grad():
-        yield
-
-
-def _graph_now(torch, given=()):
-    """From which number on nodes of the graph are of the forward that comes: copies of inputs have theirs already."""
-    if not hasattr(torch.autograd, "_get_sequence_nr"):
-        return None
-    return min([torch.autograd._get_sequence_nr()] + [t.grad_fn._sequence_nr() for t in _model_kept.tensors_in(torch, given) if t.grad_fn is not None])
-
-
-class _Backward:
-    """A backward from these tensors that leaves alone what is not of this forward.
-
-    Nodes of other graphs get nothing to go on with, and keep what they keep; leaves that are neither the model's nor given have the
-    gradient of before.
-    """
-
-    def __init__(self, torch, module, given, out, since):
-        self._torch = torch
-        self._tensors, self._ones = _starts(torch, out)
-        self._before, self._leaves = (), []
-        if since is None:
-            return
-        leaves, self._before = _sonde.graph_border(self._tensors, since, _graph_now(torch))
-        known = {id(t) for t in list(module.parameters()) + _model_kept.tensors_in(torch, given)}
-        self._leaves = [leaf for leaf in leaves if id(leaf) not in known]
-
-    def run(self):
-        grads = [(leaf, leaf.grad) for leaf in self._leaves]
-        cut = [node.register_prehook(lambda grads: (None,) * len(grads)) for node in self._before]
-        try:
-            for leaf, _ in grads:
-                leaf.grad = None
-            self._go()
-        except Exception as why:
-            why._sonde_backward = True
-            raise
-        finally:
-            for one in cut:
-                one.remove()
-            for leaf, grad in grads:
-                leaf.grad = grad
-
-    def _go(self):
-        """torch.autograd.backward() without its look at the shapes, which loads a library of symbols for half a second: ours fit."""
-        torch, keeps = self._torch, bool(self._before)
-        engine = getattr(getattr(torch.autograd, "Variable", None), "_execution_engine", None)
-        with _gate.opened():
-            if engine is None or any(type(t) not in (torch.Tensor, torch.nn.Parameter) for t in self._tensors):
-                torch.autograd.backward(self._tensors, self._ones, retain_graph=keeps)
-            else:
-                engine.run_backward(tuple(self._tensors), tuple(self._ones), keeps, False, (), allow_unreachable=True, accumulate_grad=True)
-
-
 # ---- counting
 
 
@@ -236,32 +139,21 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
         if memory:
             stack.enter_context(_model_modes.functions_mode()(run))
             stack.enter_context(torch.autograd.graph.saved_tensors_hooks(run.saved, run.restored))
-        since = _graph_now(torch, (args, kwargs))
+        since = _model_backward.graph_now(torch, (args, kwargs))
         with run, _gate.opened():
             out = module(*args, **kwargs)
         run.forward_is_over()
         if backward:
-            back = _Backward(torch, module, (args, kwargs), out, since)
+            back = _model_backward.Backward(torch, module, (args, kwargs), out, since)
             run.set_backward(True)
             with run:
                 try:
                     back.run()
                 except Exception as why:
-                    number = _node_left(torch, why)
+                    number = _model_backward.node_left(torch, why)
                     if number is not None:
                         run.failed_at(number)
                     raise
-
-
-def _node_left(torch, why):
-    """The number of the innermost node of a torch.autograd.Function that an exception came through; None: through none."""
-    at, found = why.__traceback__, None
-    while at is not None:
-        own = at.tb_frame.f_locals.get("self")
-        if at.tb_frame.f_code.co_name == "apply" and issubclass(type(own), torch._C._FunctionBase):
-            found = own
-        at = at.tb_next
-    return found._sequence_nr() if hasattr(found, "_sequence_nr") else None
 
 
 def _device_of(torch, module):
@@ -269,25 +161,31 @@ def _device_of(torch, module):
     return first.device if first is not None else torch.device("cpu")
 
 
+def _parameters(module):
+    found = vars(module).get("_parameters")
+    return found if isinstance(found, dict) else None
+
+
 def _own_parameters(module):
     """{module's id: (module, {name: parameter})} of all modules; those of scripts, whose tensors are made when they are asked for, have none."""
-    tables = [(one, vars(one).get("_parameters")) for one in module.modules()]
-    return {id(one): (one, dict(table)) for one, table in tables if isinstance(table, dict)}
+    return {id(one): (one, dict(_parameters(one))) for one in module.modules() if _parameters(one) is not None}
 
 
 def _tell_new(module, made, before):
-    """Parameters that a forward gave to a module that was there before (`before`: with which ones): they come too late to be counted."""
-    known = {t["name"] for t in made.tensors()}
-    new = [name for name, _ in module.named_parameters() if name not in known]
+    """Parameters that a forward made itself and that are not counted (`before`: those that there were): in a module of before they come too late."""
+    known, new = {t["name"] for t in made.tensors()}, []
     for path, one in module.named_modules():
-        had = before.get(id(one), (None, {}))[1]
-        for key, was in had.items():
-            now = one._parameters.get(key)
-            if was is not None and now is not None and now is not was:
-                new.append("{0}.{1}".format(path, key).lstrip("."))
+        had = before.get(id(one), (None, None))[1]
+        for key, now in (_parameters(one) or {}).items():
+            name = "{0}.{1}".format(path, key).lstrip(".")
+            if now is not None and (name not in known if had is None else had.get(key) is not now):
+                new.append(name)
     if new:
         made.note("the forward itself made parameters: {0}; they are not in the counts, and were taken away again".format(
             ", ".join(new[:3]) + (", ..." if len(new) > 3 else "")))
+
+
+_HOOKS_DID_NOT_RUN = "hooks for the gradients of parameters did not run: what they compute is not counted"
 
 
 def _once(torch, module, args, kwargs, twins, backward, memory, rules, numbers=True):
@@ -305,7 +203,7 @@ def _once(torch, module, args, kwargs, twins, backward, memory, rules, numbers=T
 def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules, numbers):
     run, device = _model_modes.mode()(), _device_of(torch, module)
     run.is_as_on_cpu, run.follows_memory, run.has_data = twins and device.type in ("cpu", "meta"), memory, device.type != "meta"
-    has_hooks = backward and twins and any(p._backward_hooks for p in module.parameters())
+    has_hooks = backward and twins and any(p._backward_hooks or _model_kept.hooks_of_sums(p) for p in module.parameters())
     try:
         run.begin(module, twins=twins, backward=backward, memory=memory, rules=rules,
                   device="cpu" if device.type == "meta" else device.type, blank=device.type == "meta", numbers=numbers)
@@ -324,7 +222,7 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules, 
             run.model.fact("peak_bytes", str(run.peak_bytes))
             _note_unkept(torch, run.model, module)
         if has_hooks:
-            run.model.note("hooks for the gradients of parameters do not run without data: what they compute is not counted")
+            run.model.note(_HOOKS_DID_NOT_RUN)
         _tell_new(module, run.model, before)
     except Exception as why:
         why._sonde_layer = run.failed_in
@@ -392,20 +290,25 @@ def _without_data(torch, module, args, kwargs, backward, memory, rules):
             return _once(torch, module, args, kwargs, True, backward, memory, rules)
         except ModelError:
             raise
-        except Exception:
+        except Exception as why:
+            _gate.pass_on(why)
             if _device_of(torch, module).type != "meta":
                 raise  # with data it may be another matter
-            # Perhaps it compares the devices of its tensors: those that have values are elsewhere.
-            with contextlib.suppress(Exception):
+            try:  # Perhaps it compares the devices of its tensors: those that have values are elsewhere.
                 return _once(torch, module, args, kwargs, True, backward, memory, rules, numbers=False)
+            except Exception as again:
+                _gate.pass_on(again)
             raise
 
 
 def _really(torch, module, args, kwargs, backward, memory, rules):
     device = _device_of(torch, module)
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
+    has_hooks = backward and any(_model_kept.hooks_of_sums(p) for p in module.parameters())
     with _model_kept.same_randomness(torch), _model_kept.same_tensors(torch, module) as changed:
         made = _once(torch, module, args, kwargs, False, backward, memory, rules)
+    if has_hooks:
+        made.note(_HOOKS_DID_NOT_RUN)
     if changed:
         made.note(_model_kept.told(changed))
     return made
@@ -435,46 +338,9 @@ def is_lazy(module):
     return any(is_lazy(p) for p in list(module.parameters()) + list(module.buffers()))
 
 
-def words(why):
-    text = " ".join(str(why).split())
-    return "{0}: {1}".format(type(why).__name__, text[:300] + ("..." if len(text) > 300 else "")) if text else type(why).__name__
-
-
-def _why_really(because):
-    doubt = because.partition("RuntimeError: ")[2]
-    return doubt if doubt.startswith("torch might refuse ") else "without data it cannot: " + because
-
-
-def _shape_or_type(o):
-    try:
-        return "a nested tensor" if getattr(o, "is_nested", False) is True else str(tuple(o.shape))
-    except Exception:  # it has none, or does not tell it
-        return type(o).__name__
-
-
 def _has_blanks(args, kwargs):
     torch = _torch()
     return any(isinstance(o, torch.Tensor) and o.device.type == "meta" for o in list(args) + list(kwargs.values()))
-
-
-def _is_blank(o):
-    """A tensor of whole numbers that has none."""
-    torch = _torch()
-    return isinstance(o, torch.Tensor) and o.device.type == "meta" and not (o.is_floating_point() or o.is_complex())
-
-
-def _refused(module, why, args, kwargs):
-    """What to raise for what a model raised."""
-    layer = getattr(why, "_sonde_layer", ())  # of a pass without hooks nothing is known
-    where = "in {0} ({1})".format(layer[0] or "the model", layer[1]) if layer else ""
-    if getattr(why, "_sonde_backward", False):
-        where = "in the backward" + (where and " of " + where[len("in "):])
-    where = ", " + where if where else ", before its first layer" if layer is None else ""
-    given = [_shape_or_type(a) for a in args] + ["{0}={1}".format(k, _shape_or_type(v)) for k, v in kwargs.items()]
-    way = HOW_INPUTS_ARE_GIVEN
-    if "meta tensors" in str(why) and any(_is_blank(one) for one in list(args) + list(kwargs.values())):
-        way = "it looks at what it is given: give whole numbers, as masks and lengths are, on the processor, where they have values"
-    return ModelError("{0} could not be run{1}: {2} (it was given {3}; {4})".format(type(module).__name__, where, words(why), ", ".join(given) or "nothing", way))
 
 
 def _is_fake(torch, module, given):
@@ -500,7 +366,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
                          "torch.device('meta') instead, which is counted without data, too".format(type(module).__name__))
     on_meta = _device_of(torch, module).type == "meta"
     memory, is_growth_asked = memory or backward, memory
-    with _gate.held(), _model_modes.same_modes(torch), _alone(module), _gradients(torch, backward), _model_kept.same_randomness(torch):
+    with _gate.held(), _model_modes.same_modes(torch), _alone(module), _model_backward.gradients(torch, backward), _model_kept.same_randomness(torch):
         if not real or on_meta:
             try:
                 made = _without_data(torch, module, args, kwargs, backward, memory, rules)
@@ -512,7 +378,7 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
             except Exception as why:
                 _gate.pass_on(why)
                 if on_meta:
-                    raise _refused(module, why, args, kwargs) from why
+                    raise refused(module, why, args, kwargs) from why
                 because = words(why)
         try:
             made = _really(torch, module, args, kwargs, backward, memory, rules)
@@ -522,11 +388,11 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
             raise
         except Exception as why:
             _gate.pass_on(why)
-            raise _refused(module, why, args, kwargs) from why
+            raise refused(module, why, args, kwargs) from why
     if because:
         made.fact("because", because)
         made.note("the model ran on real tensors{0}, because {1}".format(
-            ", with inputs that were made up" if _has_blanks(args, kwargs) else "", _why_really(because)))
+            ", with inputs that were made up" if _has_blanks(args, kwargs) else "", why_really(because)))
     return made
 
 
@@ -573,7 +439,7 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
     import time
 
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
-    since = _graph_now(torch, (args, kwargs))
+    since = _model_backward.graph_now(torch, (args, kwargs))
     _model_modes.settle(torch, device)
     with _gate.opened():
         begin = time.perf_counter_ns()
@@ -582,7 +448,7 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
         middle = time.perf_counter_ns()
     if not backward:
         return middle - begin, None
-    back = _Backward(torch, module, (args, kwargs), out, since)
+    back = _model_backward.Backward(torch, module, (args, kwargs), out, since)
     started = time.perf_counter_ns()
     back.run()
     _model_modes.settle(torch, device)
@@ -592,14 +458,14 @@ def _timed_pass(torch, module, args, kwargs, device, backward):
 def _layered_pass(torch, run, module, args, kwargs, device, backward):
     """One pass whose layers `run` times; its graph is gone when the next one begins."""
     args, kwargs = _model_kept.own(torch, (args, kwargs), device)
-    since = _graph_now(torch, (args, kwargs))
+    since = _model_backward.graph_now(torch, (args, kwargs))
     _model_modes.settle(torch, device)
     with _gate.opened():
         run.pass_begins()
         out = module(*args, **kwargs)
         run.pass_ends(False)
     if backward:
-        back = _Backward(torch, module, (args, kwargs), out, since)
+        back = _model_backward.Backward(torch, module, (args, kwargs), out, since)
         run.pass_begins()
         back.run()
         run.pass_ends(True)
@@ -642,7 +508,7 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
     args, kwargs = tuple(args), dict(kwargs or {})
     with _gate.held():
         try:
-            with _model_modes.same_modes(torch), _alone(module), _model_modes.room_below(), _gradients(torch, backward), \
+            with _model_modes.same_modes(torch), _alone(module), _model_modes.room_below(), _model_backward.gradients(torch, backward), \
                     _model_kept.same_randomness(torch), _model_kept.same_modules(module), _model_kept.same_tensors(torch, module) as changed:
                 grad = torch.is_grad_enabled()
                 for _ in range(warmup):
@@ -654,7 +520,7 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
             raise
         except Exception as why:
             _gate.pass_on(why)
-            raise _refused(module, why, args, kwargs) from why
+            raise refused(module, why, args, kwargs) from why
     took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats,
             "timed_grad": "on" if grad else "off"}
     if into is not None:

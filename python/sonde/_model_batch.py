@@ -3,16 +3,14 @@
 
 Copies of weights (of weight_norm, of autocast) and tables that a layer makes stay as they are, so one count does not tell.
 """
-import os
-
-from . import _model_kept
+from . import _gate, _model_kept, _sonde
 
 _MOST_TRIED = 4  # lengths that may be the batch: each takes a pass
 
 
 def has_room(counted):
-    """May a real pass take twice the memory that it took?  A system that runs out of it asks nobody."""
-    return 4 * int(counted.facts.get("peak_bytes", 0)) < os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """May a real pass take twice the memory that it took, and half of what is left stays?  A system that runs out of it asks nobody."""
+    return 4 * int(counted.facts.get("peak_bytes", 0)) < _sonde.memory_free()
 
 
 def _can_be_doubled(torch, tensor):
@@ -68,7 +66,7 @@ def tell_growth(torch, counted, args, kwargs, count_again, most=_MOST_TRIED):
 
     The batch is the length of a first axis, with which the model also runs when all inputs of that length have twice as much; where
     there are several of them the first with which it gives twice as much and keeps more, or one of these.  Where there is none nothing
-    is added.  It raises nothing.
+    is added.  It raises nothing but what a handler of a signal does.
     """
     best, batch, at_2 = -1, None, None
     try:
@@ -80,7 +78,8 @@ def tell_growth(torch, counted, args, kwargs, count_again, most=_MOST_TRIED):
     for length in list(dict.fromkeys(t.shape[0] for t in tensors if t.shape[0]))[:most]:
         try:
             found = _tried(torch, counted, tensors, (args, kwargs), length, count_again)
-        except Exception:  # whatever a model raises: this length is not its batch
+        except Exception as why:  # whatever a model raises: this length is not its batch
+            _gate.pass_on(why)
             continue
         if found is not None and found[0] > best:
             best, batch, at_2 = found[0], length, found[1]

@@ -52,6 +52,27 @@ def _as_before(now, before):
     return (now is None) == (before is None) and (now is None or list(map(id, now.values())) == list(map(id, before.values())) and list(now) == list(before))
 
 
+def hooks_of_sums(tensor):
+    """Those that run when a gradient was added to the one that a leaf has."""
+    found = getattr(tensor, "_post_accumulate_grad_hooks", None)
+    return {} if found is None else found
+
+
+@contextlib.contextmanager
+def same_gradients(leaves):
+    """The gradients of these are those of before, and nobody hears of others."""
+    before = [(leaf, leaf.grad, hooks_of_sums(leaf), dict(hooks_of_sums(leaf))) for leaf in leaves]
+    try:
+        for leaf, _, hooks, _ in before:
+            leaf.grad = None
+            hooks.clear()
+        yield
+    finally:
+        for leaf, grad, hooks, were in before:
+            leaf.grad = grad
+            hooks.update(were)
+
+
 class _Kept:
     """A tensor as it is before a real pass: gradient, flags, hooks and attributes; its numbers where they are copied."""
 
@@ -66,6 +87,10 @@ class _Kept:
         self.hooks = [(word, now, None if now is None else now.copy()) for word, now in hooks]
         self.data = tensor.detach()
         self.numbers = self.data.clone() if is_copied and tensor.device.type != "meta" else None
+
+    def silence(self):
+        """An optimizer may stand behind such a hook, and make a step of its own."""
+        hooks_of_sums(self.tensor).clear()
 
     def _has_moved(self, torch):
         """Has it other numbers than before?  Statistics of a batch norm move without a new version."""
@@ -130,15 +155,15 @@ class _Kept:
 
 _MOST_ENTRIES = 1 << 20  # a larger table is a vocabulary (as of keep.c)
 _MOST_BYTES = 1 << 28    # of tensors that are copied
+_SCALARS = frozenset((int, float, complex, bool, str, bytes, type(None)))
 
 
-def _within(o, name):
-    """What a module, list or dict holds, with names."""
-    if isinstance(o, dict):
-        return [("{0}.{1}".format(name, key), one) for key, one in dict.items(o)] if dict.__len__(o) < _MOST_ENTRIES else []
-    if isinstance(o, (list, tuple)):
-        return [("{0}.{1}".format(name, i), one) for i, one in enumerate(o)] if len(o) < _MOST_ENTRIES else []
-    return []
+def _within(o):
+    """What a list, tuple or dict holds that may hold a tensor, past what a class of its own tells of itself."""
+    kind = next((kind for kind in (dict, list, tuple) if issubclass(type(o), kind)), None)
+    if kind is None or kind.__len__(o) >= _MOST_ENTRIES:
+        return []
+    return [one for one in (dict.values(o) if kind is dict else kind.__iter__(o)) if type(one) not in _SCALARS]
 
 
 def _in_slots(o):
@@ -153,18 +178,18 @@ def _in_slots(o):
 
 
 def _plain_tensors(torch, module):
-    """{tensor's id: (name, tensor)} of all that modules hold as attributes, in lists and in dicts, and those of modules there."""
-    found, seen, left = {}, set(), [(name, one, 4) for name, one in module.named_modules()]
+    """{tensor's id: (name of the attribute, tensor)} of all that modules hold as attributes, in lists and in dicts, and those of modules there."""
+    found, seen, left = {}, set(), [(name, one, 8) for name, one in module.named_modules()]
     while left:
         name, o, depth = left.pop()
-        if isinstance(o, torch.Tensor):
+        if issubclass(type(o), torch.Tensor):
             found.setdefault(id(o), (name, o))
         elif id(o) not in seen:
             seen.add(id(o))
-            if isinstance(o, torch.nn.Module):
-                left += [("{0}.{1}".format(name, key), one, 4) for held in (vars(o), _in_slots(o)) for key, one in held.items()]
+            if issubclass(type(o), torch.nn.Module):
+                left += [("{0}.{1}".format(name, key), one, 8) for held in (vars(o), _in_slots(o)) for key, one in held.items() if type(one) not in _SCALARS]
             elif depth:
-                left += [(key, one, depth - 1) for key, one in _within(o, name)]
+                left += [(name, one, depth - 1) for one in _within(o)]
     return found
 
 
@@ -204,6 +229,7 @@ def same_tensors(torch, module):
         for one in kept:
             if one.grad is not None:
                 one.tensor.grad = None
+            one.silence()
         yield changed
     finally:
         changed += [one.name for one in kept if one.put_back(torch)]
@@ -282,7 +308,6 @@ def _is_plain(torch, o):
 
 _MADE_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _MOST_OPENED = 1 << 12    # tuples, lists, dicts and objects
-_SCALARS = (int, float, complex, bool, str, bytes, type(None))
 
 
 class _Copies:

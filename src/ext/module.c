@@ -32,6 +32,8 @@
 #include "ext/profile.h"
 #include "ext/resumed.h"
 #include "ext/section.h"
+#include "process/machine_limits.h"
+#include "process/machine_memory.h"
 #include "process/machine_processor.h"
 #include "process/usage.h"
 #include "sonde.h"
@@ -320,6 +322,25 @@ static PyObject *module_memory(PyObject *module, PyObject *unused)
     return Py_BuildValue("LL", (long long)usage.rss_bytes, (long long)usage.vms_bytes);
 }
 
+/* Bytes that this process may still take: of the machine, and of its control groups. */
+static PyObject *module_memory_free(PyObject *module, PyObject *unused)
+{
+    struct sd_machine_limits limits;
+    struct sd_usage_reader reader;
+    struct sd_usage usage = { .rss_bytes = 0 };
+
+    (void)module;
+    (void)unused;
+    sd_machine_limits("", &limits);
+    sd_usage_init(&reader, 0);
+    if (sd_usage_read(&reader, SD_USAGE_MEMORY, &usage) < 0 || usage.rss_bytes < 0)
+        usage.rss_bytes = 0;
+    sd_usage_release(&reader);
+    if (limits.memory > (uint64_t)usage.rss_bytes)
+        limits.memory -= (uint64_t)usage.rss_bytes;
+    return PyLong_FromUnsignedLongLong(sd_memory_free("", &limits));
+}
+
 /* What this machine calls its processor; None: it does not say. */
 static PyObject *module_processor(PyObject *module, PyObject *unused)
 {
@@ -423,6 +444,7 @@ static PyMethodDef module_methods[] = {
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
+    { "memory_free", module_memory_free, METH_NOARGS, NULL },
     { "processor", module_processor, METH_NOARGS, NULL },
     { "graph_border", module_graph_border, METH_VARARGS, NULL },
     { "count_modes", sd_ext_count_modes, METH_NOARGS, NULL },

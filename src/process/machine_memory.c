@@ -126,7 +126,7 @@ static void find_caches(const char *root, int cpu, struct cache caches[3])
         ask_library(cpu, caches);
 }
 
-uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l)
+uint64_t sd_memory_free(const char *root, const struct sd_machine_limits *l)
 {
     uint64_t most =
         (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -141,7 +141,14 @@ uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l)
     sd_free(text);
     if (l->memory > 0 && l->memory < most)
         most = l->memory;
-    return most / 8 < MOST ? most / 8 : MOST;
+    return most;
+}
+
+uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l)
+{
+    uint64_t most = sd_memory_free(root, l) / 8;
+
+    return most < MOST ? most : MOST;
 }
 
 /* --- Who reads how much */

@@ -39,6 +39,8 @@ struct sd_machine_memory {
     size_t n_bytes;
 };
 
+/* Bytes that are free, or the limit where that is less. */
+uint64_t sd_memory_free(const char *root, const struct sd_machine_limits *l);
 /* What may be taken of the machine's memory. */
 uint64_t sd_memory_most(const char *root, const struct sd_machine_limits *l);
 /* How much each of these cores reads, of `most` bytes at most; no pages yet.

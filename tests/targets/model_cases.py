@@ -471,6 +471,37 @@ def shims():
         raised = type(why.__cause__).__name__
     say("mode= is followed", raised, "ValueError")
     say("after an exception, too", [m.training for m in model.modules()], [True, True, True, False])
+    two = module(lambda self, x: self.l(x) if self.d.training else self.l(self.l(x)), l=nn.Linear(4, 4), d=nn.Dropout())
+    two.d.eval()
+    say("mode='same' is that of each", [summary(two, input_data=x, verbose=0, mode=mode).total_mult_adds for mode in ("same", "train")], [40, 20])
+    say("ptflops' words for few", get_model_complexity_info(nn.Linear(4, 4), (4,), print_per_layer_stat=False, backend="aten"), ("20 Mac", "20"))
+    shims_by_name()
+
+
+def shims_by_name():
+    """What stands under which name."""
+    from sonde.compat.flop_counter import FlopCounterMode
+    from sonde.compat.fvcore.nn import FlopCountAnalysis
+
+    class Linear(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base, self.b = nn.Linear(8, 8, bias=False), nn.Parameter(torch.ones(8, 8))
+
+        def forward(self, x):
+            return self.base(x) + x @ self.b
+
+    found = FlopCountAnalysis(Linear(), torch.ones(2, 8))
+    say("a class of that name around one", (found.total(), found.by_operator()), (256, {"linear": 128, "matmul": 128}))
+    mean = FlopCountAnalysis(module(lambda self, x: self.l(x).mean(), l=nn.Linear(3, 3)), torch.ones(1, 3))
+    say("a handle of a pooling", mean.set_op_handle("aten::adaptive_avg_pool2d", lambda inputs, outputs: 1000).total(), 9)
+    norm = nn.Sequential(nn.Conv2d(3, 4, 3), nn.InstanceNorm2d(4, affine=True))
+    say("an instance norm", FlopCountAnalysis(norm, torch.ones(1, 3, 8, 8)).by_operator(), {"conv": 3888, "instance_norm": 720})
+    lists = module(lambda self, x: self.b[0](x), b=nn.ModuleList([nn.Linear(4, 4)]), u=nn.Linear(3, 3))
+    say("modules that did not run", FlopCountAnalysis(lists, torch.ones(1, 4)).uncalled_modules(), {"u"})
+    with FlopCounterMode(display=False) as mode:
+        lists(torch.ones(1, 4))
+    say("lists of modules are none", [name for name in mode.get_flop_counts() if name.endswith(".b")], [])
 
 
 def operators():

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """A count as a guest: graphs of others, signals, and classes that refuse; prints `ok` or what is wrong, line by line.
 
-With a word it does one of: graphs signals interrupts refusals fakes drawn room.
+With a word it does one of: graphs signals interrupts refusals held fakes drawn room.
 """
 import collections
+import functools
+import gc
 import os
 import random
 import signal
 import sys
 import threading
 import time
+import types
 
 import torch
 from torch import nn
@@ -34,10 +37,14 @@ def is_untouched(other, ext):
     return without
 
 
+def backward_ways(x):
+    return (("counted", lambda m: _model.collect(m, (x,), backward=True)), ("really", lambda m: _model.collect(m, (x,), backward=True, real=True)),
+            ("timed", lambda m: _model.measure(m, (x,), into=_model.collect(m, (x,)), backward=True, warmup=1, repeats=2)))
+
+
 def graphs():
     x = torch.randn(4, 8)
-    for name, way in (("counted", lambda m: _model.collect(m, (x,), backward=True)), ("really", lambda m: _model.collect(m, (x,), backward=True, real=True)),
-                      ("timed", lambda m: _model.measure(m, (x,), into=_model.collect(m, (x,)), backward=True, warmup=1, repeats=2))):
+    for name, way in backward_ways(x):
         other = teacher()
         ext = other(x)
         made = way(module(lambda self, x: (self.l(x) - ext).pow(2), l=nn.Linear(8, 8)))
@@ -57,6 +64,76 @@ def graphs():
     made = _model.collect(nn.Linear(8, 8), (computed,), backward=True, real=True)
     say("an input that was computed", made.totals()["backward_macs"], 512)
     graphs_of_threads(x)
+    graphs_of_others(x)
+
+
+class Product(torch.autograd.Function):
+    """A node of Python's, which torch gives zeros where there is no gradient."""
+
+    runs = 0
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, grad):
+        Product.runs += 1
+        a, b = ctx.saved_tensors
+        return grad @ b.t(), a.t() @ grad
+
+
+def marks_alive():
+    gc.collect()
+    return sum(type(o) is functools.partial and getattr(o.func, "__name__", "") == "mark" for o in gc.get_objects())
+
+
+def graphs_of_others(x):
+    """What is not the model's is neither run nor given anything."""
+    for name, way in backward_ways(x):
+        leaf = torch.ones(2, requires_grad=True)
+        way(module(lambda self, x: {"y": self.l(x), "t": leaf}, l=nn.Linear(8, 8)))
+        say("a leaf that the forward gives back, " + name, leaf.grad, None)
+        a, b = torch.randn(4, 4, requires_grad=True), torch.randn(4, 8, requires_grad=True)
+        ext = Product.apply(a, b)
+        made = way(module(lambda self, x: self.l(x) + ext, l=nn.Linear(8, 8)))
+        say("a function of Python's that ran before, " + name, (Product.runs, a.grad, b.grad), (0, None, None))
+        if name != "timed":
+            say("and what it costs, " + name, made.totals()["backward_macs"], 256)
+        heard, leaf = [], torch.ones(8, requires_grad=True)
+        leaf.register_post_accumulate_grad_hook(heard.append)
+        way(module(lambda self, x: self.l(x) + leaf, l=nn.Linear(8, 8)))
+        say("hooks of a leaf, " + name, (heard, leaf.grad, len(leaf._post_accumulate_grad_hooks)), ([], None, 1))
+    ext, deep = nn.Linear(8, 8)(x), nn.Sequential(*[nn.Sequential(nn.Linear(8, 8), nn.Tanh()) for _ in range(10)])
+    wide = torch.randn(512, 8)
+    peaks = [int(_model.collect(module(call, m=deep), (wide,), backward=True).facts["peak_bytes"])
+             for call in (lambda self, x: self.m(x), lambda self, x: self.m(x) + ext[0])]
+    say("the peak with a few numbers more", peaks[1] - peaks[0] < 4096, True)
+    way(module(lambda self, x: self.l(ext) + x, l=nn.Linear(8, 8)))
+    say("nothing stays on a graph that was timed", marks_alive(), 0)
+    stepped, own = [], nn.Linear(8, 8)
+    own.weight.register_post_accumulate_grad_hook(stepped.append)
+    made = _model.collect(own, (x,), backward=True, real=True)
+    say("an optimizer behind a gradient", (stepped, [note for note in made.notes if "did not run" in note] != []), ([], True))
+    own(x).sum().backward()
+    say("runs afterwards", len(stepped), 1)
+    say("a checkpoint of the older kind", [refusal(checkpointed(ext)), refusal(checkpointed(None))], ["use_reentrant=False", None])
+
+
+def checkpointed(ext):
+    from torch.utils.checkpoint import checkpoint
+
+    first = torch.ones(1, requires_grad=True)  # its inputs are to require a gradient
+    return module(lambda self, x: checkpoint(self.l, x * first, use_reentrant=True) + (0 if ext is None else ext), l=nn.Linear(8, 8))
+
+
+def refusal(model):
+    """The way out that is told; None: it is counted."""
+    try:
+        _model.collect(model, (torch.randn(4, 8),), backward=True)
+    except _model.ModelError as why:
+        return str(why).split("say ")[-1].split(" ")[0]
 
 
 def in_thread(call):
@@ -129,6 +206,7 @@ def signals():
     finally:
         signal.signal(signal.SIGINT, was)
     raising()
+    twice()
     handlers()
 
 
@@ -175,6 +253,51 @@ def caught(call):
         return call()
     except Exception:
         return torch.ones(1)
+
+
+def twice():
+    """A forward that catches what a handler raises hears the next one, too; what comes in a second pass is heard."""
+    caught_by_forward = []
+
+    def forward(self, x):
+        for _ in range(2):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                caught_by_forward.append(1)
+        return self.l(x)
+
+    _model.collect(module(forward, l=nn.Linear(2, 2)), (torch.ones(1, 2),))
+    say("two that the forward catches", len(caught_by_forward), 2)
+
+    class Late(Exception):
+        pass
+
+    def own(number, frame):
+        raise Late
+
+    def in_pass(which):
+        passes = []
+
+        def forward(self, x):
+            passes.append(x)
+            if len(passes) == which:
+                signal.raise_signal(signal.SIGALRM)
+            return self.l(x)
+
+        return module(forward, l=nn.Linear(2, 2))
+
+    was = signal.signal(signal.SIGALRM, own)
+    try:
+        for name, model in (("with twice the batch", in_pass(2)), ("on meta", in_pass(1).to("meta"))):
+            came = "nothing"
+            try:
+                _model.collect(model, (torch.ones(1, 2, device=model.l.weight.device),), memory=True)
+            except Late:
+                came = "Late"
+            say("raised " + name, came, "Late")
+    finally:
+        signal.signal(signal.SIGALRM, was)
 
 
 def handlers():
@@ -341,6 +464,80 @@ def refusals():
     say("and under autocast", [_model.collect(cast, (x,), memory=memory).totals()["macs"] for memory in (False, True)], [512, 512])
 
 
+# ---- what a module holds
+
+
+class Listed(list):
+    """A list of a class of its own, which tells nothing of itself."""
+
+    def __len__(self):
+        raise TypeError("no length")
+
+
+class Plain:
+    pass
+
+
+class Slotted:
+    __slots__ = ("v",)
+
+
+class Unnamed:
+    def __repr__(self):
+        raise TypeError("no name")
+
+
+def objects():
+    """{name: (what a module holds, how its forward puts a tensor into it, what is there)}"""
+    plain, around, slotted = Plain(), Plain(), Slotted()
+    plain.table, around.inner, slotted.v = {}, plain, None
+    return {"a list in a tuple": (([],), lambda o, t: o[0].append(t), lambda o: o[0]),
+            "a dict in a tuple": ({"a": ({},)}, lambda o, t: o["a"][0].update(k=t), lambda o: list(o["a"][0])),
+            "a class of lists": (Listed(), lambda o, t: o.append(t), lambda o: list.__len__(o) * [0]),
+            "lists in lists": ([[[[[[]]]]]], lambda o, t: o[0][0][0][0][0].append(t), lambda o: o[0][0][0][0][0]),
+            "a deque": (collections.deque(maxlen=2), lambda o, t: o.append(t), list),
+            "a namespace": (types.SimpleNamespace(), lambda o, t: vars(o).update(k=t), lambda o: list(vars(o))),
+            "an object": (Plain(), lambda o, t: vars(o).update(k=(t, [t])), lambda o: list(vars(o))),
+            "an object in one": (around, lambda o, t: o.inner.table.update(k=t), lambda o: list(o.inner.table)),
+            "slots of an object": (slotted, lambda o, t: setattr(o, "v", t), lambda o: [] if o.v is None else [o.v])}
+
+
+def held():
+    """A forward that keeps what it computed leaves nothing of it where it had no data."""
+    x = torch.ones(1, 4)
+    for name, (thing, put, found) in objects().items():
+        model = module(lambda self, x: (lambda y: (put(self.thing, y), y)[1])(self.l(x)), l=nn.Linear(4, 4), thing=thing)
+        _model.collect(model, (x,))
+        say(name, found(thing), [])
+    counter = Plain()
+    counter.n = 0
+    _model.collect(module(lambda self, x: (setattr(self.counter, "n", self.counter.n + 1), self.l(x))[1], l=nn.Linear(4, 4), counter=counter), (x,))
+    say("what an object counts is its own", counter.n, 1)
+
+    def replaces(self, x):
+        self.__dict__ = dict(self.__dict__)
+        return self.l(x) * self.t
+
+    model = module(replaces, l=nn.Linear(4, 4))
+    model.t, fields = torch.ones(4), model.__dict__
+    _model.collect(model, (x,))
+    say("attributes that were exchanged", (model.t.device.type, model.__dict__ is fields), ("cpu", True))
+    model = module(lambda self, x: self.l(x), l=nn.Linear(4, 4), table={Unnamed(): torch.ones(1)}, listed=Listed())
+    say("what refuses to be told", [_model.collect(model, (x,), real=real).totals()["macs"] for real in (False, True)], [16, 16])
+    odd = nn.Sequential(nn.Linear(4, 4))
+    odd._modules["\udcff"] = nn.Linear(4, 4)
+    made = _model.collect(odd, (x,))
+    say("a name that is no text", (made.totals()["macs"], "no name" in made.notes[0], any("made" in note for note in made.notes)), (32, True, False))
+    waits = module(lambda self, x: time.sleep(0.02) or x)
+    threads = module(lambda self, x: in_thread(lambda: self.a(x)) + self.l(x), l=nn.Linear(4, 4), a=waits)
+    made = _model.collect(threads, (x,))
+    _model.measure(threads, (x,), into=made, warmup=0, repeats=1)
+    times = {row["name"]: row["own"]["time_ns"] for row in made.layers()}
+    say("a layer that is timed in a thread", (times["a"], times[""] > 15e6, made.notes[-1].startswith("layers ran in threads")), (0, True, True))
+    zeros = module(lambda self, x: sum([torch.zeros(1000, 1000).sum() for _ in range(20)]) + self.l(x), l=nn.Linear(4, 4))
+    say("what a forward makes and drops", int(_model.collect(zeros, (x,), memory=True).facts["peak_bytes"]) < 4100000, True)
+
+
 def fakes():
     """torch's own tensors without data are refused in a sentence."""
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -412,5 +609,5 @@ def room():
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "fakes", "drawn", "room"]:
+    for word in sys.argv[1:] or ["graphs", "signals", "interrupts", "refusals", "held", "fakes", "drawn", "room"]:
         globals()[word]()

@@ -15,11 +15,11 @@ def right(word, at_least):
 
 
 def test_a_backward_goes_into_no_other_graph(folder):
-    right("graphs", 12)
+    right("graphs", 28)
 
 
 def test_handlers_of_signals_wait_while_a_model_is_not_as_it_was(folder):
-    right("signals", 17)
+    right("signals", 20)
 
 
 def test_an_interrupt_at_any_moment_leaves_nothing(folder):
@@ -28,6 +28,10 @@ def test_an_interrupt_at_any_moment_leaves_nothing(folder):
 
 def test_what_refuses_is_put_back_and_what_is_refused_is_counted(folder):
     right("refusals fakes", 9)
+
+
+def test_what_modules_hold_is_as_it_was(folder):
+    right("held", 15)
 
 
 def test_a_second_count_draws_the_same(folder):

@@ -53,7 +53,7 @@ class FlopCounterMode:
         """{module: {operator: FLOPs}}, by torch's own operators; "Global" is all of it."""
         found = {"Global": self._operators(0)}
         for row in self._layers()[1:]:
-            if row["within"]["flops"]:
+            if row["within"]["flops"] and row["order"]:  # a list of modules is never called
                 found[row["name"]] = self._operators(row["layer"])
         return found
 

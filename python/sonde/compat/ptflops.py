@@ -27,7 +27,7 @@ def flops_to_string(flops, units=None, precision=2):
 
 
 def params_to_string(params_num, units=None, precision=2):
-    return _scaled(params_num, units, precision, ((1e6, "M"), (1e3, "k"), (1, "")) if units != "K" else ((1e3, "K"),)).strip()
+    return _scaled(params_num, units, precision, ((1e6, "M"), (1e3, "k")) if units != "K" else ((1e3, "K"),))
 
 
 def _given(input_res, input_constructor):

@@ -5,6 +5,7 @@ Mult-adds are torchinfo's: parameters of a layer times the positions they are us
 so a functional operator counts nothing (sonde.model counts those).  cache_forward_pass and row_settings are taken and mean
 nothing here; device says where inputs are made.  The model runs in evaluation unless mode= says otherwise, as there.
 """
+import contextlib
 import math
 from collections import namedtuple
 
@@ -150,11 +151,12 @@ def _args(input_data):
     return (tuple(input_data) if isinstance(input_data, (tuple, list)) else (input_data,)), {}
 
 
-def _training(module, mode):
+def _training(mode):
+    """None: each module as it is."""
     word = str(getattr(mode, "value", mode))
     if word not in ("None", "eval", "train", "same"):
         raise ValueError("mode={0!r} is none of eval, train, same".format(mode))
-    return module.training if word == "same" else word == "train"
+    return None if word == "same" else word == "train"
 
 
 _OF_A_RUN = ("input_size", "output_size", "mult_adds")
@@ -192,7 +194,8 @@ def summary(model, input_size=None, input_data=None, batch_dim=None, cache_forwa
     inputs = input_data if input_data is not None else _sized(input_size, dtypes, device, model) if input_size is not None else ()
     args, named = _args(inputs)
     module = _model.module_of(model)
-    with _model.trained(model, _training(module, mode)):
+    training = _training(mode)
+    with contextlib.nullcontext() if training is None else _model.trained(model, training):
         counted = _model.collect(model, args, {**named, **kwargs}, rules=_m._checked_rules())
     report = _m.ProfilerReport(_m.ProfiledNodes(_m._Profile(counted, "torchinfo", True, module)))
     found = ModelStatistics(report, module, depth, tuple(col_names), col_width)

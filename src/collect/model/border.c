@@ -4,24 +4,27 @@
 #include "collect/model/border.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 #define OF_LEAF ULLONG_MAX /* the number of nodes that keep a leaf's gradient */
 
 struct walk {
-    PyObject *leaves, *before; /* owned lists: what is found */
-    PyObject *left;            /* owned list of nodes whose next ones are to be met */
-    PyObject *seen, *foreign;  /* owned sets of nodes, which so keep their objects */
+    PyObject *leaves, *edges, *before; /* owned lists: what is found */
+    PyObject *left;      /* owned list of nodes whose next ones are to be met */
+    PyObject *seen;      /* owned set of nodes, which so keep their objects */
+    PyObject *verdicts;  /* owned dict of nodes with other numbers: do they lead in? */
+    PyObject *elsewhere; /* owned set: nodes of leaves that other graphs lead to */
     struct sd_graph_part of;
 };
 
 static int number_of(PyObject *node, unsigned long long *out)
 {
-    PyObject *number = PyObject_CallMethod(node, "_sequence_nr", NULL);
+    PyObject *told = PyObject_CallMethod(node, "_sequence_nr", NULL);
 
-    if (!number)
+    if (!told)
         return -1;
-    *out = PyLong_AsUnsignedLongLong(number);
-    Py_DECREF(number);
+    *out = PyLong_AsUnsignedLongLong(told);
+    Py_DECREF(told);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -30,7 +33,8 @@ static bool is_within(const struct walk *w, unsigned long long number)
     return number >= w->of.from && number < w->of.to;
 }
 
-/* Calls `each` with the nodes behind this one, until it says other than 0. */
+/* Calls `each` with (node, which of its inputs) of all behind this one, until it says
+ * other than 0. */
 static int each_next(PyObject *node, int (*each)(struct walk *, PyObject *, void *),
                      struct walk *w, void *arg)
 {
@@ -43,59 +47,93 @@ static int each_next(PyObject *node, int (*each)(struct walk *, PyObject *, void
 
         if (PyTuple_Check(edge) && PyTuple_GET_SIZE(edge) == 2 &&
             PyTuple_GET_ITEM(edge, 0) != Py_None)
-            rc = each(w, PyTuple_GET_ITEM(edge, 0), arg);
+            rc = each(w, edge, arg);
     }
     Py_XDECREF(edges);
     return rc;
 }
 
-/* The last of a list: a new reference, or NULL, with an exception where it failed. */
-static PyObject *take_last(PyObject *list)
+static int drop_last(PyObject *list)
 {
-    Py_ssize_t last = PyList_GET_SIZE(list) - 1;
-    PyObject *one = last >= 0 ? Py_NewRef(PyList_GET_ITEM(list, last)) : NULL;
+    Py_ssize_t n = PyList_GET_SIZE(list);
 
-    if (one && PyList_SetSlice(list, last, last + 1, NULL) < 0)
-        Py_CLEAR(one);
-    return one;
+    return PyList_SetSlice(list, n - 1, n, NULL);
 }
 
 /* --- Does a node lead into the forward? */
 
-/* 1: this one is of it. */
-static int look(struct walk *w, PyObject *node, void *left)
-{
-    unsigned long long number;
-    int is_seen = PySet_Contains(w->foreign, node);
+struct look {
+    PyObject *left; /* borrowed list: those behind it of which it is not known yet */
+    bool is_found;  /* one behind it is the forward's */
+};
 
-    if (is_seen)
-        return is_seen < 0 ? -1 : 0;
+static int look(struct walk *w, PyObject *edge, void *arg)
+{
+    struct look *l = arg;
+    PyObject *node = PyTuple_GET_ITEM(edge, 0), *verdict;
+    unsigned long long number;
+
     if (number_of(node, &number) < 0)
         return -1;
     if (number == OF_LEAF)
         return 0;
-    if (is_within(w, number))
-        return 1;
-    return PySet_Add(w->foreign, node) < 0 ? -1 : PyList_Append(left, node);
+    if (is_within(w, number)) {
+        l->is_found = true;
+        return 0;
+    }
+    verdict = PyDict_GetItemWithError(w->verdicts, node);
+    l->is_found |= verdict == Py_True;
+    if (verdict || PyErr_Occurred())
+        return PyErr_Occurred() ? -1 : 0;
+    return PyList_Append(l->left, node);
 }
 
-/* 1: it does; 0: it does not, and all behind it are known to be foreign. */
+static int note_leaf(struct walk *w, PyObject *edge, void *unused)
+{
+    PyObject *node = PyTuple_GET_ITEM(edge, 0);
+    unsigned long long number;
+
+    (void)unused;
+    if (number_of(node, &number) < 0)
+        return -1;
+    return number == OF_LEAF ? PySet_Add(w->elsewhere, node) : 0;
+}
+
+/* The last one of those that are left: what is behind it comes first. */
+static int judge_last(struct walk *w, PyObject *left)
+{
+    Py_ssize_t n = PyList_GET_SIZE(left);
+    PyObject *node = Py_NewRef(PyList_GET_ITEM(left, n - 1));
+    struct look l = { .left = left };
+    int rc = PyDict_Contains(w->verdicts, node);
+
+    if (rc == 1) { /* it was left by two */
+        rc = drop_last(left);
+    } else if (rc == 0) {
+        rc = each_next(node, look, w, &l);
+        if (rc == 0 && (l.is_found || PyList_GET_SIZE(left) == n)) {
+            rc = PyDict_SetItem(w->verdicts, node, l.is_found ? Py_True : Py_False);
+            if (rc == 0 && !l.is_found)
+                rc = each_next(node, note_leaf, w, NULL);
+        }
+    }
+    Py_DECREF(node);
+    return rc;
+}
+
+/* 1: it does; 0: it does not; -1 with an exception. */
 static int leads_in(struct walk *w, PyObject *node)
 {
-    PyObject *left = PyList_New(0), *known = left ? PySet_New(w->foreign) : NULL, *one;
-    int rc = known ? look(w, node, left) : -1;
+    PyObject *left = PyList_New(0), *verdict;
+    int rc = left ? PyList_Append(left, node) : -1;
 
-    while (rc == 0 && (one = take_last(left))) {
-        rc = each_next(one, look, w, left);
-        Py_DECREF(one);
-    }
-    if (rc == 0 && PyErr_Occurred())
-        rc = -1;
-    if (rc == 1) /* what was met on the way there is not foreign */
-        Py_SETREF(w->foreign, Py_NewRef(known));
+    while (rc == 0 && PyList_GET_SIZE(left) > 0)
+        rc = judge_last(w, left);
     Py_XDECREF(left);
-    Py_XDECREF(known);
-    return rc;
+    if (rc < 0)
+        return -1;
+    verdict = PyDict_GetItemWithError(w->verdicts, node);
+    return PyErr_Occurred() ? -1 : verdict == Py_True;
 }
 
 /* --- The forward's own */
@@ -109,62 +147,97 @@ static int add_leaf(struct walk *w, PyObject *node)
     return rc;
 }
 
-static int meet(struct walk *w, PyObject *node, void *unused)
+/* 1: it is the forward's, or a leaf's; 0: another graph's. */
+static int meet_node(struct walk *w, PyObject *node)
 {
     unsigned long long number;
-    int is_seen = PySet_Contains(w->seen, node), is_own;
+    int is_own, is_seen = PySet_Contains(w->seen, node);
 
-    (void)unused;
-    if (is_seen)
-        return is_seen < 0 ? -1 : 0;
-    if (number_of(node, &number) < 0 || PySet_Add(w->seen, node) < 0)
+    if (is_seen < 0 || number_of(node, &number) < 0)
+        return -1;
+    is_own = number == OF_LEAF || is_within(w, number) ? 1 : leads_in(w, node);
+    if (is_own < 0 || is_seen)
+        return is_own;
+    if (PySet_Add(w->seen, node) < 0)
         return -1;
     if (number == OF_LEAF)
-        return add_leaf(w, node);
-    is_own = is_within(w, number) ? 1 : leads_in(w, node);
-    return is_own < 0 ? -1 : PyList_Append(is_own ? w->left : w->before, node);
+        return add_leaf(w, node) < 0 ? -1 : 1;
+    return PyList_Append(is_own ? w->left : w->before, node) < 0 ? -1 : is_own;
+}
+
+static int meet(struct walk *w, PyObject *edge, void *unused)
+{
+    int is_own = meet_node(w, PyTuple_GET_ITEM(edge, 0));
+
+    (void)unused;
+    if (is_own != 0)
+        return is_own < 0 ? -1 : 0;
+    return PyList_Append(w->edges, edge);
 }
 
 static int start(struct walk *w, PyObject *tensor)
 {
     PyObject *node = PyObject_GetAttrString(tensor, "grad_fn");
-    int rc = !node ? -1 : node == Py_None ? 0 : meet(w, node, NULL);
+    int rc = !node ? -1 : node == Py_None ? PyList_Append(w->leaves, tensor) : 0;
 
+    if (rc == 0 && node != Py_None)
+        rc = meet_node(w, node) < 0 ? -1 : 0;
     Py_XDECREF(node);
     return rc;
 }
 
 static int go(struct walk *w, PyObject *tensors)
 {
-    PyObject *all = PySequence_List(tensors), *node;
+    PyObject *all = PySequence_List(tensors);
     int rc = all ? 0 : -1;
 
     for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(all); i++)
         rc = start(w, PyList_GET_ITEM(all, i));
     Py_XDECREF(all);
-    while (rc == 0 && (node = take_last(w->left))) {
-        rc = each_next(node, meet, w, NULL);
+    while (rc == 0 && PyList_GET_SIZE(w->left) > 0) {
+        PyObject *node =
+            Py_NewRef(PyList_GET_ITEM(w->left, PyList_GET_SIZE(w->left) - 1));
+
+        rc = drop_last(w->left);
+        if (rc == 0)
+            rc = each_next(node, meet, w, NULL);
         Py_DECREF(node);
     }
-    return rc == 0 && PyErr_Occurred() ? -1 : rc;
+    return rc;
+}
+
+static PyObject *found_by(const struct walk *w)
+{
+    PyObject *apart = PyObject_CallMethod(w->elsewhere, "isdisjoint", "O", w->seen);
+    PyObject *found = apart ? PyTuple_Pack(4, w->leaves, w->edges, w->before,
+                                           apart == Py_True ? Py_False : Py_True)
+                            : NULL;
+
+    Py_XDECREF(apart);
+    return found;
 }
 
 PyObject *sd_border_find(PyObject *tensors, struct sd_graph_part of)
 {
     struct walk w = { .leaves = PyList_New(0),
+                      .edges = PyList_New(0),
                       .before = PyList_New(0),
                       .left = PyList_New(0),
                       .seen = PySet_New(NULL),
-                      .foreign = PySet_New(NULL),
+                      .verdicts = PyDict_New(),
+                      .elsewhere = PySet_New(NULL),
                       .of = of };
     PyObject *found = NULL;
 
-    if (w.leaves && w.before && w.left && w.seen && w.foreign && go(&w, tensors) == 0)
-        found = PyTuple_Pack(2, w.leaves, w.before);
+    if (w.leaves && w.edges && w.before && w.left && w.seen && w.verdicts &&
+        w.elsewhere && go(&w, tensors) == 0)
+        found = found_by(&w);
     Py_XDECREF(w.leaves);
+    Py_XDECREF(w.edges);
     Py_XDECREF(w.before);
     Py_XDECREF(w.left);
     Py_XDECREF(w.seen);
-    Py_XDECREF(w.foreign);
+    Py_XDECREF(w.verdicts);
+    Py_XDECREF(w.elsewhere);
     return found;
 }

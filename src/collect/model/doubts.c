@@ -73,15 +73,19 @@ const char *sd_doubt_floats_or_bytes(const struct sd_rule_call *c)
                                                                 : sd_doubt_floats(c);
 }
 
-/* Without steps: on the processor not of halves. */
-const char *sd_doubt_smoothed(const struct sd_rule_call *c)
+/* Of 16 bits, on the processor? */
+static bool is_halved(const struct sd_rule_call *c)
 {
     struct sd_meta t;
 
-    if (c->is_on_cpu && sd_meta_at(c, 0, &t) &&
-        (t.s.number == SD_TORCH_FLOAT16 || t.s.number == SD_TORCH_BFLOAT16))
-        return not_implemented;
-    return sd_doubt_floats_or_bytes(c);
+    return c->is_on_cpu && sd_meta_at(c, 0, &t) &&
+           (t.s.number == SD_TORCH_FLOAT16 || t.s.number == SD_TORCH_BFLOAT16);
+}
+
+/* Without steps. */
+const char *sd_doubt_smoothed(const struct sd_rule_call *c)
+{
+    return is_halved(c) ? not_implemented : sd_doubt_floats_or_bytes(c);
 }
 
 const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
@@ -90,6 +94,11 @@ const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
 
     return sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_INT64 ? NULL
                                                                 : sd_doubt_floats(c);
+}
+
+const char *sd_doubt_pooled_rooms(const struct sd_rule_call *c)
+{
+    return is_halved(c) ? not_implemented : sd_doubt_floats_or_longs(c);
 }
 
 /* Complex ones have them, too. */
@@ -233,6 +242,26 @@ const char *sd_doubt_picked(const struct sd_rule_call *c)
     return index.s.number != SD_TORCH_INT64 && index.s.number != SD_TORCH_INT32
                ? "its index is not of whole numbers"
                : NULL;
+}
+
+/* self, dim, index, source: of one dtype, and alike but for that axis. */
+const char *sd_doubt_added(const struct sd_rule_call *c)
+{
+    struct sd_meta to, from;
+    int64_t axis;
+
+    if (!sd_meta_at(c, 0, &to) || !sd_rule_number(c, 1, &axis) ||
+        !sd_meta_at(c, 3, &from))
+        return sd_doubt_picked(c);
+    if (to.s.number != from.s.number)
+        return different;
+    if (to.s.n != from.s.n && to.s.n > 0 && from.s.n > 0)
+        return "its source has other axes";
+    axis += axis < 0 ? to.s.n : 0;
+    for (unsigned i = 0; i < to.s.n && i < from.s.n; i++)
+        if (i != axis && to.s.dims[i] != from.s.dims[i])
+            return "its source has another shape";
+    return sd_doubt_picked(c);
 }
 
 /* --- Norms */

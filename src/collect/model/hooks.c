@@ -77,15 +77,17 @@ static PyObject *node_now(struct sd_run *r)
     return node;
 }
 
-bool sd_run_is_in_backward(struct sd_run *r)
+static bool has_node(struct sd_run *r)
 {
-    PyObject *node;
+    PyObject *node = node_now(r);
 
-    if (r->is_backward || !r->wish.is_lent)
-        return r->is_backward;
-    node = node_now(r);
     Py_XDECREF(node);
     return node != NULL;
+}
+
+bool sd_run_is_in_backward(struct sd_run *r)
+{
+    return r->is_backward || (r->wish.is_lent && has_node(r));
 }
 
 uint32_t sd_run_layer_in_backward(struct sd_run *r)
@@ -139,13 +141,14 @@ static bool find_layer(struct sd_run *r, PyObject *module, uint32_t *layer)
     return true;
 }
 
-static int enter_timed(struct sd_run *r, PyObject *args, uint32_t layer)
+static int enter_timed(struct sd_run *r, PyObject *module, PyObject *args,
+                       uint32_t layer)
 {
     uint32_t outer = sd_run_layer_now(r);
 
     if (r->wish.has_backward && sd_run_mark_nodes(r, args, outer) < 0)
         return -1;
-    if (!push(r, NULL, layer))
+    if (!push(r, module, layer))
         return -1;
     return sd_run_times_border(r, layer);
 }
@@ -162,8 +165,8 @@ static bool is_stranger(const struct sd_run *r)
 /* What is dispatched in a thread that the forward started is not told to us. */
 static bool runs_elsewhere(struct sd_run *r)
 {
-    return !r->wish.is_timing && PyThread_get_thread_ident() != r->thread &&
-           !sd_run_is_in_backward(r);
+    return PyThread_get_thread_ident() != r->thread &&
+           !(r->wish.is_timing ? has_node(r) : sd_run_is_in_backward(r));
 }
 
 int sd_run_look_at_casts(struct sd_run *r)
@@ -205,12 +208,8 @@ int sd_run_enter(struct sd_run *r, PyObject *module, PyObject *args)
         return 0;
     }
     r->has_failed = false;
-    if (r->wish.is_timing) {
-        if (enter_timed(r, args, layer) < 0)
-            return -1;
-        r->open[r->n_open - 1].module = module;
-        return 0;
-    }
+    if (r->wish.is_timing)
+        return enter_timed(r, module, args, layer);
     if (sd_run_look_at_casts(r) < 0)
         return -1;
     open = push(r, module, layer);

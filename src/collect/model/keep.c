@@ -7,15 +7,27 @@
 
 #include "base/mem.h"
 
-enum { MOST_ENTRIES = 1 << 20 }; /* larger ones are vocabularies, not caches */
+enum {
+    MOST_ENTRIES = 1 << 20, /* larger ones are vocabularies, not caches */
+    MOST_OBJECTS = 1 << 12, /* that are no modules: they may lead anywhere */
+    BLANK_DEPTH = 4,        /* containers in what such an object has got */
+};
 
 static bool is_set(PyObject *o) { return Py_TYPE(o) == &PySet_Type; }
 
+/* Classes of Python's have no dot in the name that C knows them by. */
+static bool is_deque(PyObject *o)
+{
+    return strcmp(Py_TYPE(o)->tp_name, "collections.deque") == 0;
+}
+
+/* A class that is derived from list or dict is looked into past its own methods. */
 static bool is_container(PyObject *o)
 {
     return (PyDict_Check(o) && PyDict_GET_SIZE(o) < MOST_ENTRIES) ||
-           (PyList_CheckExact(o) && PyList_GET_SIZE(o) < MOST_ENTRIES) ||
-           (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES);
+           (PyList_Check(o) && PyList_GET_SIZE(o) < MOST_ENTRIES) ||
+           (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES) ||
+           (is_deque(o) && PyObject_Size(o) < MOST_ENTRIES);
 }
 
 /* One that is ordered may have moved some to another place. */
@@ -68,9 +80,9 @@ static PyObject *copy_of(PyObject *o)
         return PyDict_Copy(o);
     if (PyDict_Check(o))
         return copy_of_dict(o);
-    if (PyList_CheckExact(o))
+    if (PyList_Check(o))
         return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
-    return PySet_New(o);
+    return is_deque(o) ? PySequence_List(o) : PySet_New(o);
 }
 
 static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
@@ -84,16 +96,17 @@ static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
         PyErr_NoMemory();
         return -1;
     }
-    k->all[k->n++] = (struct sd_kept){ Py_NewRef(container), Py_NewRef(copy) };
+    k->all[k->n++] = (struct sd_kept){ .container = Py_NewRef(container),
+                                       .copy = Py_NewRef(copy),
+                                       .is_others = k->is_in_object };
     return 0;
 }
 
 /* --- Going in */
 
-static bool is_module(const struct sd_keep *k, PyObject *o)
+static bool is_of(PyObject *o, PyObject *type)
 {
-    return k->module_type &&
-           PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)k->module_type);
+    return type && PyType_IsSubtype(Py_TYPE(o), (PyTypeObject *)type);
 }
 
 static int meet(struct sd_keep *k, PyObject *module)
@@ -113,7 +126,7 @@ static bool is_known(const struct sd_keep *k, PyObject *o)
 /* Torch's own class alone: one that derives from it may have code of the user's. */
 static bool is_generator(const struct sd_keep *k, PyObject *o)
 {
-    return (PyObject *)Py_TYPE(o) == k->generator_type;
+    return (PyObject *)Py_TYPE(o) == k->torch->generator;
 }
 
 static int keep_generator(struct sd_keep *k, PyObject *generator)
@@ -129,21 +142,93 @@ static int keep_generator(struct sd_keep *k, PyObject *generator)
     return rc;
 }
 
-/* 1: it is nothing that could be a tensor; 0: it may be one; -1 with an exception. */
-static int go_into(struct sd_keep *k, PyObject *value, struct sd_twins *twins,
-                   int depth)
+/* Of a class of Python's, with attributes of its own: a cache, say. */
+static bool is_object(PyObject *o)
 {
+    return (PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(o)) ||
+           strcmp(Py_TYPE(o)->tp_name, "types.SimpleNamespace") == 0;
+}
+
+static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins *twins,
+                            int depth);
+static int keep_slots(struct sd_keep *k, PyObject *o, struct sd_twins *twins,
+                      int depth);
+
+/* Its tensors stay, those in its slots too: each gets its twin when an operator meets
+ * it. */
+static int keep_object(struct sd_keep *k, PyObject *o, int depth)
+{
+    bool was_in_object = k->is_in_object;
+    PyObject *fields;
     int rc;
 
-    if (is_container(value))
-        rc = depth > 0 ? sd_keep_container(k, value, twins, depth - 1) : 0;
-    else if (is_module(k, value))
+    if (is_known(k, o) || k->n_objects >= MOST_OBJECTS)
+        return 0;
+    if (sd_table_put(&k->by_container, (uint64_t)(uintptr_t)o, 1) < 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    k->n_objects++;
+    fields = PyObject_GenericGetDict(o, NULL);
+    if (!fields)
+        PyErr_Clear();
+    k->is_in_object = true;
+    rc = fields && PyDict_Check(fields) ? sd_keep_module(k, o, fields, NULL, depth)
+                                        : keep_slots(k, o, NULL, depth);
+    k->is_in_object = was_in_object;
+    Py_XDECREF(fields);
+    return rc;
+}
+
+/* A class that is derived from tuple is made in a way of its own, and stays. */
+static PyObject *keep_tuple(struct sd_keep *k, PyObject *tuple, struct sd_twins *twins,
+                            int depth)
+{
+    PyObject *list = NULL, *made;
+
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *old = PyTuple_GET_ITEM(tuple, i);
+        PyObject *new =
+            keep_value(k, old, PyTuple_CheckExact(tuple) ? twins : NULL, depth);
+
+        if (new == old) {
+            Py_DECREF(new);
+            continue;
+        }
+        if (!new || (!list && !(list = PySequence_List(tuple)))) {
+            Py_XDECREF(new);
+            Py_XDECREF(list);
+            return NULL;
+        }
+        PyList_SetItem(list, i, new); /* takes it */
+    }
+    if (!list)
+        return Py_NewRef(tuple);
+    made = PyList_AsTuple(list);
+    Py_DECREF(list);
+    return made;
+}
+
+/* Notes what is in it, and gives what stands in its place for the run: a new reference,
+ * or NULL with an exception. */
+static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins *twins,
+                            int depth)
+{
+    int rc = 0;
+
+    if (is_of(value, k->torch->tensor_base))
+        return twins ? sd_twins_of(twins, value) : Py_NewRef(value);
+    if (is_of(value, k->torch->module))
         rc = meet(k, value);
     else if (is_generator(k, value))
         rc = keep_generator(k, value);
-    else
-        return 0;
-    return rc < 0 ? -1 : 1;
+    else if (depth > 0 && is_container(value))
+        rc = sd_keep_container(k, value, twins, depth - 1);
+    else if (depth > 0 && PyTuple_Check(value))
+        return keep_tuple(k, value, twins, depth - 1);
+    else if (depth > 0 && is_object(value))
+        rc = keep_object(k, value, depth - 1);
+    return rc < 0 ? NULL : Py_NewRef(value);
 }
 
 /* The copy is walked, because making a twin may run anything. */
@@ -154,17 +239,14 @@ static int keep_dict(struct sd_keep *k, PyObject *dict, PyObject *copy,
     Py_ssize_t at = 0;
     int rc = 0;
 
-    while (rc >= 0 && PyDict_Next(copy, &at, &key, &value)) {
-        rc = go_into(k, value, twins, depth);
-        if (rc == 0 && twins) {
-            PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
+    while (rc == 0 && PyDict_Next(copy, &at, &key, &value)) {
+        PyObject *now = keep_value(k, value, twins, depth);
 
-            if (!twin || (twin != value && PyDict_SetItem(dict, key, twin) < 0))
-                rc = -1;
-            Py_XDECREF(twin);
-        }
+        if (!now || (now != value && PyDict_SetItem(dict, key, now) < 0))
+            rc = -1;
+        Py_XDECREF(now);
     }
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
@@ -172,18 +254,18 @@ static int keep_list(struct sd_keep *k, PyObject *list, PyObject *copy,
 {
     int rc = 0;
 
-    for (Py_ssize_t i = 0; rc >= 0 && i < PyList_GET_SIZE(copy); i++) {
+    for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(copy); i++) {
         PyObject *value = PyList_GET_ITEM(copy, i);
+        PyObject *now = keep_value(k, value, twins, depth);
 
-        rc = go_into(k, value, twins, depth);
-        if (rc == 0 && twins) {
-            PyObject *twin = sd_twins_within(twins, value, sd_twins_of, depth);
-
-            if (!twin || PyList_SetItem(list, i, twin) < 0) /* takes it */
-                rc = -1;
-        }
+        if (!now)
+            rc = -1;
+        else if (now == value)
+            Py_DECREF(now);
+        else
+            rc = PyList_SetItem(list, i, now); /* takes it */
     }
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
@@ -198,7 +280,7 @@ int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *t
     rc = copy ? note(k, container, copy) : -1;
     if (rc == 0 && PyDict_Check(container))
         rc = keep_dict(k, container, copy, twins, depth);
-    else if (rc == 0 && PyList_CheckExact(container))
+    else if (rc == 0 && PyList_Check(container))
         rc = keep_list(k, container, copy, twins, depth);
     Py_XDECREF(copy);
     return rc;
@@ -236,27 +318,27 @@ static int note_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
         return -1;
     }
     k->slots = grown;
-    k->slots[k->n_slots++] =
-        (struct sd_kept_slot){ Py_NewRef(module), Py_NewRef(slot), Py_XNewRef(value) };
+    k->slots[k->n_slots++] = (struct sd_kept_slot){ .module = Py_NewRef(module),
+                                                    .slot = Py_NewRef(slot),
+                                                    .value = Py_XNewRef(value),
+                                                    .is_others = k->is_in_object };
     return 0;
 }
 
 static int keep_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
                      struct sd_twins *twins, int depth)
 {
-    PyObject *value = read_slot(module, slot), *twin;
+    PyObject *value = read_slot(module, slot), *now = NULL;
     int rc = note_slot(k, module, slot, value);
 
-    if (rc == 0 && value)
-        rc = go_into(k, value, twins, depth);
-    if (rc == 0 && value && twins) {
-        twin = sd_twins_within(twins, value, sd_twins_of, depth);
-        if (!twin || (twin != value && write_slot(module, slot, twin) < 0))
+    if (rc == 0 && value) {
+        now = keep_value(k, value, twins, depth);
+        if (!now || (now != value && write_slot(module, slot, now) < 0))
             rc = -1;
-        Py_XDECREF(twin);
     }
+    Py_XDECREF(now);
     Py_XDECREF(value);
-    return rc < 0 ? -1 : 0;
+    return rc;
 }
 
 /* Of all classes that it is of: one may have a slot of a name that another has, too. */
@@ -288,10 +370,13 @@ static int keep_slots(struct sd_keep *k, PyObject *module, struct sd_twins *twin
 int sd_keep_module(struct sd_keep *k, PyObject *module, PyObject *fields,
                    struct sd_twins *twins, int depth)
 {
+    size_t at = k->n;
+
     if (is_known(k, fields))
         return 0;
     if (sd_keep_container(k, fields, twins, depth) < 0)
         return -1;
+    k->all[at].owner = Py_NewRef(module);
     return keep_slots(k, module, twins, depth);
 }
 
@@ -397,6 +482,19 @@ static void put_back_set(PyObject *set, PyObject *copy)
     Py_XDECREF(done);
 }
 
+static void put_back_deque(PyObject *deque, PyObject *copy)
+{
+    PyObject *now = PySequence_List(deque), *done;
+
+    if (now && !is_list_as_before(now, copy)) {
+        done = PyObject_CallMethod(deque, "clear", NULL);
+        Py_XDECREF(done);
+        done = PyObject_CallMethod(deque, "extend", "O", copy);
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(now);
+}
+
 static void put_back_list(PyObject *list, PyObject *copy)
 {
     if (!is_list_as_before(list, copy))
@@ -410,14 +508,28 @@ static void put_back_generator(PyObject *generator, PyObject *state)
     Py_XDECREF(done);
 }
 
+/* Other attributes altogether: the forward has set __dict__. */
+static void put_back_owned(PyObject *owner, PyObject *fields)
+{
+    PyObject *now = PyObject_GenericGetDict(owner, NULL);
+
+    if (now && now != fields)
+        PyObject_GenericSetDict(owner, fields, NULL);
+    Py_XDECREF(now);
+}
+
 static void put_back(const struct sd_kept *k)
 {
+    if (k->owner)
+        put_back_owned(k->owner, k->container);
     if (PyDict_Check(k->container))
         put_back_dict(k->container, k->copy);
-    else if (PyList_CheckExact(k->container))
+    else if (PyList_Check(k->container))
         put_back_list(k->container, k->copy);
     else if (is_set(k->container))
         put_back_set(k->container, k->copy);
+    else if (is_deque(k->container))
+        put_back_deque(k->container, k->copy);
     else
         put_back_generator(k->container, k->copy);
     PyErr_Clear();
@@ -433,25 +545,93 @@ static void put_back_slot(const struct sd_kept_slot *s)
     PyErr_Clear();
 }
 
+/* --- What is no module's
+ *
+ * It may be anything, also what another thread changes meanwhile: so it is put back
+ * only where it has got a tensor without data, which nobody can use. */
+
+static bool has_blank(const struct sd_torch *t, PyObject *o, int depth);
+
+static bool has_blank_within(const struct sd_torch *t, PyObject *o, int depth)
+{
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    if (PyDict_Check(o)) {
+        while (PyDict_Next(o, &at, &key, &value))
+            if (has_blank(t, value, depth))
+                return true;
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+        if (has_blank(t, PySequence_Fast_GET_ITEM(o, i), depth))
+            return true;
+    return false;
+}
+
+static bool has_blank(const struct sd_torch *t, PyObject *o, int depth)
+{
+    struct sd_shape s;
+    PyObject *fields;
+    bool has;
+
+    if (is_of(o, t->tensor_base)) {
+        if (sd_torch_shape(t, o, &s) < 0)
+            PyErr_Clear();
+        else
+            return s.is_meta;
+        return false;
+    }
+    if (depth == 0 || is_of(o, t->module))
+        return false;
+    if (PyDict_Check(o) || PyList_Check(o) || PyTuple_Check(o))
+        return has_blank_within(t, o, depth - 1);
+    fields = is_object(o) ? PyObject_GenericGetDict(o, NULL) : NULL;
+    has = fields && PyDict_Check(fields) && has_blank_within(t, fields, depth - 1);
+    PyErr_Clear();
+    Py_XDECREF(fields);
+    return has;
+}
+
+static bool is_to_be_left(const struct sd_torch *t, const struct sd_kept *k)
+{
+    bool holds = PyDict_Check(k->container) || PyList_Check(k->container);
+
+    return k->is_others && !(holds && has_blank_within(t, k->container, BLANK_DEPTH));
+}
+
+static bool is_slot_to_be_left(const struct sd_torch *t, const struct sd_kept_slot *s)
+{
+    PyObject *now = s->is_others ? read_slot(s->module, s->slot) : NULL;
+    bool is_left = s->is_others && !(now && has_blank(t, now, BLANK_DEPTH));
+
+    Py_XDECREF(now);
+    return is_left;
+}
+
 void sd_keep_put_back(struct sd_keep *k)
 {
     struct sd_raised raised = sd_raised_take();
     struct sd_kept *all = k->all;
     struct sd_kept_slot *slots = k->slots;
     PyObject *modules = k->modules;
+    const struct sd_torch *torch = k->torch;
     size_t n = k->n, n_slots = k->n_slots;
 
     sd_table_release(&k->by_container);
     memset(k, 0, sizeof *k);
     for (size_t i = n_slots; i-- > 0;) {
-        put_back_slot(&slots[i]);
+        if (!is_slot_to_be_left(torch, &slots[i]))
+            put_back_slot(&slots[i]);
         Py_DECREF(slots[i].module);
         Py_DECREF(slots[i].slot);
         Py_XDECREF(slots[i].value);
     }
     sd_free(slots);
     for (size_t i = n; i-- > 0;) {
-        put_back(&all[i]);
+        if (!is_to_be_left(torch, &all[i]))
+            put_back(&all[i]);
+        Py_XDECREF(all[i].owner);
         Py_DECREF(all[i].container);
         Py_DECREF(all[i].copy);
     }

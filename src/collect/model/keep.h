@@ -5,33 +5,40 @@
  *
  * A module that caches a tensor in its forward would keep one without data, and fail
  * when it is really used.  So the attributes of each module, those in __slots__ too,
- * and the lists, dicts, sets and generators of random numbers among them, are noted;
- * afterwards each has again what it had.  What a forward does to objects of other
- * classes, or to tables of more than a million entries, cannot be undone.  Modules that
- * stand in such lists and dicts without being registered are followed, too.
+ * and the lists, dicts, sets, deques and generators of random numbers among them, are
+ * noted;
+ * afterwards each has again what it had.  Modules that stand in such lists and dicts
+ * without being registered are followed, too.  So are objects of other classes, but
+ * they get back what they had only where they have got a tensor without data: what else
+ * happened to them is their own affair.  Tables of more than a million entries are left
+ * alone.
  *
  * With twins, every tensor found on the way is replaced by its twin for the run. */
 #include "collect/model/twins.h"
 
 struct sd_kept {
-    PyObject *container, *copy; /* owned: a dict, list or set, and what it held; or a
-                                   generator of random numbers, and its state */
+    PyObject *container, *copy; /* owned: a dict, list, set or deque, and what it held;
+                                   or a generator of random numbers, and its state */
+    PyObject *owner;            /* owned: whose attributes they are; or NULL */
+    bool is_others;             /* found in an object that is no module */
 };
 
 struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
     PyObject *module, *slot; /* owned: the object, and its class's descriptor */
     PyObject *value;         /* owned: what it held; NULL: nothing */
+    bool is_others;
 };
 
-struct sd_keep { /* all zero is a fresh one */
+struct sd_keep { /* all zero but for torch is a fresh one */
     struct sd_kept *all;
     size_t n, cap;
     struct sd_kept_slot *slots;
     size_t n_slots, cap_slots;
-    struct sd_table by_container; /* its address: 1 */
-    PyObject *module_type;        /* borrowed; NULL: none is followed */
-    PyObject *generator_type;     /* borrowed; NULL: none is kept */
+    struct sd_table by_container; /* its address, or an object's: 1 */
+    const struct sd_torch *torch; /* borrowed */
     PyObject *modules;            /* owned list: those that were met, or NULL */
+    size_t n_objects;
+    bool is_in_object; /* that is no module */
 };
 
 /* Notes this dict, list or set and those in it.  `twins` NULL: replaces nothing.  0, or

@@ -34,6 +34,11 @@ PyObject *sd_module_children(PyObject *module)
     return table_of(module, "_modules", "named_children");
 }
 
+PyObject *sd_module_parameters(PyObject *module)
+{
+    return table_of(module, "_parameters", "named_parameters");
+}
+
 static bool is_dotted(PyObject *key)
 {
     return PyUnicode_FindChar(key, '.', 0, PyUnicode_GetLength(key), 1) >= 0;
@@ -302,9 +307,10 @@ static int visit_children(struct sd_walk *w, PyObject *children, uint32_t layer)
         const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8(key) : NULL;
         size_t n = name ? strlen(name) : 0;
 
-        if (child == Py_None || n == 0 || (w->is_made && sd_module_is_unsettled(child)))
+        PyErr_Clear(); /* a name that is no text in UTF-8 */
+        if (child == Py_None || (w->is_made && sd_module_is_unsettled(child)))
             continue; /* a lazy one is found when it runs */
-        if (n_path + n + 2 > sizeof w->path) {
+        if (n == 0 || n_path + n + 2 > sizeof w->path) {
             w->n_left_out++;
             continue;
         }
@@ -370,7 +376,7 @@ int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent)
         return 0;
     }
     children = sd_module_children(module);
-    parameters = children ? table_of(module, "_parameters", "named_parameters") : NULL;
+    parameters = children ? sd_module_parameters(module) : NULL;
     buffers = parameters ? table_of(module, "_buffers", "named_buffers") : NULL;
     fields = buffers ? PyObject_GetAttrString(module, "__dict__") : NULL;
     w->depth++;
@@ -397,11 +403,12 @@ static int tell_left_out(const struct sd_walk *w)
 {
     if (w->n_left_out == 0 || w->run->wish.is_timing)
         return 0;
-    return sd_run_raise(sd_model_note(
-        w->run->model,
-        "%zu modules lie deeper than %d others or have longer names than %d bytes: "
-        "their parameters are not counted",
-        w->n_left_out, SD_WALK_DEEPEST, SD_WALK_PATH_BYTES));
+    return sd_run_raise(sd_model_note(w->run->model,
+                                      "%zu modules lie deeper than %d others, or have "
+                                      "no name of text or a longer one "
+                                      "than %d bytes: their parameters are not counted",
+                                      w->n_left_out, SD_WALK_DEEPEST,
+                                      SD_WALK_PATH_BYTES));
 }
 
 int sd_run_walk(struct sd_run *r, PyObject *module)

@@ -11,7 +11,7 @@
 enum {
     SD_WALK_DEEPEST = SD_MODEL_DEPTH_MAX, /* modules in modules */
     SD_WALK_PATH_BYTES = 4096,
-    SD_WALK_KEEP_DEPTH = 3, /* lists in lists of a module */
+    SD_WALK_KEEP_DEPTH = 8, /* lists in lists of a module */
 };
 
 struct sd_walk { /* all zero but `run` is a fresh one */
@@ -30,6 +30,8 @@ int sd_walk_visit(struct sd_walk *w, PyObject *module, uint32_t parent);
 
 /* Its modules by their names: a new reference, or NULL with an exception. */
 PyObject *sd_module_children(PyObject *module);
+/* The same of its own parameters. */
+PyObject *sd_module_parameters(PyObject *module);
 /* The name of its class.  It lives as long as *holder, which is the caller's, or NULL.
  */
 const char *sd_module_type(PyObject *module, PyObject **holder);

@@ -94,22 +94,41 @@ static int search_in(struct search *s, PyObject *module, uint32_t layer)
         if (child != Py_None && PyUnicode_Check(key)) {
             const char *name = PyUnicode_AsUTF8(key);
 
-            rc = name ? search_child(s, name, child, layer) : -1;
+            if (name)
+                rc = search_child(s, name, child, layer);
+            else
+                PyErr_Clear(); /* no text in UTF-8: it has no name here */
         }
     Py_XDECREF(children);
     return children ? rc : -1;
 }
 
-static bool has_parameters(PyObject *module)
+static bool has_any(PyObject *table)
 {
-    PyObject *all = PyObject_CallMethod(module, "parameters", NULL);
-    PyObject *first = all && PyIter_Check(all) ? PyIter_Next(all) : NULL;
-    bool has = first != NULL;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
 
-    PyErr_Clear();
-    Py_XDECREF(first);
-    Py_XDECREF(all);
-    return has;
+    while (PyDict_Next(table, &at, &key, &value))
+        if (value != Py_None)
+            return true;
+    return false;
+}
+
+/* 1: it has some, or a module in it does; 0: it has none; -1 with an exception. */
+static int has_parameters(PyObject *module, int depth)
+{
+    PyObject *own = sd_module_parameters(module), *children, *key, *child;
+    Py_ssize_t at = 0;
+    int rc = own ? has_any(own) : -1;
+
+    Py_XDECREF(own);
+    if (rc != 0 || depth == 0)
+        return rc;
+    children = sd_module_children(module);
+    while (children && rc == 0 && PyDict_Next(children, &at, &key, &child))
+        rc = child == Py_None ? 0 : has_parameters(child, depth - 1);
+    Py_XDECREF(children);
+    return children ? rc : -1;
 }
 
 /* It is not looked for again when it runs the next time.  It lives until the end, so
@@ -126,10 +145,11 @@ static int ignore(struct sd_run *r, PyObject *module)
 static int take_unheld(struct sd_run *r, PyObject *module)
 {
     PyObject *holder, *fields;
-    int rc = 0;
+    int rc = has_parameters(module, SD_WALK_DEEPEST);
 
-    if (!has_parameters(module)) /* a loss or the like: there is nothing to say */
-        return ignore(r, module);
+    if (rc <= 0) /* a loss or the like: there is nothing to say */
+        return rc < 0 ? -1 : ignore(r, module);
+    rc = 0;
     sd_run_tell(&r->unheld, sd_module_type(module, &holder));
     Py_XDECREF(holder);
     if (!r->wish.on_twins)

@@ -295,6 +295,8 @@ static int own_results(struct sd_run *r, PyObject *result)
             return 0;
         r->computed_bytes +=
             sd_dtype_bytes(r->torch.dtype_of[s.number], sd_shape_elements(&s));
+        if (r->wish.has_memory)
+            sd_twins_forget(&r->twins);
         return sd_twins_own(&r->twins, result);
     }
     if (!PyTuple_Check(result) && !PyList_Check(result))

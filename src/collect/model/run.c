@@ -28,12 +28,11 @@ int sd_run_begin(struct sd_run *r, PyObject *self, struct sd_model *model,
     r->thread = PyThread_get_thread_ident();
     r->wish = *wish;
     r->twins.torch = &r->torch;
+    r->keep.torch = &r->torch;
     r->modules = PyList_New(0);
     r->data = PySet_New(NULL);
     if (!r->modules || !r->data || sd_torch_init(&r->torch) < 0)
         return -1;
-    r->keep.module_type = r->torch.module;
-    r->keep.generator_type = r->torch.generator;
     return wish->is_open ? 0 : sd_run_walk(r, module);
 }
 
@@ -77,7 +76,8 @@ void sd_run_end(struct sd_run *r)
          "what they compute counts for the layer that called them, their parameters do "
          "not");
     tell(r, &r->elsewhere, "layers ran in threads that the forward started",
-         "what they compute there is not counted");
+         r->wish.is_timing ? "their times are those of the layer that waits for them"
+                           : "what they compute there is not counted");
     if (r->is_uncast)
         sd_model_note(r->model,
                       "the model runs under autocast, which casts tensors with "
@@ -98,7 +98,8 @@ void sd_run_end(struct sd_run *r)
     sd_times_release(&r->times);
     sd_free(r->stamped);
     Py_CLEAR(r->modules);
-    Py_CLEAR(r->marked);
+    sd_run_take_marks(r);
+    Py_CLEAR(r->marks);
     sd_storages_release(&r->storages);
     sd_twins_release(&r->twins);
     sd_operators_release(&r->operators);

@@ -116,7 +116,7 @@ struct sd_run {
     struct sd_layer_times times; /* when timing */
     uint32_t *stamped; /* owned: layers at whose borders the device was told */
     size_t n_stamped, cap_stamped;
-    PyObject *marked;        /* owned set: nodes that have a border already */
+    PyObject *marks;         /* owned dict: nodes that have a border, its handle */
     bool is_ours;            /* what is called now is no work of the model's */
     bool is_forward_over;    /* what is let go now was kept until its end */
     bool is_backward;        /* now */
@@ -191,6 +191,8 @@ int sd_run_walk_met(struct sd_run *r, PyObject *module);
 
 /* timing.c: borders of the backward, which nodes of the graph tell. */
 int sd_run_mark_nodes(struct sd_run *r, PyObject *in, uint32_t layer);
+/* Takes them away: the graph may be another's, and goes on without them. */
+void sd_run_take_marks(struct sd_run *r);
 /* A pass begins, comes to a border, ends.  0, or -1 with an exception. */
 int sd_run_times_begin(struct sd_run *r);
 int sd_run_times_border(struct sd_run *r, uint32_t layer);

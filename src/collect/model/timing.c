@@ -91,6 +91,24 @@ static int end_stamped(struct sd_run *r, bool is_backward)
     return PyErr_Occurred() ? -1 : rc;
 }
 
+void sd_run_take_marks(struct sd_run *r)
+{
+    struct sd_raised raised = sd_raised_take();
+    PyObject *handles = r->marks ? PyDict_Values(r->marks) : NULL;
+
+    if (r->marks)
+        PyDict_Clear(r->marks);
+    for (Py_ssize_t i = 0; handles && i < PyList_GET_SIZE(handles); i++) {
+        PyObject *done =
+            PyObject_CallMethod(PyList_GET_ITEM(handles, i), "remove", NULL);
+
+        Py_XDECREF(done);
+        PyErr_Clear();
+    }
+    Py_XDECREF(handles);
+    sd_raised_give_back(raised);
+}
+
 int sd_run_times_end(struct sd_run *r, bool is_backward)
 {
     uint64_t now = sd_clock_ns();
@@ -100,8 +118,8 @@ int sd_run_times_end(struct sd_run *r, bool is_backward)
         rc = end_stamped(r, is_backward);
     else
         sd_times_end(&r->times, is_backward, now);
-    if (r->marked)
-        PySet_Clear(r->marked);
+    if (is_backward) /* that of the forward is over, then */
+        sd_run_take_marks(r);
     return rc;
 }
 
@@ -123,19 +141,20 @@ static PyObject *partial(PyObject *self, uint32_t layer)
 static int mark_node(struct sd_run *r, PyObject *node, uint32_t layer)
 {
     PyObject *hook, *handle = NULL;
-    int is_marked;
+    int rc;
 
-    if (!r->marked && !(r->marked = PySet_New(NULL)))
+    if (!r->marks && !(r->marks = PyDict_New()))
         return -1;
-    is_marked = PySet_Contains(r->marked, node);
-    if (is_marked != 0)
-        return is_marked < 0 ? -1 : 0;
+    rc = PyDict_Contains(r->marks, node);
+    if (rc != 0)
+        return rc < 0 ? -1 : 0;
     hook = partial(r->self, layer);
     if (hook)
         handle = PyObject_CallMethod(node, "register_prehook", "O", hook);
+    rc = handle ? PyDict_SetItem(r->marks, node, handle) : -1;
     Py_XDECREF(hook);
     Py_XDECREF(handle);
-    return handle ? PySet_Add(r->marked, node) : -1;
+    return rc;
 }
 
 static int mark_tensor(struct sd_run *r, PyObject *tensor, uint32_t layer)

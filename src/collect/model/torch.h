@@ -36,7 +36,7 @@ struct sd_torch {
     PyObject *node_now, *sequence_now;               /* of autograd */
     PyObject *is_autocast;                           /* of a device, by its name */
     PyObject *no_functions; /* a context in which __torch_function__ of nobody runs */
-    PyObject *no_dispatch; /* __torch_dispatch__ of classes without one of their own */
+    PyObject *no_dispatch;  /* __torch_dispatch__ of classes without one of their own */
     PyObject *dtypes[SD_TORCH_DTYPES];  /* by torch's own number */
     PyObject *on_meta[SD_TORCH_DTYPES]; /* {dtype=..., device=meta} */
     uint8_t dtype_of[SD_TORCH_DTYPES];  /* enum sd_dtype */
@@ -72,8 +72,8 @@ static inline bool sd_torch_is_whole(unsigned dtype)
 
 /* While it is open, what we ask of tensors is C's alone: no mode and no class of the
  * program's hears of it, and so no handler of a signal runs in between, whose exception
- * we might take for an answer of torch's.  NULL, without an exception: this torch has no
- * such thing. */
+ * we might take for an answer of torch's.  NULL, without an exception: this torch has
+ * no such thing. */
 PyObject *sd_torch_hush(const struct sd_torch *t);
 /* Ends it; an exception that is set stays. */
 void sd_torch_unhush(PyObject *hushed);

@@ -144,6 +144,26 @@ int sd_twins_own(struct sd_twins *t, PyObject *tensor)
     return add(t, tensor, true) ? 0 : -1;
 }
 
+/* Its place is taken by the last one. */
+static void forget(struct sd_twins *t, size_t at)
+{
+    struct sd_twin gone = t->all[at];
+
+    sd_table_remove(&t->by_original, key_of(gone.original));
+    t->all[at] = t->all[--t->n];
+    if (at < t->n) /* it is in the table already: no room is needed */
+        sd_table_put(&t->by_original, key_of(t->all[at].original), at);
+    Py_DECREF(gone.original); /* may run anything: nothing is left to be done */
+    Py_XDECREF(gone.twin);
+}
+
+void sd_twins_forget(struct sd_twins *t)
+{
+    for (size_t i = t->n; i-- > 0;)
+        if (i < t->n && t->all[i].is_made && Py_REFCNT(t->all[i].original) == 1)
+            forget(t, i);
+}
+
 /* Where a tensor's data is; 0: torch does not tell. */
 static uint64_t data_of(PyObject *tensor)
 {

@@ -40,6 +40,9 @@ bool sd_twins_is_made(const struct sd_twins *t, PyObject *tensor);
 bool sd_twins_is_own(const struct sd_twins *t, PyObject *tensor);
 /* This run made it, and it is real.  0, or -1 with an exception. */
 int sd_twins_own(struct sd_twins *t, PyObject *tensor);
+/* Lets go of those that the run made and that nobody else holds any more: where memory
+ * is followed they would be alive until the end. */
+void sd_twins_forget(struct sd_twins *t);
 /* The run writes to this one without data: its values, and those of all that it made on
  * the same data, are not to be used any more. */
 void sd_twins_disown(struct sd_twins *t, PyObject *tensor);

@@ -24,7 +24,14 @@ _NAMES = {"convolution": "conv", "_convolution": "conv", "addmm": "linear", "mm"
           "native_group_norm": "group_norm", "native_batch_norm": "batch_norm", "_native_batch_norm_legit": "batch_norm",
           "_native_batch_norm_legit_no_training": "batch_norm", "cudnn_batch_norm": "batch_norm", "_adaptive_avg_pool2d": "adaptive_avg_pool2d",
           "mean": "adaptive_avg_pool2d"}
+# What operators of a layer are called there instead.
+_OF_LAYERS = {"Linear": ("matmul", "linear"), "InstanceNorm1d": ("batch_norm", "instance_norm"), "InstanceNorm2d": ("batch_norm", "instance_norm"),
+              "InstanceNorm3d": ("batch_norm", "instance_norm")}
+_NOT_ALWAYS = ("mean",)  # that: a handle for it is not for this
 _APART = {"aten::linear": "aten::addmm, aten::mm", "aten::matmul": "aten::mm, aten::bmm", "aten::einsum": "aten::bmm"}
+
+
+_NEVER_CALLED = ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList")
 
 
 def _torchs_names(name):
@@ -32,7 +39,7 @@ def _torchs_names(name):
     if name in _APART:
         raise ValueError("{0} comes apart before it runs: say {1}".format(name, _APART[name]))
     theirs = "aten::conv" if name == "aten::_convolution" else name
-    return ["aten::" + torchs for torchs, word in _NAMES.items() if "aten::" + word == theirs]
+    return ["aten::" + torchs for torchs, word in _NAMES.items() if "aten::" + word == theirs and torchs not in _NOT_ALWAYS]
 
 
 def _macs_of(handle):
@@ -82,8 +89,8 @@ class _Analysis:
     def by_operator(self, module_name=""):
         """Under fvcore's names where it has one for it: conv, linear, matmul, ..."""
         found = self._by_name(self._operators(module_name))
-        if found["matmul"]:
-            self._move_linear(found, module_name)
+        if found["matmul"] or found["batch_norm"]:
+            self._move_by_layers(found, module_name)
         return +found
 
     def _by_name(self, operators):
@@ -93,13 +100,14 @@ class _Analysis:
             found[_NAMES.get(word, word)] += row[self._what]
         return found
 
-    def _move_linear(self, found, module_name):
+    def _move_by_layers(self, found, module_name):
         """A linear layer without a bias is a product like any other when it runs; its layer says what it was."""
         for row in self._layers():
-            if row["type"] == "Linear" and (not module_name or (row["name"] + ".").startswith(module_name + ".")):
-                n = self._by_name(self._get().operators("fvcore", row["layer"]))["matmul"]
-                found["matmul"] -= n
-                found["linear"] += n
+            was, word = _OF_LAYERS.get(row["type"], (None, None))
+            if was and row["leaf"] and (not module_name or (row["name"] + ".").startswith(module_name + ".")):
+                n = self._by_name(self._get().operators("fvcore", row["layer"]))[was]
+                found[was] -= n
+                found[word] += n
 
     def by_module_and_operator(self):
         return {row["name"]: self.by_operator(row["name"]) for row in self._layers()}
@@ -109,7 +117,7 @@ class _Analysis:
         return Counter({row["name"]: row["n_unknown"] for row in self._operators(module_name) if row["n_unknown"]})
 
     def uncalled_modules(self):
-        return {row["name"] for row in self._layers() if not row["order"]}
+        return {row["name"] for row in self._layers() if not row["order"] and row["type"] not in _NEVER_CALLED}
 
     def set_op_handle(self, *args, **kwargs):
         """Name and rule, or pairs of them: None leaves an operator out; else a function as sonde.model.rule() takes it."""
