@@ -20,7 +20,7 @@ import os  # noqa: E402
 import sys  # noqa: E402
 
 REFUSED = b"refused"
-# In the place of _model.HOW_INPUTS_ARE_GIVEN.
+# In the place of _model_words.HOW_INPUTS_ARE_GIVEN.
 _INPUTS_OF_THE_VERB = "--input has the batch axis first, and is said once for each input, in their order or as NAME=SHAPE"
 
 
@@ -143,7 +143,7 @@ def _counted(options):
         import torch  # noqa: F401
     except ImportError as error:
         raise Refused("{0} has no torch ({1}); choose an interpreter that has it with --python".format(sys.executable, error)) from None
-    from . import _model
+    from . import _model, _model_words
     from .model import REPEATS, WARM_UP, _check_made, _has_data, _tell_nothing_kept
 
     model, given = _found(options.target)
@@ -162,7 +162,7 @@ def _counted(options):
     except Refused:
         raise
     except _model.ModelError as error:
-        raise Refused(str(error).replace(_model.HOW_INPUTS_ARE_GIVEN, _INPUTS_OF_THE_VERB)) from None
+        raise Refused(str(error).replace(_model_words.HOW_INPUTS_ARE_GIVEN, _INPUTS_OF_THE_VERB)) from None
     except BaseException as error:
         raise Refused("{0} could not be counted: {1}".format(options.target, _why(error))) from None
     return counted
