@@ -187,6 +187,7 @@ def layers():
         for model in (wide.train(), wide.eval()):
             same("wide weights %s" % how, model, (x,))
             same("channels of 32 bits %s" % how, nn.Sequential(nn.Conv2d(8, 8, 3), model), (x.float(),))
+    turned()
     lstm, x = nn.LSTM(8, 16, 2), torch.randn(5, 2, 8)
     ours = told(lstm, (x,))
     say("an LSTM is run", (ours[0], ours[-1]), (kept(lstm, (x,)), "real tensors"))
@@ -201,6 +202,31 @@ def layers():
         say("their products", told(Experts(), (x,))[2], 2 * 6 * 8 * 16)
     say("a graph that is let go", told(Tries(), (x,))[0], 6 * 8 * 4 + 6 * 16 * 4)
     casts()
+
+
+class Around(nn.Module):
+    """A function of two layers."""
+
+    def __init__(self, first, last, forward):
+        super().__init__()
+        self.first, self.last, self.way = first, last, forward
+
+    def forward(self, x):
+        return self.way(self, x)
+
+
+def turned():
+    """What lies in memory in another order than its axes, or with gaps."""
+    masks = torch.zeros(5, dtype=torch.bool)
+    for train in (True, False):
+        for name, model in {"masked": Around(nn.Linear(8, 8), nn.Linear(5, 5), lambda self, x: self.last(self.first(x).transpose(1, 2).masked_fill(masks, 0.0).sigmoid())),
+                            "normed": Around(nn.BatchNorm1d(8), nn.Linear(8, 5), lambda self, x: self.last(self.first(x.transpose(1, 2)).exp().transpose(1, 2))),
+                            "normed and seen": Around(nn.BatchNorm1d(8), nn.Linear(40, 5), lambda self, x: self.last(self.first(x.transpose(1, 2)).view(len(x), 40)))}.items():
+            same("%s turned, train=%s" % (name, train), model.train(train), (torch.randn(2, 5, 8),), backward=not name.endswith("seen"))
+        cut = Around(nn.Conv2d(3, 9, 3), nn.BatchNorm2d(8), lambda self, x: self.last(self.first(x)[:, :8]))
+        same("cut, train=%s" % train, cut.train(train), (torch.randn(2, 3, 6, 6),))
+    weights_last = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Sigmoid(), nn.Flatten(), nn.Linear(128, 2)).to(memory_format=torch.channels_last)
+    same("weights with channels last", weights_last, (torch.randn(2, 3, 6, 6),))
 
 
 class Experts(nn.Module):
@@ -326,6 +352,28 @@ def columns():
     alike("columns", calls)
 
 
+def orders():
+    """Whatever the order of what they are given, they give theirs."""
+    calls, pictures = {}, {
+        "plain": torch.rand(2, 8, 6, 4), "last": torch.rand(2, 8, 6, 4).to(memory_format=torch.channels_last), "turned": torch.rand(2, 8, 4, 6).mT,
+        "permuted": torch.rand(6, 2, 4, 8).permute(1, 3, 0, 2), "cut": torch.rand(2, 9, 6, 4)[:, :8], "stretched": torch.rand(2, 1, 6, 4).expand(2, 8, 6, 4),
+        "in steps": torch.rand(2, 8, 6, 8)[..., ::2], "a row": torch.rand(2, 5, 8).mT, "a matrix": torch.rand(8, 5).t()}
+    for dtype, (order, picture) in itertools.product(FLOATS, pictures.items()):
+        x, ones, case = picture.to(dtype), torch.ones(8, dtype=dtype), (order, dtype)
+        for name, call in {"masked_fill": lambda x=x: x.masked_fill(x > 0.5, 0.0), "logsigmoid": lambda x=x: ATEN.log_sigmoid_forward(x),
+                           "rrelu": lambda x=x: ATEN.rrelu_with_noise(x, torch.empty_like(x), 0.1, 0.3, True)}.items():
+            if name != "rrelu" or dtype != torch.float16:  # which it is not there for
+                calls[(name,) + case] = call
+        for train in (True, False):
+            calls[("batch", train) + case] = functools.partial(ATEN.native_batch_norm, x, ones, ones, ones, ones, train, 0.1, 1e-5)
+        for last, turned, groups in itertools.product((False, True), (False, True), (1, 2)):
+            if x.dim() == 4:
+                weight = torch.rand(*((8, 4) if turned else (4, 8 // groups)), 3, 3).to(dtype)
+                weight = weight.to(memory_format=torch.channels_last if last else torch.contiguous_format)
+                calls[("convolution", last, turned, groups) + case] = functools.partial(ATEN.convolution, x, weight, None, [1, 1], [0, 0], [1, 1], turned, [0, 0], groups)
+    alike("orders", calls)
+
+
 def norms():
     """And their backwards, which torch cannot do of channels last without the gradient of the input."""
     calls = {}
@@ -375,6 +423,7 @@ def outputs():
     bags()
     columns()
     norms()
+    orders()
     if hasattr(ATEN, "_grouped_mm"):
         groups()
 

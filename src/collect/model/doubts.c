@@ -96,6 +96,15 @@ const char *sd_doubt_floats_or_longs(const struct sd_rule_call *c)
                                                                 : sd_doubt_floats(c);
 }
 
+const char *sd_doubt_noisy(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    return c->is_on_cpu && sd_meta_at(c, 0, &t) && t.s.number == SD_TORCH_FLOAT16
+               ? not_implemented
+               : sd_doubt_floats(c);
+}
+
 const char *sd_doubt_pooled_rooms(const struct sd_rule_call *c)
 {
     return is_halved(c) ? not_implemented : sd_doubt_floats_or_longs(c);

@@ -87,6 +87,25 @@ bool sd_meta_has_channels_last(const struct sd_meta *t)
            s[0] == d[1] * d[3] * d[2];
 }
 
+/* Channels, then the axes of the picture from behind, then the batch: each step is as
+ * large as what lies inside.  Of one channel and one pixel both ways are the same, and
+ * torch takes it for the plain one. */
+bool sd_meta_suggests_last(const struct sd_meta *t)
+{
+    const int64_t *d = t->s.dims, *s = t->strides;
+    int64_t least;
+
+    if ((t->s.n != 4 && t->s.n != 5) || s[1] == 0 || d[1] == 0)
+        return false;
+    least = d[1] > 1 ? s[1] * d[1] : s[1];
+    for (unsigned i = t->s.n - 1; i >= 2; i--) {
+        if (d[i] == 0 || s[i] < least)
+            return false;
+        least = d[i] > 1 ? s[i] * d[i] : s[i];
+    }
+    return d[0] > 0 && s[0] >= least && least != s[1];
+}
+
 /* --- Shapes */
 
 bool sd_shape_stretch(const struct sd_shape *a, const struct sd_shape *b,
@@ -146,6 +165,20 @@ PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_shape *s,
 PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number)
 {
     return sd_torch_make(c->torch, number, 1, &n, NULL);
+}
+
+PyObject *sd_meta_new_last(const struct sd_rule_call *c, const struct sd_shape *s,
+                           uint8_t number)
+{
+    int64_t strides[SD_MODEL_DIMS_MAX], gap = s->dims[1];
+
+    strides[1] = 1;
+    for (unsigned i = s->n - 1; i >= 2; i--) {
+        strides[i] = gap;
+        gap *= s->dims[i];
+    }
+    strides[0] = gap;
+    return sd_torch_make(c->torch, number, s->n, s->dims, strides);
 }
 
 /* Strides without gaps for axes in the order that `t` has them; false: that is not

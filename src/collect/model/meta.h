@@ -37,6 +37,8 @@ bool sd_meta_is_float(const struct sd_meta *t);
 bool sd_meta_is_wide(const struct sd_meta *t);
 /* Pixel after pixel, each with all its channels. */
 bool sd_meta_has_channels_last(const struct sd_meta *t);
+/* The same with gaps, as torch sees it when it chooses how a result is to lie. */
+bool sd_meta_suggests_last(const struct sd_meta *t);
 
 /* rules_reduce.c: what norms of batches and groups have in common, forward and back. An
  * input that they leave as it lies in memory: */
@@ -68,6 +70,9 @@ PyObject *sd_meta_new(const struct sd_rule_call *c, const struct sd_shape *s,
 PyObject *sd_meta_new_in(const struct sd_rule_call *c, const struct sd_shape *s,
                          uint8_t number, int64_t room);
 PyObject *sd_meta_vector(const struct sd_rule_call *c, int64_t n, uint8_t number);
+/* With channels last; s has four or five axes. */
+PyObject *sd_meta_new_last(const struct sd_rule_call *c, const struct sd_shape *s,
+                           uint8_t number);
 /* As operators on single elements give it: the order of axes stays, without gaps. */
 PyObject *sd_meta_like_as(const struct sd_rule_call *c, const struct sd_meta *t,
                           uint8_t number);

@@ -247,15 +247,40 @@ PyObject *sd_rule_chosen(const struct sd_rule_call *c)
     return sd_meta_new(c, &out, a.s.number);
 }
 
-/* self, mask, a plain number */
+/* self, mask, a plain number: a contiguous copy, which is written to. */
 PyObject *sd_rule_masked(const struct sd_rule_call *c)
 {
     struct sd_meta t, mask;
+    struct sd_shape out;
 
     if (!sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &mask) ||
-        mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)))
+        mask.s.number != SD_TORCH_BOOL || !keeps_dtype(&t, sd_rule_value(c, 2)) ||
+        !sd_shape_stretch(&t.s, &mask.s, &out))
         return NULL;
-    return stretched_as(c, &t, &mask, t.s.number);
+    return sd_meta_new(c, &out, t.s.number);
+}
+
+/* On the processor these two give what is contiguous, whatever they are given. */
+PyObject *sd_rule_log_sigmoid(const struct sd_rule_call *c)
+{
+    struct sd_meta t;
+
+    if (!c->is_on_cpu || !sd_meta_at(c, 0, &t) || !sd_meta_is_float(&t))
+        return NULL;
+    return sd_rule_two(sd_meta_new(c, &t.s, t.s.number),
+                       sd_meta_new(c, &t.s, t.s.number));
+}
+
+/* self, noise */
+PyObject *sd_rule_noisy(const struct sd_rule_call *c)
+{
+    struct sd_meta t, noise;
+
+    if (!c->is_on_cpu || !sd_meta_at(c, 0, &t) || !sd_meta_at(c, 1, &noise) ||
+        !sd_meta_is_float(&t) || t.s.number == SD_TORCH_FLOAT16 ||
+        !sd_shape_is_same(&t.s, &noise.s))
+        return NULL;
+    return sd_meta_new(c, &t.s, t.s.number);
 }
 
 /* The quotient of whole numbers has no place in them. */

@@ -3,7 +3,7 @@
  * added; and convolutions.
  *
  * The output of a product is contiguous whatever the inputs are; that of a convolution
- * has its channels last where the input has. */
+ * has its channels last where the input or the weight has. */
 #include "cpython/compat.h"
 
 #include "collect/model/doubts.h"
@@ -213,13 +213,19 @@ static bool bias_fits(const struct sd_rule_call *c, int64_t channels, uint8_t nu
            bias.s.number == number;
 }
 
-static PyObject *with_channels_last(const struct sd_rule_call *c,
-                                    const struct sd_shape *s, uint8_t number)
+/* On the processor: of pictures in any order, and where one of the two has its channels
+ * last, so has the result.  With three axes of the picture that depends on which
+ * library computes it: torch is asked. */
+static bool has_known_order(const struct sd_rule_call *c, const struct sd_meta *in,
+                            const struct sd_meta *weight, bool *is_last)
 {
-    const int64_t *d = s->dims;
-    int64_t strides[4] = { d[1] * d[2] * d[3], 1, d[1] * d[3], d[1] };
-
-    return sd_torch_make(c->torch, number, 4, d, strides);
+    *is_last = false;
+    if (c->is_on_cpu && in->s.n == 4)
+        *is_last = sd_meta_suggests_last(in) || sd_meta_suggests_last(weight);
+    else if (!in->is_contiguous)
+        *is_last = sd_meta_has_channels_last(in);
+    return (c->is_on_cpu && in->s.n == 4) ||
+           (weight->is_contiguous && (in->is_contiguous || *is_last));
 }
 
 PyObject *sd_rule_convolution(const struct sd_rule_call *c)
@@ -228,11 +234,12 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
     struct sd_shape out;
     struct window w;
     unsigned axes;
+    bool is_last;
 
     if (!sd_meta_at(c, 0, &in) || !sd_meta_at(c, 1, &weight) || in.s.n < 3 ||
-        in.s.n > 5 || weight.s.n != in.s.n || !weight.is_contiguous ||
-        (!in.is_contiguous && !sd_meta_has_channels_last(&in)) ||
-        in.s.number != weight.s.number || !sd_meta_is_float(&in))
+        in.s.n > 5 || weight.s.n != in.s.n ||
+        !has_known_order(c, &in, &weight, &is_last) || in.s.number != weight.s.number ||
+        !sd_meta_is_float(&in))
         return NULL;
     axes = in.s.n - 2;
     if (!window_of(c, axes, &w))
@@ -247,8 +254,8 @@ PyObject *sd_rule_convolution(const struct sd_rule_call *c)
         if (out.dims[2 + k] <= 0 || (w.is_transposed && !is_padding_small(&w, k)))
             return NULL;
     }
-    return in.is_contiguous ? sd_meta_new(c, &out, in.s.number)
-                            : with_channels_last(c, &out, in.s.number);
+    return is_last ? sd_meta_new_last(c, &out, in.s.number)
+                   : sd_meta_new(c, &out, in.s.number);
 }
 
 const char *sd_doubt_convolution(const struct sd_rule_call *c)

@@ -104,16 +104,18 @@ static PyObject *norm_batch(const struct sd_rule_call *c, unsigned last,
                             bool is_training)
 {
     struct sd_meta in;
+    PyObject *out;
     uint8_t kept;
     int64_t n;
 
     if (!sd_meta_at(c, 0, &in) || in.s.n < 2 ||
-        (!in.is_contiguous && !sd_meta_has_channels_last(&in)) ||
+        (!c->is_on_cpu && !in.is_contiguous && !sd_meta_has_channels_last(&in)) ||
         !sd_norm_kept(c, &in, 1, last, in.s.dims[1], &kept))
         return NULL;
     n = is_training ? in.s.dims[1] : 0;
-    return sd_rule_three(sd_meta_like(c, &in), sd_meta_vector(c, n, kept),
-                         sd_meta_vector(c, n, kept));
+    out = sd_meta_suggests_last(&in) ? sd_meta_new_last(c, &in.s, in.s.number)
+                                     : sd_meta_new(c, &in.s, in.s.number);
+    return sd_rule_three(out, sd_meta_vector(c, n, kept), sd_meta_vector(c, n, kept));
 }
 
 /* input, weight, bias, running_mean, running_var, training, momentum, eps */
