@@ -360,6 +360,21 @@ static bool is_row(const struct sd_model_costs *costs, uint32_t layer)
            s->buffers > 0 || s->macs > 0 || s->madds > 0 || s->n_unknown > 0;
 }
 
+/* Those that were timed as one, because layers in them that ran when they were counted
+ * did not run by themselves then. */
+static void mark_whole(const struct sd_model *m, bool *is_whole)
+{
+    for (uint32_t i = 1; i < m->n_layers; i++) {
+        uint32_t at = i;
+
+        if (m->layers[i].n_calls == 0 || m->layers[i].time_ns != SD_MODEL_NONE)
+            continue;
+        while (at != SD_MODEL_ROOT && m->layers[at].time_ns == SD_MODEL_NONE)
+            at = m->layers[at].parent;
+        is_whole[at] = m->layers[at].time_ns != SD_MODEL_NONE;
+    }
+}
+
 /* Layers by the order of their first calls; counting places instead of sorting. */
 static int order_layers(const struct sd_model *m, uint32_t **order)
 {
@@ -391,14 +406,17 @@ static int order_layers(const struct sd_model *m, uint32_t **order)
 static int add_rows(struct sd_model_costs *costs)
 {
     struct naming types = { .costs = costs };
+    bool *is_whole = sd_zalloc(costs->model->n_layers * sizeof *is_whole);
     uint32_t *order = NULL;
-    int rc = order_layers(costs->model, &order);
+    int rc = is_whole ? order_layers(costs->model, &order) : sd_no_memory();
 
+    if (is_whole)
+        mark_whole(costs->model, is_whole);
     for (size_t i = 0; i < costs->model->n_layers && rc == 0; i++) {
         uint32_t layer = order[i];
         struct sd_model_named *type;
 
-        if (!is_row(costs, layer))
+        if (!is_row(costs, layer) && !is_whole[layer])
             continue;
         costs->rows[costs->n_rows++] =
             (struct sd_model_row){ layer, costs->own[layer] };
@@ -409,6 +427,7 @@ static int add_rows(struct sd_model_costs *costs)
     }
     sd_table_release(&types.places);
     sd_free(order);
+    sd_free(is_whole);
     return rc;
 }
 

@@ -364,25 +364,40 @@ static PyObject *run_pass_ends(PyObject *self, PyObject *is_backward)
 
 /* Own times become those of a layer with all that is in it: layers come behind their
  * parents. */
+static int64_t *time_of(struct sd_model_layer *l, bool is_backward)
+{
+    return is_backward ? &l->backward_ns : &l->time_ns;
+}
+
+/* A layer that ran when it was counted and does not run now has no time, and not one of
+ * 0: torch has ways of its own for some layers that hold others (an encoder of
+ * transformers). */
+static void leave_untimed(struct sd_run *r)
+{
+    for (size_t i = 1; i < r->model->n_layers; i++) {
+        struct sd_model_layer *l = &r->model->layers[i];
+
+        if (l->time_ns != 0 || l->n_calls == 0)
+            continue;
+        l->time_ns = SD_MODEL_NONE;
+        sd_run_tell(&r->untimed, sd_model_text(r->model, l->name));
+    }
+}
+
 static void put_times(struct sd_run *r, bool is_backward)
 {
     struct sd_model *m = r->model;
 
-    for (size_t i = m->n_layers; i-- > 0;) {
-        struct sd_model_layer *l = &m->layers[i];
-        int64_t *to = is_backward ? &l->backward_ns : &l->time_ns;
-
-        *to = (int64_t)sd_times_of(&r->times, (uint32_t)i, is_backward);
-    }
+    for (size_t i = m->n_layers; i-- > 0;)
+        *time_of(&m->layers[i], is_backward) =
+            (int64_t)sd_times_of(&r->times, (uint32_t)i, is_backward);
     for (size_t i = m->n_layers; i-- > 1;) {
-        const struct sd_model_layer *l = &m->layers[i];
-        struct sd_model_layer *parent = &m->layers[l->parent];
+        struct sd_model_layer *l = &m->layers[i];
 
-        if (is_backward)
-            parent->backward_ns += l->backward_ns;
-        else
-            parent->time_ns += l->time_ns;
+        *time_of(&m->layers[l->parent], is_backward) += *time_of(l, is_backward);
     }
+    if (!is_backward)
+        leave_untimed(r);
 }
 
 static PyObject *run_put_times(PyObject *self, PyObject *is_backward)

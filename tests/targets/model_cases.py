@@ -845,7 +845,18 @@ def errors():
     say("by name", macs(nn.Linear(2, 2), args, kwargs), 4)
 
 
+def times_of_encoders():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2).eval()
+    with torch.no_grad():
+        made = _model.collect(encoder, (torch.zeros(2, 4, 16),))
+        _model.measure(encoder, (torch.zeros(2, 4, 16),), into=made, warmup=1, repeats=3)
+    rows = {one["name"]: one["time_ns"] for one in made.rows()}
+    say("layers that torch runs as one", (rows["layers.0"] > 0, rows["layers.1"] > 0, rows["layers.0.linear1"], [n for n in made.notes if "by themselves" in n] != []), (True, True, None, True))
+    say("and their sum is the whole", sum(t or 0 for t in rows.values()) <= made.layers()[0]["within"]["time_ns"] > 0, True)
+
+
 def times():
+    times_of_encoders()
     model = nn.Sequential(nn.Linear(64, 64), nn.Sequential(nn.Linear(64, 64), nn.ReLU(inplace=True)), nn.Linear(64, 64))
     model[1][0] = nn.Sequential(*[nn.Linear(64, 1024), nn.Linear(1024, 1024), nn.Linear(1024, 64)])
     x = torch.zeros(64, 64)

@@ -78,6 +78,10 @@ void sd_run_end(struct sd_run *r)
     tell(r, &r->elsewhere, "layers ran in threads that the forward started",
          r->wish.is_timing ? "their times are those of the layer that waits for them"
                            : "what they compute there is not counted");
+    if (r->elsewhere.n == 0)
+        tell(r, &r->untimed,
+             "layers did not run by themselves when the model was timed",
+             "torch has another way for what is around them, which has their time");
     if (r->is_uncast)
         sd_model_note(r->model,
                       "the model runs under autocast, which casts tensors with "

@@ -98,11 +98,12 @@ struct sd_run {
     struct sd_told replaced;  /* the same, in the place of others */
     struct sd_told unheld;    /* types of modules that ran and are nobody's */
     struct sd_told elsewhere; /* layers that ran in other threads */
-    struct sd_told refused;   /* operators that were, without data */
-    int64_t n_numbers;        /* elements that have values for that */
-    int64_t computed_bytes;   /* of what was computed of those */
-    struct sd_table weights;  /* addresses of tensors of the model, as they run: 1 */
-    struct sd_table makers;   /* addresses of tensors that operators made: the layer */
+    struct sd_told untimed; /* layers that ran when they were counted, not when timed */
+    struct sd_told refused; /* operators that were, without data */
+    int64_t n_numbers;      /* elements that have values for that */
+    int64_t computed_bytes; /* of what was computed of those */
+    struct sd_table weights; /* addresses of tensors of the model, as they run: 1 */
+    struct sd_table makers;  /* addresses of tensors that operators made: the layer */
     struct sd_open_layer *open;
     size_t n_open, cap_open;
     struct sd_border *borders;
