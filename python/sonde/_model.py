@@ -59,13 +59,16 @@ def _first_float(module):
 def _shapes(input_shape):
     """One shape, or several of them; () is one of a single number."""
     try:
+        if isinstance(input_shape, (str, bytes, _torch().Tensor)):
+            raise TypeError
         if all(hasattr(n, "__index__") for n in input_shape):
             several = [tuple(int(n) for n in input_shape)]
         else:
             several = [tuple(operator.index(n) for n in one) for one in input_shape]
-    except TypeError:
-        raise ModelError("input_shape={0!r} is no shape: numbers without the batch axis, as (3, 224, 224), or a list of such "
-                         "shapes".format(input_shape)) from None
+    except (TypeError, ValueError):
+        said = repr(input_shape) if type(input_shape) in (str, bytes, int, float, tuple, list) else type(input_shape).__name__
+        raise ModelError("input_shape={0} is no shape: numbers without the batch axis, as (3, 224, 224), or a list of such "
+                         "shapes".format(said)) from None
     if any(n < 0 for one in several for n in one):
         raise ModelError("input_shape has a negative number: {0!r}".format(input_shape))
     return several
@@ -78,7 +81,7 @@ def _made(shape, like, real):
     device = like.device if like is not None else torch.device("cpu")
     if not real or device.type == "meta":
         return torch.empty(1, *shape, dtype=dtype, device="meta")
-    made = torch.randn(1, *shape, generator=torch.Generator().manual_seed(0))
+    made = torch.randn(1, *shape, generator=torch.Generator("cpu").manual_seed(0), device="cpu")
     return made.to(device=device, dtype=dtype)
 
 
@@ -90,6 +93,9 @@ def inputs_of(model, input_shape=None, inputs=None, real=False):
         if input_shape is not None:
             raise ModelError("give either input_shape= or inputs=, not both")
         if isinstance(inputs, dict) or (hasattr(inputs, "keys") and not isinstance(inputs, torch.Tensor)):
+            if not all(isinstance(name, str) for name in inputs):
+                raise ModelError("inputs={{...}} has the names of arguments, and {0!r} is none: give positional ones as a tuple".format(
+                    next(name for name in inputs if not isinstance(name, str))))
             return (), dict(inputs)
         return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
     if input_shape is None:
@@ -134,6 +140,8 @@ def _pass(torch, run, module, args, kwargs, backward, memory):
         stack.enter_context(_model_modes.hooks(run))
         stack.enter_context(_model_modes.uncompiled(torch))
         stack.enter_context(_model_modes.without_compiler())
+        if backward and torch.is_anomaly_enabled():  # it looks for numbers that are none, also where there are no numbers
+            stack.enter_context(torch.autograd.set_detect_anomaly(False))
         if run.is_as_on_cpu:
             stack.enter_context(_on_cpu.as_on_cpu(torch, run))
         if memory:
@@ -324,6 +332,8 @@ def parameters_of(model):
         run.begin(module)
     finally:
         made = run.end()
+    for note in made.notes:
+        warn(note)
     return made
 
 

@@ -284,7 +284,7 @@ def _copied(torch, tensor):
 def _real(torch, tensor, device):
     """Numbers for a tensor without data: zeros where they are indices."""
     if tensor.is_floating_point():
-        made = torch.randn(tensor.shape, generator=torch.Generator().manual_seed(0)).to(device=device, dtype=tensor.dtype)
+        made = torch.randn(tensor.shape, generator=torch.Generator("cpu").manual_seed(0), device="cpu").to(device=device, dtype=tensor.dtype)
     else:
         made = torch.zeros(tensor.shape, dtype=tensor.dtype, device=device)
     return made.requires_grad_(tensor.requires_grad)

@@ -29,7 +29,7 @@ def told_beyond(model, count="macs"):
 
 
 def words(why):
-    text = " ".join(str(why).split())
+    text = " ".join(str(why).partition("Exception raised from")[0].split())  # behind it are frames of C++
     return "{0}: {1}".format(type(why).__name__, text[:300] + ("..." if len(text) > 300 else "")) if text else type(why).__name__
 
 

@@ -20,6 +20,7 @@ whose definition is then followed: COUNTS has them all.  Nothing of torch is imp
 import enum
 import functools
 import math
+import os
 import re
 from operator import index as _index
 
@@ -241,7 +242,7 @@ def _tell_nothing_kept(counted, model):
 def _check_count(count, backward):
     from ._sonde import count_is_of_modules, count_modes
 
-    if count not in count_modes():
+    if not isinstance(count, str) or count not in count_modes():
         raise ValueError("count={0!r} is none of {1}".format(count, ", ".join(count_modes())))
     if backward and count_is_of_modules(count):
         raise ValueError("count={0!r} looks at modules alone: it has no count of the backward".format(count))
@@ -549,7 +550,7 @@ class ProfilerReport:
         frozen, or gradients are off), in the mode that the model was in (training keeps more: the masks of dropout).  Else activations_measured
         is False, and they are all that operators wrote.
         activations_grow is "measured" where memory=True has told how much of them grows with the batch, else "assumed": all of it."""
-        found = self._profile.model.fit(optimizer, batch, available)
+        found = self._profile.model.fit(optimizer, batch, available or 0)
         said = found.pop("beyond")
         if said:
             from ._model import warn
@@ -610,12 +611,14 @@ class ProfilerReport:
         words = ["--graph", "--metric", _amount(metric).value]
         return Picture(self, words + (["--depth", str(depth)] if depth is not None else []), None)
 
-    def save(self, path):
-        """Writes a capture, x.sonde, which `sonde model` and `sonde report` read."""
+    def save(self, path, force=False):
+        """Writes a capture, x.sonde, which `sonde model` and `sonde report` read; one that is there is replaced with force=True alone."""
         from ._picture import draw
 
         if not str(path).endswith(".sonde"):
             raise ValueError("a capture is .sonde, not {0!r}; str(report) is the table, report.graph().savefig() a picture".format(str(path)))
+        if not force and os.path.lexists(path):
+            raise FileExistsError("{0} is there already: choose another name, or force=True to replace it".format(path))
         draw(self._profile.model, ["-o", str(path), "--force"])
 
 
@@ -660,8 +663,6 @@ class Picture:
 
     def savefig(self, path, **ignored):
         """Writes the picture; the suffix chooses what it is.  A file that is there is replaced."""
-        import os
-
         path = os.fspath(path)
         kind = os.path.splitext(path)[1].lstrip(".").lower()
         if kind not in ("svg", "png", "jpeg", "jpg", "pdf"):
@@ -687,6 +688,12 @@ class Picture:
         with tempfile.NamedTemporaryFile(prefix="sonde-model-", suffix=".svg", delete=False) as f:
             f.write(self._drawn("svg"))
         print(f.name)
+
+
+def _type_name(layer_type):
+    if not isinstance(layer_type, (str, type)):
+        raise ValueError("{0!r} is no type of layers: its name, or the class".format(layer_type))
+    return layer_type if isinstance(layer_type, str) else layer_type.__name__
 
 
 class ReportAnalyzer:
@@ -724,7 +731,7 @@ class ReportAnalyzer:
 
     def find_layers_by_type(self, layer_type, readable=False):
         """The layers of a type: its name, or the class."""
-        name = layer_type if isinstance(layer_type, str) else layer_type.__name__
+        name = _type_name(layer_type)
         frame = self.report.details
         return self._out(frame[frame[MetricType.TYPE] == name], readable)
 
@@ -758,7 +765,7 @@ class ReportAnalyzer:
         return Picture(self.report, ["--plot", "impact", "--metric", _drawable(metric)], figsize)
 
     def plot_layers_by_type(self, layer_type, metric=MetricType.FLOPS, figsize=None, colormap=None):
-        name = layer_type if isinstance(layer_type, str) else layer_type.__name__
+        name = _type_name(layer_type)
         known = sorted(set(self.report._profile.column(MetricType.TYPE)))
         if name not in known:
             raise ValueError("there is no layer of type {0!r} in this model; there are {1}".format(name, ", ".join(known)))

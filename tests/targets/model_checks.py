@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import torch_networks  # noqa: E402
 
 import sonde.model as sm  # noqa: E402
-from sonde.model import MetricType, Profiler, ProfilerReport, ReportAnalyzer  # noqa: E402
+from sonde.model import MetricType, Profiler, ProfilerReport, ReportAnalyzer, profile_macs, profile_metrics, profile_params, profile_runtime  # noqa: E402
 
 try:
     import pandas
@@ -168,6 +168,50 @@ def check_pictures():
             assert "--" not in str(why) and not str(why).startswith("sonde: "), str(why)
     refused(lambda: report.save("x.json"), ".sonde")
     assert "conv1" in str(report) and "1,814,073,344" in str(report)
+
+
+def check_what_is_typed_wrong():
+    model = nn.Linear(8, 8)
+    report = profile_metrics(model, input_shape=(8,), runtime=False)
+    for shape, words in ((torch.zeros(2, 8), "Tensor is no shape"), (b"8", "b'8' is no shape"), ((1 << 70, 8), "cannot be made")):
+        refused(lambda: profile_macs(model, input_shape=shape), words)
+    refused(lambda: profile_macs(model, input_shape=(8,), count=["macs"]), "is none of macs")
+    refused(lambda: profile_macs(model, inputs={1: torch.ones(1, 8)}), "1 is none", "tuple")
+    refused(lambda: ReportAnalyzer(report).find_layers_by_type(None), "no type of layers")
+    refused(lambda: report.fit("nope", available=None), "no optimizer named 'nope'")
+    with tempfile.TemporaryDirectory() as folder:
+        report.save(os.path.join(folder, "x.sonde"))
+        refused(lambda: report.save(os.path.join(folder, "x.sonde")), "force=True")
+        report.save(os.path.join(folder, "x.sonde"), force=True)
+
+
+def check_settings_of_torch():
+    """They are the caller's: anomalies are not looked for where there are no numbers, and inputs are where the model is."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as told, torch.autograd.detect_anomaly():
+        warnings.simplefilter("always")
+        report = profile_metrics(nn.Linear(8, 8), input_shape=(8,), backward=True, runtime=False)
+        equal((report.facts["ran_on"], torch.is_anomaly_enabled(), [str(w.message) for w in told if "Error detected" in str(w.message)]), ("meta", True, []))
+    torch.set_default_device("meta")
+    try:
+        assert profile_runtime(nn.Linear(8, 8, device="cpu"), input_shape=(8,)) > 0
+    finally:
+        torch.set_default_device(None)
+
+
+def check_many_modules_in_each_other():
+    model = nn.Linear(8, 8)
+    for _ in range(300):
+        model = nn.Sequential(model)
+    equal(profile_params(model), 72)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(5000)
+    try:
+        report = profile_metrics(model, input_shape=(8,), runtime=False)
+        equal((report.totals["params"], report.totals["macs"], report.notes), (72, 64, []))
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class Odd(nn.Module):

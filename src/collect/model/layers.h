@@ -9,7 +9,8 @@
 #include "collect/model/run.h"
 
 enum {
-    SD_WALK_DEEPEST = SD_MODEL_DEPTH_MAX, /* modules in modules */
+    SD_WALK_DEEPEST = 1500, /* modules in modules: those below 256 others are shown as if
+                               they lay beside each other (SD_MODEL_DEPTH_MAX) */
     SD_WALK_PATH_BYTES = 4096,
     SD_WALK_KEEP_DEPTH = 8, /* lists in lists of a module */
 };
