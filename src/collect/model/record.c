@@ -278,8 +278,9 @@ static int rename_strange(struct sd_run *r, const struct sd_operator *op,
 
 /* --- Who hands data to whom */
 
-/* Another layer made it: that is an edge.  An address may be used again, but only by a
- * tensor that an operator made, which is then noted anew. */
+/* Another layer made it: that is an edge.  An address may be used again, mostly by a
+ * tensor that an operator made, which is then noted anew; one from elsewhere
+ * (torch.from_numpy in a forward) may so seem to come from a layer. */
 static int note_use(struct sd_run *r, PyObject *v, uint32_t layer)
 {
     uint64_t from;
