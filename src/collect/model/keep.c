@@ -218,10 +218,10 @@ static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins 
 
     if (is_of(value, k->torch->tensor_base))
         return twins ? sd_twins_of(twins, value) : Py_NewRef(value);
-    if (is_of(value, k->torch->module))
-        rc = meet(k, value);
+    if (is_of(value, k->torch->module)) /* an object's may be another model */
+        rc = k->is_in_object ? 0 : meet(k, value);
     else if (is_generator(k, value))
-        rc = keep_generator(k, value);
+        rc = k->is_in_object ? 0 : keep_generator(k, value);
     else if (depth > 0 && is_container(value))
         rc = sd_keep_container(k, value, twins, depth - 1);
     else if (depth > 0 && PyTuple_Check(value))

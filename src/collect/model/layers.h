@@ -9,8 +9,8 @@
 #include "collect/model/run.h"
 
 enum {
-    SD_WALK_DEEPEST = 1500, /* modules in modules: those below 256 others are shown as if
-                               they lay beside each other (SD_MODEL_DEPTH_MAX) */
+    SD_WALK_DEEPEST = 1500, /* modules in modules; from SD_MODEL_DEPTH_MAX on they are
+                               shown beside each other */
     SD_WALK_PATH_BYTES = 4096,
     SD_WALK_KEEP_DEPTH = 8, /* lists in lists of a module */
 };
