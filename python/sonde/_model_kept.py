@@ -153,7 +153,7 @@ class _Kept:
             return True
 
 
-_MOST_ENTRIES = 1 << 20  # a larger table is a vocabulary (as of keep.c)
+_MOST_ENTRIES = 1 << 20  # a larger table is a vocabulary (as of containers.h)
 _MOST_BYTES = 1 << 28    # of tensors that are copied
 _SCALARS = frozenset((int, float, complex, bool, str, bytes, type(None)))
 

@@ -498,6 +498,7 @@ def objects():
             "a deque": (collections.deque(maxlen=2), lambda o, t: o.append(t), list),
             "a namespace": (types.SimpleNamespace(), lambda o, t: vars(o).update(k=t), lambda o: list(vars(o))),
             "an object": (Plain(), lambda o, t: vars(o).update(k=(t, [t])), lambda o: list(vars(o))),
+            "a deque in an object": (types.SimpleNamespace(q=collections.deque()), lambda o, t: o.q.append(t), lambda o: list(o.q)),
             "an object in one": (around, lambda o, t: o.inner.table.update(k=t), lambda o: list(o.inner.table)),
             "slots of an object": (slotted, lambda o, t: setattr(o, "v", t), lambda o: [] if o.v is None else [o.v])}
 

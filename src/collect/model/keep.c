@@ -6,84 +6,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "collect/model/containers.h"
 
 enum {
-    MOST_ENTRIES = 1 << 20, /* larger ones are vocabularies, not caches */
     MOST_OBJECTS = 1 << 12, /* that are no modules: they may lead anywhere */
     BLANK_DEPTH = 4,        /* containers in what such an object has got */
 };
-
-static bool is_set(PyObject *o) { return Py_TYPE(o) == &PySet_Type; }
-
-/* Classes of Python's have no dot in the name that C knows them by. */
-static bool is_deque(PyObject *o)
-{
-    return strcmp(Py_TYPE(o)->tp_name, "collections.deque") == 0;
-}
-
-/* A class that is derived from list or dict is looked into past its own methods. */
-static bool is_container(PyObject *o)
-{
-    return (PyDict_Check(o) && PyDict_GET_SIZE(o) < MOST_ENTRIES) ||
-           (PyList_Check(o) && PyList_GET_SIZE(o) < MOST_ENTRIES) ||
-           (is_set(o) && PySet_GET_SIZE(o) < MOST_ENTRIES) ||
-           (is_deque(o) && PyObject_Size(o) < MOST_ENTRIES);
-}
-
-/* One that is ordered may have moved some to another place. */
-static bool has_own_order(PyObject *dict)
-{
-    return PyODict_Check(dict) && PyDict_GET_SIZE(dict) > 1;
-}
-
-/* As they come when one asks.  A class of the user's is not asked. */
-static PyObject *keys_of(PyObject *dict)
-{
-    PyObject *each, *keys;
-
-    if (!has_own_order(dict))
-        return PyDict_Keys(dict);
-    each = PyODict_Type.tp_iter(dict);
-    keys = each ? PySequence_List(each) : NULL;
-    Py_XDECREF(each);
-    return keys;
-}
-
-/* PyDict_Copy asks a class that has another __iter__ for its keys and values. */
-static PyObject *copy_of_dict(PyObject *dict)
-{
-    PyObject *copy = PyDict_New(), *keys = NULL, *key, *value;
-    Py_ssize_t at = 0;
-    int rc = copy ? 0 : -1;
-
-    if (has_own_order(dict)) {
-        keys = keys_of(dict);
-        rc = keys ? rc : -1;
-        for (Py_ssize_t i = 0; rc == 0 && i < PyList_GET_SIZE(keys); i++) {
-            key = PyList_GET_ITEM(keys, i);
-            value = PyDict_GetItemWithError(dict, key);
-            rc = value ? PyDict_SetItem(copy, key, value) : PyErr_Occurred() ? -1 : 0;
-        }
-    } else {
-        while (rc == 0 && PyDict_Next(dict, &at, &key, &value))
-            rc = PyDict_SetItem(copy, key, value);
-    }
-    if (rc < 0)
-        Py_CLEAR(copy);
-    Py_XDECREF(keys);
-    return copy;
-}
-
-static PyObject *copy_of(PyObject *o)
-{
-    if (PyDict_CheckExact(o))
-        return PyDict_Copy(o);
-    if (PyDict_Check(o))
-        return copy_of_dict(o);
-    if (PyList_Check(o))
-        return PyList_GetSlice(o, 0, PyList_GET_SIZE(o));
-    return is_deque(o) ? PySequence_List(o) : PySet_New(o);
-}
 
 static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
 {
@@ -138,6 +66,8 @@ static int keep_generator(struct sd_keep *k, PyObject *generator)
         return 0;
     state = PyObject_CallMethod(generator, "get_state", NULL);
     rc = state ? note(k, generator, state) : -1;
+    if (rc == 0)
+        k->all[k->n - 1].is_generator = true;
     Py_XDECREF(state);
     return rc;
 }
@@ -222,7 +152,7 @@ static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins 
         rc = k->is_in_object ? 0 : meet(k, value);
     else if (is_generator(k, value))
         rc = k->is_in_object ? 0 : keep_generator(k, value);
-    else if (depth > 0 && is_container(value))
+    else if (depth > 0 && sd_container_is(value))
         rc = sd_keep_container(k, value, twins, depth - 1);
     else if (depth > 0 && PyTuple_Check(value))
         return keep_tuple(k, value, twins, depth - 1);
@@ -276,7 +206,7 @@ int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *t
 
     if (is_known(k, container))
         return 0;
-    copy = copy_of(container);
+    copy = sd_container_copy(container);
     rc = copy ? note(k, container, copy) : -1;
     if (rc == 0 && PyDict_Check(container))
         rc = keep_dict(k, container, copy, twins, depth);
@@ -402,105 +332,6 @@ int sd_keep_modules(struct sd_keep *k, struct sd_twins *twins, int depth)
 
 /* --- Coming back */
 
-static bool is_list_as_before(PyObject *list, PyObject *copy)
-{
-    Py_ssize_t n = PyList_GET_SIZE(list);
-
-    if (n != PyList_GET_SIZE(copy))
-        return false;
-    while (n-- > 0)
-        if (PyList_GET_ITEM(list, n) != PyList_GET_ITEM(copy, n))
-            return false;
-    return true;
-}
-
-static void drop_all(PyObject *dict, PyObject *keys)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys); i++) {
-        PyObject *key = PyList_GET_ITEM(keys, i);
-
-        if ((PyODict_Check(dict) ? PyODict_DelItem(dict, key)
-                                 : PyDict_DelItem(dict, key)) < 0)
-            PyErr_Clear();
-    }
-}
-
-static void put_item(PyObject *dict, PyObject *key, PyObject *value)
-{
-    if ((PyODict_Check(dict) ? PyODict_SetItem(dict, key, value)
-                             : PyDict_SetItem(dict, key, value)) < 0)
-        PyErr_Clear();
-}
-
-/* The usual case, and of models with many modules most of the time. */
-static bool is_dict_as_before(PyObject *dict, PyObject *copy)
-{
-    PyObject *key, *value, *was_key, *was_value;
-    Py_ssize_t at = 0, was_at = 0;
-
-    if (PyDict_GET_SIZE(dict) != PyDict_GET_SIZE(copy) || has_own_order(dict))
-        return false;
-    while (PyDict_Next(dict, &at, &key, &value))
-        if (!PyDict_Next(copy, &was_at, &was_key, &was_value) || key != was_key ||
-            value != was_value)
-            return false;
-    return true;
-}
-
-/* Past what a class of the user's does instead: it may refuse.  In the order of before:
- * that of parameters is the one by which states of optimizers are loaded. */
-static void put_back_dict(PyObject *dict, PyObject *copy)
-{
-    PyObject *held, *now, *then, *key, *value;
-    Py_ssize_t at = 0;
-    bool is_same;
-
-    if (is_dict_as_before(dict, copy))
-        return;
-    held = copy_of_dict(dict); /* so that nothing ends while it is changed */
-    now = keys_of(dict);
-    then = keys_of(copy);
-    is_same = now && then && is_list_as_before(now, then);
-    if (now && !is_same)
-        drop_all(dict, now);
-    while (PyDict_Next(copy, &at, &key, &value))
-        if (!is_same || PyDict_GetItemWithError(dict, key) != value)
-            put_item(dict, key, value);
-    Py_XDECREF(now);
-    Py_XDECREF(then);
-    Py_XDECREF(held);
-}
-
-static void put_back_set(PyObject *set, PyObject *copy)
-{
-    PyObject *done;
-
-    if (PyObject_RichCompareBool(set, copy, Py_EQ) == 1)
-        return;
-    PySet_Clear(set);
-    done = PyObject_CallMethod(set, "update", "O", copy);
-    Py_XDECREF(done);
-}
-
-static void put_back_deque(PyObject *deque, PyObject *copy)
-{
-    PyObject *now = PySequence_List(deque), *done;
-
-    if (now && !is_list_as_before(now, copy)) {
-        done = PyObject_CallMethod(deque, "clear", NULL);
-        Py_XDECREF(done);
-        done = PyObject_CallMethod(deque, "extend", "O", copy);
-        Py_XDECREF(done);
-    }
-    Py_XDECREF(now);
-}
-
-static void put_back_list(PyObject *list, PyObject *copy)
-{
-    if (!is_list_as_before(list, copy))
-        PyList_SetSlice(list, 0, PyList_GET_SIZE(list), copy);
-}
-
 static void put_back_generator(PyObject *generator, PyObject *state)
 {
     PyObject *done = PyObject_CallMethod(generator, "set_state", "O", state);
@@ -522,16 +353,10 @@ static void put_back(const struct sd_kept *k)
 {
     if (k->owner)
         put_back_owned(k->owner, k->container);
-    if (PyDict_Check(k->container))
-        put_back_dict(k->container, k->copy);
-    else if (PyList_Check(k->container))
-        put_back_list(k->container, k->copy);
-    else if (is_set(k->container))
-        put_back_set(k->container, k->copy);
-    else if (is_deque(k->container))
-        put_back_deque(k->container, k->copy);
-    else
+    if (k->is_generator)
         put_back_generator(k->container, k->copy);
+    else
+        sd_container_put_back(k->container, k->copy);
     PyErr_Clear();
 }
 
@@ -552,10 +377,19 @@ static void put_back_slot(const struct sd_kept_slot *s)
 
 static bool has_blank(const struct sd_torch *t, PyObject *o, int depth);
 
+static bool has_blank_in_list(const struct sd_torch *t, PyObject *o, int depth)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
+        if (has_blank(t, PySequence_Fast_GET_ITEM(o, i), depth))
+            return true;
+    return false;
+}
+
 static bool has_blank_within(const struct sd_torch *t, PyObject *o, int depth)
 {
-    PyObject *key, *value;
+    PyObject *key, *value, *list;
     Py_ssize_t at = 0;
+    bool has;
 
     if (PyDict_Check(o)) {
         while (PyDict_Next(o, &at, &key, &value))
@@ -563,10 +397,12 @@ static bool has_blank_within(const struct sd_torch *t, PyObject *o, int depth)
                 return true;
         return false;
     }
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-        if (has_blank(t, PySequence_Fast_GET_ITEM(o, i), depth))
-            return true;
-    return false;
+    if (PyList_Check(o) || PyTuple_Check(o))
+        return has_blank_in_list(t, o, depth);
+    list = PySequence_List(o); /* a set or deque of Python's own */
+    has = list && has_blank_in_list(t, list, depth);
+    Py_XDECREF(list);
+    return has;
 }
 
 static bool has_blank(const struct sd_torch *t, PyObject *o, int depth)
@@ -576,15 +412,13 @@ static bool has_blank(const struct sd_torch *t, PyObject *o, int depth)
     bool has;
 
     if (is_of(o, t->tensor_base)) {
-        if (sd_torch_shape(t, o, &s) < 0)
-            PyErr_Clear();
-        else
-            return s.is_meta;
-        return false;
+        has = sd_torch_shape(t, o, &s) == 0 && s.is_meta;
+        PyErr_Clear();
+        return has;
     }
     if (depth == 0 || is_of(o, t->module))
         return false;
-    if (PyDict_Check(o) || PyList_Check(o) || PyTuple_Check(o))
+    if (PyTuple_Check(o) || sd_container_is(o))
         return has_blank_within(t, o, depth - 1);
     fields = is_object(o) ? PyObject_GenericGetDict(o, NULL) : NULL;
     has = fields && PyDict_Check(fields) && has_blank_within(t, fields, depth - 1);
@@ -595,9 +429,7 @@ static bool has_blank(const struct sd_torch *t, PyObject *o, int depth)
 
 static bool is_to_be_left(const struct sd_torch *t, const struct sd_kept *k)
 {
-    bool holds = PyDict_Check(k->container) || PyList_Check(k->container);
-
-    return k->is_others && !(holds && has_blank_within(t, k->container, BLANK_DEPTH));
+    return k->is_others && !has_blank_within(t, k->container, BLANK_DEPTH);
 }
 
 static bool is_slot_to_be_left(const struct sd_torch *t, const struct sd_kept_slot *s)

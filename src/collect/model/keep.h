@@ -20,7 +20,8 @@ struct sd_kept {
     PyObject *container, *copy; /* owned: a dict, list, set or deque, and what it held;
                                    or a generator of random numbers, and its state */
     PyObject *owner;            /* owned: whose attributes they are; or NULL */
-    bool is_others;             /* found in an object that is no module */
+    bool is_generator;
+    bool is_others; /* found in an object that is no module */
 };
 
 struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
