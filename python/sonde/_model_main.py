@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: MIT
 """What `sonde model pkg.mod:factory` runs in the program's own Python: makes the model, counts it, writes it down.
 
-    python -m sonde._model_main FD TARGET [--input WORDS]... [--backward] [--runtime] [--memory] [--train]
+    python .../sonde/_model_main.py FD TARGET [--input WORDS]... [--backward] [--runtime] [--memory] [--train]
+
+It is started by its path, because `python -m` looks into the current folder first, for what it needs itself too: a types.py of the program
+would be found in the place of Python's own.  The folder comes first once all that is ours is there.
 
 FD takes the counted model as bytes, or REFUSED where it was said why there is none.  What the program's own modules print goes to stderr: stdout is for tables.
 """
-import signal
+import sys
+
+_HAS_FOLDERS = not getattr(sys.flags, "safe_path", False)  # neither that of a script nor the current one with PYTHONSAFEPATH
+if __name__ == "__main__" and _HAS_FOLDERS:
+    del sys.path[0]  # the package's own folder, whose modules have names that others have too
+
+import signal  # noqa: E402
 
 if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # Ctrl-C ends us as any program, and without a traceback
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 if __name__ == "__main__":  # whoever started us has held it back until now
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
+import argparse  # noqa: E402
 import contextlib  # noqa: E402
 import importlib  # noqa: E402
 import importlib.util  # noqa: E402
 import inspect  # noqa: E402
 import os  # noqa: E402
-import sys  # noqa: E402
 
 REFUSED = b"refused"
 # In the place of _model_words.HOW_INPUTS_ARE_GIVEN.
@@ -40,6 +49,19 @@ def _why(error):
     return "{0}: {1}".format(type(error).__name__, words[0]) if words else type(error).__name__
 
 
+def _look_here():
+    """The program's modules are found as by `python -m`: in the current folder before anywhere else."""
+    if __name__ == "__main__" and _HAS_FOLDERS:
+        with contextlib.suppress(OSError):  # it was removed
+            sys.path.insert(0, os.getcwd())
+
+
+def _name_of_file(path):
+    """A module that is there already keeps its name: torch may ask for json, or types, later on."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return "_file_" + stem if stem in sys.modules else stem
+
+
 def _module(name):
     """The module of that name, or of that file."""
     try:
@@ -47,7 +69,7 @@ def _module(name):
             if not os.path.exists(name):
                 raise Refused("there is no file {0}".format(name))
             sys.path.insert(0, os.path.dirname(os.path.abspath(name)))
-            spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(name))[0], name)
+            spec = importlib.util.spec_from_file_location(_name_of_file(name), name)
             module = importlib.util.module_from_spec(spec)
             sys.modules[spec.name] = module
             spec.loader.exec_module(module)
@@ -143,9 +165,10 @@ def _counted(options):
         import torch  # noqa: F401
     except ImportError as error:
         raise Refused("{0} has no torch ({1}); choose an interpreter that has it with --python".format(sys.executable, error)) from None
-    from . import _model, _model_words
-    from .model import REPEATS, WARM_UP, _check_made, _has_data, _tell_nothing_kept
+    from sonde import _model, _model_words
+    from sonde.model import REPEATS, WARM_UP, _check_made, _has_data, _tell_nothing_kept
 
+    _look_here()
     model, given = _found(options.target)
     try:
         _check_made(model)
@@ -169,8 +192,6 @@ def _counted(options):
 
 
 def _options():
-    import argparse
-
     parser = argparse.ArgumentParser()
     parser.add_argument("fd", type=int)
     parser.add_argument("target")

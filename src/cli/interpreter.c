@@ -32,7 +32,8 @@ bool sd_interpreter_is_python(const char *command)
 
 /* --- Questions to an interpreter */
 
-/* The child's side: only the question's answer gets through. */
+/* The child's side: only the question's answer gets through, and nothing of the current
+ * folder is imported: Python 3.13 looks there for modules before it runs a question. */
 static void ask_in_child(const char *python, const char *question, int answer)
 {
     int null = open("/dev/null", O_RDWR);
@@ -40,7 +41,7 @@ static void ask_in_child(const char *python, const char *question, int answer)
     dup2(null, STDIN_FILENO);
     dup2(null, STDERR_FILENO);
     dup2(answer, STDOUT_FILENO);
-    execl(python, python, "-E", "-S", "-c", question, (char *)NULL);
+    execl(python, python, "-I", "-S", "-c", question, (char *)NULL);
     _exit(127);
 }
 

@@ -221,8 +221,8 @@ static bool make_words(struct starting *s, const struct sd_model_asked *asked)
     size_t n = 0;
 
     s->argv[n++] = s->python.path;
-    s->argv[n++] = "-m";
-    s->argv[n++] = "sonde._model_main";
+    /* By its path: -m would look for our own modules in the current folder first. */
+    s->argv[n++] = sd_arena_printf(&s->arena, "%s/_model_main.py", s->package);
     s->argv[n++] = sd_arena_printf(&s->arena, "%d", s->fd);
     s->argv[n++] = asked->target;
     for (size_t i = 0; asked->inputs[i] && i < MOST_INPUTS; i++)

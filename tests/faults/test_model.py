@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, is_alive, run, run_tests, wait_for, write  # noqa: E402
 
-# Found in the place of torch, so that none needs to be there: it says that it runs, and then counts nothing for ever.
+# Found by PYTHONPATH in the place of torch, so that none needs to be there: it says that it runs, and then counts nothing for ever.
 SLEEPER = """
 import os, time
 with open("pid.new", "w") as f:
@@ -33,7 +33,7 @@ def plain_signals(ignored=()):
 def start(folder, source, ignored=()):
     """`sonde model` of a program whose torch does not come back; its process, and the pid of its Python once that runs."""
     write(folder, "torch.py", source)
-    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON, "-o", "x.json"], cwd=folder, env=clean_env(), stdin=subprocess.DEVNULL,
+    p = subprocess.Popen([SONDE, "model", "net.py:Net", "--python", PYTHON, "-o", "x.json"], cwd=folder, env=clean_env(PYTHONPATH=folder), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
                          preexec_fn=lambda: plain_signals(ignored))
     path = os.path.join(folder, "pid")
@@ -133,16 +133,41 @@ def test_the_keyboard_ends_it_before_its_python_is_ready(folder):
 
 def test_a_program_that_ends_the_python_lends_no_status(folder):
     write(folder, "torch.py", "import os\nos._exit(9)\n")
-    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)
+    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(PYTHONPATH=folder))
     equal(done.status, 1, "status (%r)" % done.err)
     assert "ended with status 9" in done.err and done.err.count("\n") == 1, done.err
 
 
 def test_a_python_that_dies_is_told(folder):
     write(folder, "torch.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
-    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder)
+    done = run([SONDE, "model", "net.py:Net", "--python", PYTHON], cwd=folder, env=clean_env(PYTHONPATH=folder))
     equal(done.status, 1, "status (%r)" % done.err)
     assert "died of signal 9" in done.err, done.err
+
+
+def in_place_of_torch(folder, source=""):
+    """The environment in which this is torch, found as an installed one would be: not in the folder of the program."""
+    os.mkdir(os.path.join(folder, "site"))
+    write(folder, "site/torch.py", source)
+    return clean_env(PYTHONPATH=os.path.join(folder, "site"))
+
+
+def test_files_of_the_folder_do_not_stand_in_for_modules_that_we_need(folder):
+    """Each is a name of what Sonde or Python itself imports; the program's own modules are found, and its folder is the first."""
+    env = in_place_of_torch(folder)
+    os.mkdir(os.path.join(folder, "sonde"))
+    for name in ("argparse", "types", "json", "signal", "inspect", "linecache", "typing", "runpy", "sonde/__init__"):
+        write(folder, name + ".py", "raise RuntimeError('taken from the folder')\n")
+    write(folder, "mine.py", "import sys\nfirst = sys.path[0]\n")
+    write(folder, "net.py", "import mine, sys\nprint(mine.first, file=sys.stderr)\n")
+    done = run([SONDE, "model", "net:nothing", "--python", PYTHON], cwd=folder, env=env)
+    equal(done.err, "%s\nsonde: net has no nothing\n" % os.path.realpath(folder), "what is said")
+
+
+def test_a_file_with_the_name_of_a_module_leaves_that_one_alone(folder):
+    write(folder, "json.py", "import sys\nprint(sys.modules['json'].__name__, __name__, file=sys.stderr)\n")
+    done = run([SONDE, "model", "json.py:nothing", "--python", PYTHON], cwd=folder, env=in_place_of_torch(folder, "import json\n"))
+    equal(done.err, "json _file_json\nsonde: json.py has no nothing\n", "what is said")
 
 
 def many_weights(folder):
