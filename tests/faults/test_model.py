@@ -170,6 +170,15 @@ def test_a_file_with_the_name_of_a_module_leaves_that_one_alone(folder):
     equal(done.err, "json _file_json\nsonde: json.py has no nothing\n", "what is said")
 
 
+def test_no_thread_of_the_program_is_waited_for(folder):
+    """Refused or counted, it ends; what the program has for its end runs, and what it printed is not lost."""
+    env = in_place_of_torch(folder)
+    write(folder, "net.py", "import atexit, sys, threading, time\nthreading.Thread(target=time.sleep, args=(%d,)).start()\n"
+                            "atexit.register(print, 'at its end')\nprint('at its start')\n" % (10 * LIMIT_S))
+    done = run([SONDE, "model", "net:nothing", "--python", PYTHON], cwd=folder, env=env)
+    equal(sorted(done.err.splitlines()), ["at its end", "at its start", "sonde: net has no nothing"], "what is said")
+
+
 def many_weights(folder):
     head, at = {}, 0
     for i in range(20000):
