@@ -27,6 +27,7 @@ import contextlib  # noqa: E402
 import importlib  # noqa: E402
 import importlib.util  # noqa: E402
 import inspect  # noqa: E402
+import mmap  # noqa: E402
 import os  # noqa: E402
 
 REFUSED = b"refused"
@@ -42,11 +43,19 @@ class Refused(Exception):
         self.status = status
 
 
+def _text(thing):
+    """What it says of itself; "" where that fails."""
+    try:
+        return str(thing)
+    except BaseException:
+        return ""
+
+
 def _why(error):
     """The first line of what an exception says, with its type."""
     if isinstance(error, SystemExit):
-        return "it ended the program (SystemExit: {0})".format(error.code)
-    words = str(error).strip().splitlines()
+        return "it ended the program (SystemExit: {0})".format(_text(error.code))
+    words = _text(error).strip().splitlines()
     return "{0}: {1}".format(type(error).__name__, words[0]) if words else type(error).__name__
 
 
@@ -186,7 +195,7 @@ def _counted(options):
     except Refused:
         raise
     except _model.ModelError as error:
-        raise Refused(str(error).replace(_model_words.HOW_INPUTS_ARE_GIVEN, _INPUTS_OF_THE_VERB)) from None
+        raise Refused(_text(error).replace(_model_words.HOW_INPUTS_ARE_GIVEN, _INPUTS_OF_THE_VERB)) from None
     except BaseException as error:
         raise Refused("{0} could not be counted: {1}".format(options.target, _why(error))) from None
     return counted
@@ -202,17 +211,51 @@ def _options():
     return parser.parse_args()
 
 
+class Answer:
+    """The file that takes the model.
+
+    A program may close descriptors that it did not open, and open files of its own under their numbers.  So that there is no model is
+    written into memory that is mapped, and the model only where the descriptor still is that file.
+    """
+
+    def __init__(self, fd):
+        self.fd, self.file, self.word = fd, None, None
+        with contextlib.suppress(OSError):  # there is none where a test calls us
+            self.file = self._found()
+            os.ftruncate(fd, len(REFUSED))
+            self.word = mmap.mmap(fd, len(REFUSED))
+
+    def _found(self):
+        about = os.fstat(self.fd)
+        return about.st_dev, about.st_ino
+
+    def take(self, data):
+        try:
+            is_there = self._found() == self.file
+            if is_there:
+                with open(self.fd, "wb") as f:
+                    f.write(data)
+        except OSError:
+            is_there = False
+        if not is_there:
+            raise Refused("the program closed the file that the counted model goes into (descriptor {0}): let it close what it opened alone".format(self.fd))
+
+    def refuse(self):
+        if self.word:
+            self.word[:] = REFUSED
+
+
 def main():
     options = _options()
+    answer = Answer(options.fd)
     try:
-        data = _counted(options).bytes()
+        answer.take(_counted(options).bytes())
     except Refused as error:
-        sys.stderr.write("sonde: {0}\n".format(error))
-        with contextlib.suppress(OSError):
-            os.write(options.fd, REFUSED)
+        with contextlib.suppress(Exception):  # a program that closed stderr: whoever started us says that we ended
+            sys.stderr.write("sonde: {0}\n".format(error))
+            sys.stderr.flush()
+            answer.refuse()
         return error.status
-    with os.fdopen(options.fd, "wb") as f:
-        f.write(data)
     return 0
 
 

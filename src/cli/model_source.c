@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -304,14 +303,23 @@ static int let_it_count(const struct starting *s, int *status)
     return rc;
 }
 
-/* The Python half writes a word where it said why there is no model.  Without one the
- * program itself ended it (os._exit), and its status is not ours. */
+/* The Python half writes a word where it said why there is no model. */
+static bool has_said_why(const struct starting *s)
+{
+    static const char word[] = "refused";
+    char said[sizeof word - 1];
+
+    return pread(s->fd, said, sizeof said, 0) == (ssize_t)sizeof said &&
+           memcmp(said, word, sizeof said) == 0;
+}
+
+/* Without that word the program itself ended it (os._exit), and its status is not
+ * ours. */
 static int refused(const struct starting *s, int *status)
 {
-    struct stat about;
     int ended = *status;
 
-    if (fstat(s->fd, &about) == 0 && about.st_size > 0)
+    if (has_said_why(s))
         return SD_EUSAGE;
     *status = 0;
     return sd_fail(SD_EGONE,

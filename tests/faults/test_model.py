@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, is_alive, run, run_tests, wait_for, write  # noqa: E402
+from helpers import LIMIT_S, PYTHON, SONDE, clean_env, equal, is_alive, need, python_with, run, run_tests, wait_for, write  # noqa: E402
 
 # Found by PYTHONPATH in the place of torch, so that none needs to be there: it says that it runs, and then counts nothing for ever.
 SLEEPER = """
@@ -177,6 +177,34 @@ def test_no_thread_of_the_program_is_waited_for(folder):
                             "atexit.register(print, 'at its end')\nprint('at its start')\n" % (10 * LIMIT_S))
     done = run([SONDE, "model", "net:nothing", "--python", PYTHON], cwd=folder, env=env)
     equal(sorted(done.err.splitlines()), ["at its end", "at its start", "sonde: net has no nothing"], "what is said")
+
+
+# Enough of torch for `_found`.
+TORCH = """
+class nn:
+    class Module: pass
+def manual_seed(n): pass
+"""
+
+
+def test_an_exception_that_cannot_say_what_it_is_has_a_name(folder):
+    write(folder, "net.py", "class W(Exception):\n    def __str__(self): raise RuntimeError('no words')\ndef f(): raise W\n")
+    done = run([SONDE, "model", "net:f", "--python", PYTHON], cwd=folder, env=in_place_of_torch(folder, TORCH))
+    equal((done.status, done.err), (1, "sonde: f() failed: W\n"), "how it ended")
+
+
+def test_a_program_that_closes_what_it_did_not_open_is_told(folder):
+    """Refused for another reason, that is said alone; the model never goes into a file that has got the number."""
+    closes = "import os, torch\nos.closerange(3, 200)\nmine = [open('mine', 'w') for _ in range(20)]\n"
+    write(folder, "net.py", closes + "number = 3\nnet = torch.nn.Linear(8, 8) if hasattr(torch.nn, 'Linear') else None\n")
+    done = run([SONDE, "model", "net:number", "--python", PYTHON], cwd=folder, env=in_place_of_torch(folder, TORCH))
+    equal((done.status, done.err.count("\n"), "no model but an int" in done.err), (1, 1, True), "how it ended (%s)" % done.err)
+    python = python_with("torch")
+    need(python, "no torch in any environment of the tests")
+    done = run([SONDE, "model", "net.py:net", "-i", "2,8", "--python", python], cwd=folder)
+    equal((done.status, done.out, done.err.count("\n")), (1, "", 1), "how it ended (%s)" % done.err)
+    assert "closed the file that the counted model goes into" in done.err, done.err
+    equal(os.path.getsize(os.path.join(folder, "mine")), 0, "what was written into its file")
 
 
 def many_weights(folder):
