@@ -242,7 +242,7 @@ static bool applies(const struct sd_model_costs *c,
     case WRITTEN_BYTES:
     case INTENSITY:
     case ACTIVATIONS:
-        return c->model->n_ops > 0; /* a file of weights alone has none */
+        return sd_model_knows_operators(c->model);
     default:
         return true;
     }
@@ -252,7 +252,7 @@ static bool applies(const struct sd_model_costs *c,
 static bool is_dull(const struct sd_model_costs *c, enum column k)
 {
     if (k == PARAM_BYTES)
-        return c->model->n_ops > 0;
+        return sd_model_knows_operators(c->model);
     if (k != CALLS)
         return false;
     for (size_t i = 0; i < c->n_rows; i++)

@@ -48,7 +48,7 @@ static const char *sums_text(const struct sd_model_costs *c, struct sd_arena *a,
     char params[SD_TEXT_MAX], macs[SD_TEXT_MAX];
 
     sd_text_count(params, c->total.params);
-    if (c->model->n_ops == 0)
+    if (!sd_model_knows_operators(c->model))
         return sd_arena_printf(a, "%s parameters", params);
     return sd_arena_printf(a, "%s parameters, %s MACs%s%s", params,
                            sd_text_count(macs, c->total.macs),
@@ -299,7 +299,7 @@ static int add_boxes(struct mapping *k)
     for (size_t i = 0; rc == 0 && i < k->costs->n_rows; i++) {
         uint32_t layer = k->costs->rows[i].layer;
 
-        if (m->layers[layer].order > 0 || m->n_ops == 0)
+        if (m->layers[layer].order > 0 || !sd_model_knows_operators(m))
             rc = add_box(k, layer);
     }
     for (size_t i = 0; rc == 0 && i < m->n_edges; i++) {

@@ -11,14 +11,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-static bool is_of_weights(const struct sd_model *m)
-{
-    const char *source = sd_model_fact_of(m, "source");
-
-    return m->n_ops == 0 && source && strncmp(source, "onnx", 4) != 0 &&
-           strncmp(source, "torch", 5) != 0;
-}
-
 static bool has_place(const struct sd_model_sum *s)
 {
     return s->work > 0 && sd_plus(s->read_bytes, s->written_bytes) > 0;
@@ -77,8 +69,9 @@ int sd_model_roofline(const struct sd_model_costs *c, double peak, const char *p
         };
     }
     if (out->n_points == 0)
-        return sd_fail(
-            SD_EABSENT, "no layer of this model is known to do arithmetic%s",
-            is_of_weights(c->model) ? ": a file of weights tells no operators" : "");
+        return sd_fail(SD_EABSENT, "no layer of this model is known to do arithmetic%s",
+                       sd_model_knows_operators(c->model)
+                           ? ""
+                           : ": a file of weights tells no operators");
     return add_words(c, peak_of, a, out);
 }

@@ -89,7 +89,7 @@ static int check_names(const char *list)
 
 static const char *usual_tables(const struct sd_model_costs *c)
 {
-    if (c->model->n_ops == 0)
+    if (!sd_model_knows_operators(c->model))
         return "tensors,dtypes"; /* weights alone */
     return c->total.n_unknown > 0 ? "layers,types,unsupported" : "layers,types";
 }

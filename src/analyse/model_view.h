@@ -40,6 +40,9 @@ const char *sd_model_short_name(const struct sd_model *m, uint32_t layer);
 const char *sd_model_dtype(const struct sd_model *m);
 /* Files of weights do not say what is trained. */
 bool sd_model_knows_training(const struct sd_model *m);
+/* Is it known what is computed?  Of a model that ran and of a graph, also where that is
+ * nothing; weights alone do not tell. */
+bool sd_model_knows_operators(const struct sd_model *m);
 /* "1×3×224×224"; "1×10, 1×10" of several; in the arena, NULL without memory. */
 const char *sd_operands_text(struct sd_arena *a, const struct sd_operand *o, size_t n);
 

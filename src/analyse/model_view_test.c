@@ -309,6 +309,31 @@ TEST(model_pictures_of_weights_alone_have_no_macs)
     sd_model_release(&m);
 }
 
+/* What it comes from tells it from weights, not that it has no operators. */
+TEST(a_model_that_runs_no_operator_is_counted_and_is_no_weights)
+{
+    struct sd_model_tables_wish w = { .metric = metric("macs") };
+    struct sd_model_costs c;
+    struct sd_view v = { 0 };
+    struct sd_model m;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(!sd_model_knows_operators(&m));
+    CHECK(sd_model_fact(&m, "source", "torch 2.13.0") == 0);
+    CHECK(!sd_model_knows_operators(&m)); /* nobody ran it */
+    CHECK(sd_model_fact(&m, "ran_on", "meta") == 0);
+    CHECK(sd_model_knows_operators(&m));
+    m.layers[SD_MODEL_ROOT].flags |= SD_LAYER_LEAF;
+    CHECK(sd_model_called(&m, SD_MODEL_ROOT, NULL, 0, NULL, 0) == 0);
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &c) == 0);
+    CHECK(sd_model_tables(&c, &w, &v) == 0);
+    CHECK(v.n_tables == 2 && strcmp(v.tables[0].name, "layers") == 0);
+    CHECK(cell(&v.tables[0], "model", "macs")->number == 0);
+    sd_view_release(&v);
+    sd_model_costs_release(&c);
+    sd_model_release(&m);
+}
+
 TEST(a_models_dtype_is_that_of_most_of_its_parameters)
 {
     struct sd_model_tensor t = { .dims = { (int64_t[]){ 8 }, 1 },

@@ -39,6 +39,14 @@ bool sd_model_knows_training(const struct sd_model *m)
     return !source || strncmp(source, "torch", 5) == 0;
 }
 
+bool sd_model_knows_operators(const struct sd_model *m)
+{
+    const char *source = sd_model_fact_of(m, "source");
+
+    return m->n_ops > 0 || sd_model_fact_of(m, "ran_on") ||
+           (source && strncmp(source, "onnx", 4) == 0);
+}
+
 static void put_dims(struct sd_buf *to, struct sd_dims d)
 {
     if (d.n == 0)

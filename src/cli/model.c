@@ -500,7 +500,7 @@ static int check_count(const struct sd_model *m, enum sd_count_mode mode)
 
     if (mode == SD_COUNT_MACS || (source && strncmp(source, "torch", 5) == 0))
         return 0;
-    if (m->n_ops == 0)
+    if (!sd_model_knows_operators(m))
         return sd_fail(SD_EUSAGE,
                        "--count %s: weights alone tell no operators to count",
                        sd_count_mode_name(mode));
@@ -522,7 +522,7 @@ static int check_types(const struct sd_model *m, const struct wish *w)
 
     for (size_t i = 1; asks && i < m->n_layers; i++)
         asks = !*sd_model_text(m, m->layers[i].type);
-    if (!asks || m->n_ops > 0)
+    if (!asks || sd_model_knows_operators(m))
         return 0;
     return sd_fail(SD_EUSAGE, "%s: weights alone tell no types of layers",
                    w->tables.type ? "--type" : "--plot types");
@@ -545,7 +545,7 @@ static int note_beyond(struct sd_model *m, const struct sd_model_costs *c,
 static void settle_metric(const struct sd_command *c, const struct sd_model *m,
                           struct wish *w)
 {
-    if (m->n_ops > 0 || c->values[OPT_METRIC].is_given)
+    if (sd_model_knows_operators(m) || c->values[OPT_METRIC].is_given)
         return;
     w->tables.metric = SD_BY_PARAMS;
     if (c->values[OPT_TOP].is_given)

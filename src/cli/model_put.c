@@ -35,7 +35,7 @@ static void put_totals(struct sd_out *out, const struct sd_model_costs *c)
         sd_out_printf(out, ", %s of them trainable", sd_text_count(n[0], t->trainable));
     if (t->buffers > 0)
         sd_out_printf(out, ", %s in buffers", sd_text_count(n[0], t->buffers));
-    if (c->model->n_ops > 0)
+    if (sd_model_knows_operators(c->model))
         sd_out_printf(out, "; %s%s MACs, %s%s FLOPs", at_least(t->macs),
                       sd_text_count(n[2], t->macs), at_least(t->flops),
                       sd_text_count(n[3], t->flops));
@@ -102,7 +102,6 @@ static void put_facts(struct sd_out *out, const struct sd_model *m)
     sd_out_text(out, has_any ? "\n" : "");
 }
 
-/* Of weights alone, and of a model in which nothing ran. */
 static const char no_operators[] =
     "No operator is known of this model: what it computes is not counted.";
 
@@ -126,10 +125,12 @@ static void put_counting(struct sd_out *out, const struct sd_model_costs *c)
     uint64_t unfit = count_unfit(c);
     char n[2][SD_TEXT_MAX];
 
-    if (c->model->n_ops > 0) {
+    if (sd_model_knows_operators(c->model)) {
         sd_buf_printf(&text, "\nCounted as %s: %s\n", sd_count_mode_name(c->mode),
                       sd_count_mode_definition(c->mode));
-        if (t->n_unknown == 0)
+        if (t->n_ops == 0)
+            sd_buf_text(&text, "No operator was seen.\n");
+        else if (t->n_unknown == 0)
             sd_buf_text(&text, "Every operator has a rule (coverage 1).\n");
         else
             sd_buf_printf(&text,
@@ -244,7 +245,7 @@ static void key_number(struct sd_json *j, const char *key, int64_t v)
 static void put_sums(struct sd_json *j, const struct sd_model_costs *c)
 {
     const struct sd_model_sum *t = &c->total;
-    bool has_ops = c->model->n_ops > 0;
+    bool has_ops = sd_model_knows_operators(c->model);
 
     key_number(j, "params", t->params);
     key_number(j, "trainable", sd_model_knows_training(c->model) ? t->trainable : -1);
@@ -282,7 +283,7 @@ static void put_words(struct sd_json *j, const struct sd_model *m)
     sd_json_end(j);
     sd_json_key(j, "notes");
     sd_json_array(j);
-    if (m->n_ops == 0)
+    if (!sd_model_knows_operators(m))
         sd_json_string(j, no_operators);
     for (size_t i = 0; i < m->n_notes; i++)
         sd_json_string(j, sd_model_text(m, m->notes[i]));
@@ -336,10 +337,10 @@ void sd_model_put_json(struct sd_out *out, const struct sd_model_costs *c,
     sd_json_key_string(&j, "count", sd_count_mode_name(c->mode));
     sd_json_key_string(&j, "definition", sd_count_mode_definition(c->mode));
     sd_json_key(&j, "coverage");
-    if (c->model->n_ops > 0)
+    if (sd_model_knows_operators(c->model))
         sd_json_real(&j, c->coverage);
     else
-        sd_json_null(&j); /* of no operators */
+        sd_json_null(&j); /* of operators that nobody knows */
     put_unsupported(&j, c);
     put_words(&j, c->model);
     if (fit->is_asked)
