@@ -9,6 +9,7 @@
 #include "capture/whole.h"
 #include "cli/export.h"
 #include "cli/machine.h"
+#include "cli/model_map.h"
 #include "cli/model_put.h"
 #include "cli/model_source.h"
 #include "cli/path.h"
@@ -376,25 +377,21 @@ static int put_picture(const struct sd_model_costs *c, const struct wish *w,
 {
     struct sd_arena arena = { 0 };
     struct sd_view_bars bars;
-    struct sd_view_map map;
     int rc;
 
     if (w->is_roofline)
         return put_roofline(c, w, out);
-    if (w->is_graph) {
-        rc = sd_model_map(c, w->tables.metric, w->tables.n_levels, &arena, &map);
-        if (rc == 0)
-            rc = sd_report_map(out, w->picture, &map);
-    } else {
-        rc = sd_model_bars(c,
-                           &(struct sd_model_bars_wish){ .kind = w->bars,
-                                                         .metric = w->tables.metric,
-                                                         .type = w->tables.type,
-                                                         .limit = w->n_bars },
-                           &arena, &bars);
-        if (rc == 0)
-            rc = sd_report_bars(out, w->picture, &bars, w->width);
-    }
+    if (w->is_graph)
+        return sd_model_put_map(out, w->picture, c, w->tables.metric,
+                                w->tables.n_levels);
+    rc = sd_model_bars(c,
+                       &(struct sd_model_bars_wish){ .kind = w->bars,
+                                                     .metric = w->tables.metric,
+                                                     .type = w->tables.type,
+                                                     .limit = w->n_bars },
+                       &arena, &bars);
+    if (rc == 0)
+        rc = sd_report_bars(out, w->picture, &bars, w->width);
     sd_arena_release(&arena);
     return rc;
 }

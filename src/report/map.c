@@ -22,6 +22,12 @@ int sd_report_map(struct sd_out *out, enum sd_picture kind, const struct sd_view
     (void)m;
     return sd_canvas_lacks_cairo();
 }
+
+int sd_report_map_fits(const struct sd_view_map *m)
+{
+    (void)m;
+    return sd_canvas_lacks_cairo();
+}
 #else
 
 enum {
@@ -221,16 +227,30 @@ static void draw_words(struct drawing *d, double width, double height)
         sd_canvas_text(d->canvas, MARGIN, height - 10, m->note, &small);
 }
 
+static double width_of_sheet(const struct drawing *d)
+{
+    return fmax(d->layers.width + 2 * MARGIN, LEAST_WIDTH);
+}
+
+static double height_of_sheet(const struct drawing *d)
+{
+    return d->layers.height + HEAD + FOOT;
+}
+
+static bool is_small_enough(const struct drawing *d)
+{
+    return width_of_sheet(d) <= MOST_PIXELS && height_of_sheet(d) <= MOST_PIXELS;
+}
+
 static int draw(struct drawing *d, enum sd_picture kind, struct sd_out *out)
 {
-    double width = fmax(d->layers.width + 2 * MARGIN, LEAST_WIDTH);
-    double height = d->layers.height + HEAD + FOOT;
+    double width = width_of_sheet(d), height = height_of_sheet(d);
     int rc;
 
-    if (width > MOST_PIXELS || height > MOST_PIXELS)
+    if (!is_small_enough(d))
         return sd_fail(SD_EUSAGE,
-                       "a picture of %zu boxes is too large to be looked at: say "
-                       "--depth 2 for the larger parts",
+                       "a picture of %zu boxes is too large to be looked at: say a "
+                       "smaller --depth, for the larger parts",
                        d->of->n_boxes);
     rc = sd_canvas_open(kind, (unsigned)width, (unsigned)height, d->of->title,
                         &d->canvas);
@@ -254,6 +274,17 @@ int sd_report_map(struct sd_out *out, enum sd_picture kind, const struct sd_view
 
     if (rc == 0)
         rc = draw(&d, kind, out);
+    sd_arena_release(&d.arena);
+    return rc;
+}
+
+int sd_report_map_fits(const struct sd_view_map *m)
+{
+    struct drawing d = { .of = m };
+    int rc = lay(&d);
+
+    if (rc == 0)
+        rc = is_small_enough(&d);
     sd_arena_release(&d.arena);
     return rc;
 }

@@ -65,9 +65,12 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
  * the roof of the machine. */
 int sd_report_roofline(struct sd_out *out, enum sd_picture kind,
                        const struct sd_view_roofline *r, unsigned width);
-/* Boxes from top to bottom as the links go (layers.h); as large as it needs to be. */
+/* Boxes from top to bottom as the links go (layers.h); as large as it needs to be, and
+ * refused where nobody could look at that. */
 int sd_report_map(struct sd_out *out, enum sd_picture kind,
                   const struct sd_view_map *m);
+/* 1: it is small enough for that; 0: it is not; or a failure. */
+int sd_report_map_fits(const struct sd_view_map *m);
 
 /* A flame graph as one SVG file with its own script: it opens from any disk, asks the
  * network for nothing, and is a picture where no script runs.  Text of strangers stands

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/model_map.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+/* Levels as sd_model_map takes them: 1 is the model alone. */
+static uint32_t levels_of(const struct sd_model *m)
+{
+    uint32_t deepest = 0;
+
+    for (size_t i = 0; i < m->n_layers; i++)
+        if (m->layers[i].depth > deepest)
+            deepest = m->layers[i].depth;
+    return deepest + 1;
+}
+
+/* With so many levels: 1, or 0, or a failure.  *n_boxes was too many, and is then what
+ * it has. */
+static int fits(const struct sd_model_costs *c, enum sd_model_metric metric,
+                uint32_t n_levels, size_t *n_boxes)
+{
+    struct sd_arena arena = { 0 };
+    struct sd_view_map map;
+    int rc = sd_model_map(c, metric, n_levels, &arena, &map);
+
+    /* Levels that join nothing need no second look. */
+    if (rc == 0 && map.n_boxes != *n_boxes) {
+        *n_boxes = map.n_boxes;
+        rc = sd_report_map_fits(&map);
+    }
+    sd_arena_release(&arena);
+    return rc;
+}
+
+/* One box for the whole model is no picture of it, so depth 0 is not offered. */
+static int too_large(const struct sd_model_costs *c, enum sd_model_metric metric,
+                     uint32_t n_levels, size_t n_boxes)
+{
+    uint32_t all = levels_of(c->model);
+    uint32_t at = n_levels > 0 && n_levels < all ? n_levels : all;
+    size_t n_tried = n_boxes;
+    char n[SD_TEXT_MAX];
+    int rc = 0;
+
+    sd_text_count(n, (int64_t)n_boxes);
+    while (rc == 0 && --at > 1)
+        rc = fits(c, metric, at, &n_tried);
+    if (rc < 0)
+        return rc;
+    if (rc > 0)
+        return sd_fail(SD_EUSAGE,
+                       "a picture of %s boxes is too large to be looked at: say "
+                       "--depth %u for the larger parts",
+                       n, at - 1);
+    return sd_fail(SD_EUSAGE,
+                   "a picture of %s boxes is too large to be looked at, and this model "
+                   "has too many layers side by side for any --depth: its tables show "
+                   "them",
+                   n);
+}
+
+int sd_model_put_map(struct sd_out *out, enum sd_picture kind,
+                     const struct sd_model_costs *c, enum sd_model_metric metric,
+                     uint32_t n_levels)
+{
+    struct sd_arena arena = { 0 };
+    struct sd_view_map map;
+    int rc = sd_model_map(c, metric, n_levels, &arena, &map);
+
+    if (rc == 0) {
+        rc = sd_report_map_fits(&map);
+        if (rc > 0)
+            rc = sd_report_map(out, kind, &map);
+        else if (rc == 0)
+            rc = too_large(c, metric, n_levels, map.n_boxes);
+    }
+    sd_arena_release(&arena);
+    return rc;
+}
