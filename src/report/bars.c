@@ -24,8 +24,7 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
 #else
 
 enum {
-    MIN_PIXELS = 200,
-    MAX_PIXELS = 10000,
+    MIN_PIXELS = 300,
     MARGIN = 18,
     TITLE = 34, /* pixels above the axis for each of title, subtitle, legend */
     LINE = 22,
@@ -33,8 +32,12 @@ enum {
     ROW = 22,   /* height of a row with one bar */
     SECOND = 8, /* more of it with two */
     NOTE = 26,
-    VALUE = 74, /* room behind the longest bar for its number */
+    VALUE = 8,  /* behind the longest bar, beside its number */
+    BARS = 120, /* at least, whatever the names are: two ticks have room there */
     TICKS = 5,
+    APART = 5,   /* pixels between the words of two ticks */
+    LEGEND = 15, /* before the words of a series: its colour */
+    NEXT = 24,   /* between two series */
 };
 
 static const unsigned colours[SD_BARS_SERIES] = { 0x0b5394, 0xd98032 };
@@ -93,6 +96,23 @@ static double most_of(const struct sd_view_bars *b, size_t n)
     return most;
 }
 
+/* Behind the bars, for their numbers. */
+static double room_for_values(struct sheet *s)
+{
+    struct sd_font f = font(11, SD_INK, SD_ANCHOR_START);
+    double widest = 0;
+    char text[SD_TEXT_MAX];
+
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t k = 0; k < s->of->n_series; k++) {
+            if (!isfinite(s->of->bars[i].values[k]))
+                continue;
+            value_text(text, s->of->kind, s->of->bars[i].values[k]);
+            widest = fmax(widest, sd_canvas_measure(s->canvas, text, &f));
+        }
+    return widest + VALUE;
+}
+
 /* Names have the room that the longest needs, up to two fifths of the picture. */
 static double room_for_names(struct sheet *s)
 {
@@ -118,6 +138,45 @@ static double room_for_abouts(struct sheet *s)
 
 /* --- What stands above the bars */
 
+/* Letters are measured by their columns where the height of the sheet, and so the sheet
+ * itself, waits for them. */
+static bool is_legend_in_one_line(const struct sd_view_bars *b, double width)
+{
+    double needed = 2 * MARGIN - NEXT;
+
+    for (size_t k = 0; k < b->n_series; k++)
+        needed += LEGEND + NEXT +
+                  (double)sd_text_width(b->series[k], strlen(b->series[k])) * 12 * 0.6;
+    return needed <= width;
+}
+
+/* From its first base line to its last. */
+static double height_of_legend(const struct sd_view_bars *b, double width)
+{
+    return is_legend_in_one_line(b, width) ? 0 : LINE * (double)(b->n_series - 1);
+}
+
+static void draw_legend(struct sheet *s, double y)
+{
+    const struct sd_view_bars *b = s->of;
+    struct sd_font small = font(12, SD_GREY, SD_ANCHOR_START);
+    bool is_one_line = is_legend_in_one_line(b, s->width);
+    double x = MARGIN;
+
+    for (size_t k = 0; k < b->n_series; k++) {
+        const char *text = sd_canvas_fit(s->canvas, b->series[k], &small,
+                                         s->width - MARGIN - x - LEGEND);
+
+        sd_canvas_fill_box(s->canvas, (struct sd_box){ x, y - 9, 10, 10 },
+                           SD_RGB(colours[k]));
+        sd_canvas_text(s->canvas, x + LEGEND, y, text, &small);
+        if (is_one_line)
+            x += LEGEND + sd_canvas_measure(s->canvas, text, &small) + NEXT;
+        else
+            y += LINE;
+    }
+}
+
 static double draw_words(struct sheet *s)
 {
     const struct sd_view_bars *b = s->of;
@@ -131,29 +190,62 @@ static double draw_words(struct sheet *s)
         sd_canvas_text(s->canvas, x, y += LINE,
                        sd_canvas_fit(s->canvas, b->subtitle, &small, room), &small);
     y += LINE;
-    for (size_t k = 0; k < b->n_series; k++) {
-        sd_canvas_fill_box(s->canvas, (struct sd_box){ x, y - 9, 10, 10 },
-                           SD_RGB(colours[k]));
-        sd_canvas_text(s->canvas, x + 15, y, b->series[k], &small);
-        x += 15 + sd_canvas_measure(s->canvas, b->series[k], &small) + 24;
-    }
-    return y + 12;
+    draw_legend(s, y);
+    return y + height_of_legend(b, s->width) + 12;
 }
 
-static double height_of_words(const struct sd_view_bars *b)
+static double height_of_words(const struct sd_view_bars *b, double width)
 {
-    return 30 + LINE + (b->subtitle ? LINE : 0) + 12;
+    return 30 + LINE + (b->subtitle ? LINE : 0) + height_of_legend(b, width) + 12;
+}
+
+/* --- The axis */
+
+static double x_of(const struct sheet *s, double at)
+{
+    return s->from + (s->most > 0 ? at / s->most : 0) * (s->to - s->from);
+}
+
+static bool are_ticks_apart(struct sheet *s, const struct sd_axis *axis)
+{
+    struct sd_font f = font(11, SD_GREY, SD_ANCHOR_MIDDLE);
+    double end = -INFINITY, at;
+    char text[SD_TEXT_MAX];
+
+    for (int i = 0; sd_axis_tick(axis, i, &at) && at <= s->most; i++) {
+        double half;
+
+        tick_text(text, s->of->kind, at);
+        half = sd_canvas_measure(s->canvas, text, &f) / 2;
+        if (x_of(s, at) - half < end + APART)
+            return false;
+        end = x_of(s, at) + half;
+    }
+    return true;
+}
+
+/* As many ticks as have room for their words. */
+static struct sd_axis axis_of(struct sheet *s)
+{
+    struct sd_axis axis = { 0 };
+
+    for (int n = TICKS; n > 0; n--) {
+        axis = sd_axis_of_values(s->of->kind, s->most, n);
+        if (are_ticks_apart(s, &axis))
+            break;
+    }
+    return axis;
 }
 
 static void draw_axis(struct sheet *s)
 {
-    struct sd_axis axis = sd_axis_of_values(s->of->kind, s->most, TICKS);
+    struct sd_axis axis = axis_of(s);
     struct sd_font f = font(11, SD_GREY, SD_ANCHOR_MIDDLE);
     double low = s->top + (double)s->n * s->row, at;
     char text[SD_TEXT_MAX];
 
     for (int i = 0; sd_axis_tick(&axis, i, &at) && at <= s->most; i++) {
-        double x = s->from + (s->most > 0 ? at / s->most : 0) * (s->to - s->from);
+        double x = x_of(s, at);
 
         tick_text(text, s->of->kind, at);
         sd_canvas_line(s->canvas, x, s->top - 4, x, low, 1, SD_GRID);
@@ -189,11 +281,26 @@ static void draw_row(struct sheet *s, size_t i, double names, double abouts)
 
     sd_canvas_text(s->canvas, MARGIN, middle,
                    sd_canvas_fit(s->canvas, b->name, &name, names), &name);
-    if (b->about)
+    if (b->about && abouts > 0)
         sd_canvas_text(s->canvas, MARGIN + names + 10, middle,
                        sd_canvas_fit(s->canvas, b->about, &about, abouts), &about);
     for (size_t k = 0; k < s->of->n_series; k++)
         draw_bar(s, i, k, y + 3 + (double)k * height, height - 1);
+}
+
+/* Bars come first: where there is too little for them, what stands beside the names
+ * goes, and names are cut. */
+static void divide(struct sheet *s, double *names, double *abouts)
+{
+    double room;
+
+    s->to = s->width - MARGIN - room_for_values(s);
+    room = s->to - BARS - MARGIN - 10;
+    *names = fmin(room_for_names(s) + 1, room);
+    *abouts = room_for_abouts(s) + 1;
+    if (*abouts <= 1 || *names + *abouts + 12 > room)
+        *abouts = 0;
+    s->from = MARGIN + *names + 10 + (*abouts > 0 ? *abouts + 12 : 0);
 }
 
 static void draw(struct sheet *s, double height)
@@ -203,10 +310,7 @@ static void draw(struct sheet *s, double height)
 
     sd_canvas_fill_box(s->canvas, (struct sd_box){ 0, 0, s->width, height },
                        SD_RGB(0xffffff));
-    names = room_for_names(s) + 1;
-    abouts = room_for_abouts(s) + 1;
-    s->from = MARGIN + names + 10 + (abouts > 1 ? abouts + 12 : 0);
-    s->to = fmax(s->width - MARGIN - VALUE, s->from + 20);
+    divide(s, &names, &abouts);
     s->top = draw_words(s) + AXIS;
     draw_axis(s);
     for (size_t i = 0; i < s->n; i++)
@@ -229,13 +333,14 @@ int sd_report_bars(struct sd_out *out, enum sd_picture kind,
     unsigned height;
     int rc;
 
-    if (width < MIN_PIXELS || width > MAX_PIXELS)
-        return sd_fail(SD_EUSAGE, "a picture is %d to %d pixels wide", MIN_PIXELS,
-                       MAX_PIXELS);
+    rc = sd_canvas_check_width(width, MIN_PIXELS);
+    if (rc < 0)
+        return rc;
     s.n = b->n_bars < SD_BARS_MAX ? b->n_bars : SD_BARS_MAX;
     s.row = ROW + (b->n_series > 1 ? SECOND : 0);
     s.most = most_of(b, s.n);
-    height = (unsigned)(height_of_words(b) + AXIS + (double)s.n * s.row + NOTE);
+    height =
+        (unsigned)(height_of_words(b, s.width) + AXIS + (double)s.n * s.row + NOTE);
     rc = sd_canvas_open(kind, width, height, b->title, &s.canvas);
     if (rc < 0)
         return rc;

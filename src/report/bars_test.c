@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,7 +59,7 @@ TEST(bars_have_their_names_and_numbers_as_text)
 
 TEST(bars_are_drawn_in_every_kind_width_and_number)
 {
-    static const unsigned widths[] = { 200, 1000, 3000 };
+    static const unsigned widths[] = { 300, 1000, 3000 };
     static const size_t numbers[] = { 0, 1, 3, 60 };
     struct sd_out out;
 
@@ -68,6 +69,67 @@ TEST(bars_are_drawn_in_every_kind_width_and_number)
                   1 + i % 2);
             sd_out_release(&out);
         }
+}
+
+/* Ticks are words of one size in the middle of their place; *nearest is the least way
+ * from one to the next. */
+static size_t count_ticks(const char *svg, double *nearest)
+{
+    static const char tick[] = "font-size=\"11.0\" text-anchor=\"middle\"";
+    double before = -INFINITY;
+    size_t n = 0;
+
+    *nearest = INFINITY;
+    for (const char *at = svg; (at = strstr(at, "<text x=\"")); at++) {
+        const char *found = strstr(at, tick);
+        double x;
+
+        if (!found || found > strchr(at, '>') || sscanf(at, "<text x=\"%lf", &x) != 1)
+            continue;
+        *nearest = fmin(*nearest, x - before);
+        before = x;
+        n++;
+    }
+    return n;
+}
+
+TEST(bars_have_as_many_ticks_as_there_is_room_for)
+{
+    struct sd_out out;
+    double nearest;
+    size_t n;
+
+    for (unsigned width = 300; width <= 1000; width += 50) {
+        if (draws(&out, SD_PICTURE_SVG, width, 60, 1)) {
+            n = count_ticks(sd_buf_string(&out.pending), &nearest);
+            CHECK(n >= 2 && n <= 6);
+            CHECK(nearest > 30); /* "100M" is 29 wide */
+        }
+        sd_out_release(&out);
+    }
+}
+
+TEST(bars_have_their_legend_in_several_lines_where_it_does_not_fit)
+{
+    struct sd_out out;
+
+    for (unsigned width = 300; width <= 1000; width += 700) {
+        struct sd_view_bars b = make_view(3, 2);
+        int rc;
+
+        b.series[0] = "read: inputs and parameters";
+        b.series[1] = "written: outputs";
+        sd_out_to_memory(&out);
+        rc = sd_report_bars(&out, SD_PICTURE_SVG, &b, width);
+        CHECK(rc == 0 || rc == SD_ELACKS);
+        if (rc == 0) {
+            const char *text = sd_buf_string(&out.pending);
+
+            CHECK(strstr(text, ">written: outputs<"));
+            CHECK(!strstr(text, "x=\"33.0\" y=\"96.0\"") == (width == 1000));
+        }
+        sd_out_release(&out);
+    }
 }
 
 TEST(bars_that_are_too_many_are_counted)
@@ -86,7 +148,7 @@ TEST(bars_refuse_widths_nobody_can_look_at)
     int rc;
 
     sd_out_to_memory(&out);
-    rc = sd_report_bars(&out, SD_PICTURE_SVG, &b, 10);
+    rc = sd_report_bars(&out, SD_PICTURE_SVG, &b, 299);
     CHECK(rc == SD_EUSAGE || rc == SD_ELACKS);
     sd_out_release(&out);
 }

@@ -89,6 +89,15 @@ static int fail_cairo(struct sd_canvas *c, cairo_status_t status)
                          c->lib.cairo_status_to_string(status));
 }
 
+int sd_canvas_check_width(unsigned width, unsigned least)
+{
+    enum { MOST_PIXELS = 10000 };
+
+    if (width >= least && width <= MOST_PIXELS)
+        return 0;
+    return sd_fail(SD_EUSAGE, "a picture is %u to %d pixels wide", least, MOST_PIXELS);
+}
+
 int sd_canvas_open(enum sd_picture kind, unsigned width, unsigned height,
                    const char *title, struct sd_canvas **out)
 {

@@ -53,6 +53,9 @@ static inline int sd_canvas_lacks_cairo(void)
                               "apt install libcairo2-dev, and build it again");
 }
 
+/* SD_EUSAGE with a sentence: wider than anybody looks at, or too narrow for what is in
+ * every picture of its kind. */
+int sd_canvas_check_width(unsigned width, unsigned least);
 /* `title` is what a reader of the picture is told it shows. */
 int sd_canvas_open(enum sd_picture kind, unsigned width, unsigned height,
                    const char *title, struct sd_canvas **out);

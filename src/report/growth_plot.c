@@ -27,7 +27,6 @@ int sd_report_growth(struct sd_out *out, enum sd_picture kind,
 
 enum {
     MIN_PIXELS = 200,
-    MAX_PIXELS = 10000,
     MARGIN = 18,
     TITLE = 46,  /* pixels above the panels */
     PANEL = 330, /* height of one */
@@ -248,9 +247,9 @@ int sd_report_growth(struct sd_out *out, enum sd_picture kind,
     struct sd_canvas *canvas = NULL;
     int rc;
 
-    if (width < MIN_PIXELS || width > MAX_PIXELS)
-        return sd_fail(SD_EUSAGE, "a picture is %d to %d pixels wide", MIN_PIXELS,
-                       MAX_PIXELS);
+    rc = sd_canvas_check_width(width, MIN_PIXELS);
+    if (rc < 0)
+        return rc;
     rc = sd_canvas_open(kind, width, height, g->title, &canvas);
     if (rc < 0)
         return rc;

@@ -25,7 +25,6 @@ int sd_report_roofline(struct sd_out *out, enum sd_picture kind,
 
 enum {
     MIN_PIXELS = 300,
-    MAX_PIXELS = 10000,
     LEFT = 78,
     RIGHT = 24,
     TOP = 74,
@@ -199,9 +198,9 @@ int sd_report_roofline(struct sd_out *out, enum sd_picture kind,
     unsigned height = width * 5 / 8 + TOP;
     int rc;
 
-    if (width < MIN_PIXELS || width > MAX_PIXELS)
-        return sd_fail(SD_EUSAGE, "a picture is %d to %d pixels wide", MIN_PIXELS,
-                       MAX_PIXELS);
+    rc = sd_canvas_check_width(width, MIN_PIXELS);
+    if (rc < 0)
+        return rc;
     s.plot = (struct sd_box){ LEFT, TOP, (double)width - LEFT - RIGHT,
                               (double)height - TOP - BOTTOM };
     find_range(&s);
