@@ -48,6 +48,7 @@ enum {
     OPT_PYTHON
 };
 enum { ROWS_SHOWN = 100, WIDTH = 1000 };
+_Static_assert(SD_BARS_MAX == 400, "the help of --rows says so");
 
 static const struct sd_option options[] = {
     [OPT_INPUT] = { "input", SD_WORDS, NULL,
@@ -102,8 +103,10 @@ static const struct sd_option options[] = {
                    "sort by this column, largest first; -COLUMN the other way round",
                    's', "COLUMN" },
     [OPT_ROWS] = { "rows", SD_NUMBER, NULL,
-                   "at most N rows or bars; 0 is all (100; all as CSV and JSON)", 'n',
-                   "N" },
+                   "at most N rows or bars; 0 is all (100 rows, all as CSV and JSON; "
+                   "10 "
+                   "bars of --plot top, else 400, and a picture never has more)",
+                   'n', "N" },
     [OPT_PLOT] = { "plot", SD_CHOICE, NULL,
                    "draw bars into the picture that -o names: of the layers with most, "
                    "of shares, of all layers, of memory, of types; or layers under the "
