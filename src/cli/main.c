@@ -22,16 +22,14 @@ static const struct sd_option first_options[] = {
 };
 
 /* A standard descriptor that was closed stays closed for the program we start, but
- * must not become one of our own files: each is held by /dev/null until exec. */
+ * must not become one of our own files: each is held by /dev/null until exec.  stdout
+ * cannot be written to, so that what is lost there is said. */
 static void hold_standard_descriptors(void)
 {
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) /* the lowest that is free, and so the next one */
+            (void)!open("/dev/null",
+                        (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
 /* A link of that name to this program: its verbs then have py-spy's defaults, and what
