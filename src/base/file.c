@@ -91,6 +91,11 @@ static int fail_as_existing(const char *path)
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return sd_fail(SD_EEXISTS, "%s is a directory; name a file in it", path);
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return sd_fail(SD_EEXISTS,
+                       "%s is not a regular file and is not replaced; choose another "
+                       "name",
+                       path);
     return sd_fail(SD_EEXISTS, "%s is there already; choose another name or remove it",
                    path);
 }
@@ -170,13 +175,8 @@ int sd_file_create_beside(const char *path, enum sd_create_flags flags, char **b
     if (!is_there)
         return errno == ENOENT ? make_beside(path, flags, beside, fd)
                                : fail_to_create(errno, path);
-    if (!(flags & SD_CREATE_OVER))
+    if (!(flags & SD_CREATE_OVER) || !S_ISREG(st.st_mode))
         return fail_as_existing(path);
-    if (!S_ISREG(st.st_mode))
-        return sd_fail(SD_EEXISTS,
-                       "%s is not a regular file and is not replaced; choose "
-                       "another name",
-                       path);
     rc = make_beside(path, SD_CREATE_NEW, beside, fd);
     if (rc == 0 && flags & SD_CREATE_SHOWN)
         fchmod(*fd,

@@ -96,10 +96,10 @@ int sd_export_check_spares(const char *to, char **files, size_t n)
     return 0;
 }
 
-/* Whoever types a name can also say --force. */
+/* Whoever types a name can also say --force, where that helps. */
 static int tell_of_force(const struct sd_export_file *f, int rc)
 {
-    if (rc != SD_EEXISTS || f->create & SD_CREATE_OVER)
+    if (rc != SD_EEXISTS || f->create & SD_CREATE_OVER || !sd_path_is_regular(f->path))
         return rc;
     return sd_fail(rc,
                    "%s is there already; choose another name, or --force to overwrite "

@@ -43,7 +43,7 @@ static int write_capture(const struct sd_command *c)
     int rc = sd_merged_create(
         to, c->values[OPT_FORCE].number ? SD_CREATE_OVER : SD_CREATE_NEW, &merged);
 
-    if (rc == SD_EEXISTS && !c->values[OPT_FORCE].number)
+    if (rc == SD_EEXISTS && !c->values[OPT_FORCE].number && sd_path_is_regular(to))
         return sd_fail(rc,
                        "%s is there already; choose another name, or --force to "
                        "overwrite it",

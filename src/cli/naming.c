@@ -84,15 +84,15 @@ int sd_naming_check_free(const char *path, enum sd_create_flags create)
         return sd_fail(SD_EEXISTS, "%s is a directory; -o wants a file", path);
     if (!sd_path_exists(path))
         return check_folder(path);
-    if (create == SD_CREATE_NEW)
-        return sd_fail(SD_EEXISTS,
-                       "%s is there already; choose another name, or --force to "
-                       "overwrite it",
-                       path);
     if (!sd_path_is_regular(path))
         return sd_fail(SD_EEXISTS,
                        "%s is not a regular file and is not replaced; choose another "
                        "name",
+                       path);
+    if (create == SD_CREATE_NEW)
+        return sd_fail(SD_EEXISTS,
+                       "%s is there already; choose another name, or --force to "
+                       "overwrite it",
                        path);
     return 0;
 }
