@@ -35,7 +35,7 @@ int sd_model_not_measured(enum sd_model_metric k)
                       : k == SD_BY_BACKWARD_TIME  ? "--runtime --backward"
                                                   : "--runtime";
 
-    return sd_fail(SD_EABSENT,
+    return sd_fail(SD_EUSAGE,
                    "%s of this model was not measured: of a program's model %s does it",
                    sd_model_metric_title(k), how);
 }

@@ -242,7 +242,7 @@ TEST(model_bars_are_sorted_and_cut_where_it_is_said)
     CHECK(b.bars[0].values[0] + b.bars[1].values[0] > 99.999);
     w = (struct sd_model_bars_wish){ .kind = SD_MODEL_BARS_LAYERS,
                                      .metric = metric("runtime") };
-    CHECK(sd_model_bars(&c, &w, &a, &b) == SD_EABSENT);
+    CHECK(sd_model_bars(&c, &w, &a, &b) == SD_EUSAGE);
     w = (struct sd_model_bars_wish){ .kind = SD_MODEL_BARS_LAYERS,
                                      .metric = metric("macs"),
                                      .type = "LSTM" };

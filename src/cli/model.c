@@ -254,6 +254,8 @@ static int read_tables(const struct sd_option_value *v, struct wish *w)
     t->limit = v[OPT_ROWS].is_given   ? v[OPT_ROWS].number
                : w->form == FORM_TEXT ? ROWS_SHOWN
                                       : 0;
+    if (rc == 0 && v[OPT_TOP].is_given && v[OPT_TOP].number == 0)
+        return sd_fail(SD_EUSAGE, "--top 0 would be no layer: say 1 or more");
     if (rc == 0 && v[OPT_TOP].is_given) {
         t->sort = sd_model_metric_word(t->metric);
         t->limit = v[OPT_TOP].number;

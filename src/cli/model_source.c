@@ -37,7 +37,7 @@ static int bad_input(const char *words)
                    words);
 }
 
-/* "1,3,224,224": up to `end`.  Nothing at all is a single number. */
+/* "1,3,224,224": up to `end`.  Nothing at all, before a dtype, is a single number. */
 static int read_dims(struct sd_arena *a, const char *at, const char *end,
                      const char *words, struct sd_model_input *to)
 {
@@ -63,12 +63,20 @@ static int read_dims(struct sd_arena *a, const char *at, const char *end,
     return to->dims ? 0 : sd_no_memory();
 }
 
+/* Something was forgotten in "a=", "2,8:" and "=2,8". */
+static bool is_whole(const char *words, const char *shape)
+{
+    const char *colon = strchr(shape, ':');
+
+    return *shape && (!colon || colon[1]) && *words != '=';
+}
+
 static int read_shape(struct sd_arena *a, const char *from, const char *words,
                       struct sd_model_input *to)
 {
     const char *colon = strchr(from, ':');
 
-    if (!*words)
+    if (!is_whole(words, from))
         return bad_input(words);
     if (colon)
         to->dtype = (uint8_t)sd_dtype_named(colon + 1, strlen(colon + 1));
