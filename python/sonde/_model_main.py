@@ -72,6 +72,18 @@ def _name_of_file(path):
     return "_file_" + stem if stem in sys.modules else stem
 
 
+def _as_package(path):
+    """How a file that belongs to a package is named: by the folders with an __init__.py, or, as packages need none, as it was typed."""
+    parts = os.path.splitext(os.path.abspath(path))[0].split(os.sep)
+    typed = [] if os.path.isabs(path) else os.path.normpath(path).split(os.sep)
+    n = 1
+    while n < len(parts) - 1 and os.path.exists(os.path.join(os.sep.join(parts[:-n]), "__init__.py")):
+        n += 1
+    if n == 1:
+        n = max(2, len(typed))
+    return "; of a package it is named {0}:NAME, in the folder that holds {1}".format(".".join(parts[-n:]), parts[-n])
+
+
 def _module(name):
     """The module of that name, or of that file."""
     try:
@@ -92,25 +104,69 @@ def _module(name):
             raise Refused("no module named {0} here; run it in the folder that holds it, or set PYTHONPATH".format(error.name)) from None
         raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
     except BaseException as error:  # one that ends the program, too
-        raise Refused("cannot import {0}: {1}".format(name, _why(error))) from None
+        is_of_package = isinstance(error, ImportError) and name.endswith(".py") and "relative import" in _text(error)
+        raise Refused("cannot import {0}: {1}{2}".format(name, _why(error), _as_package(name) if is_of_package else "")) from None
+
+
+def _parts(target):
+    """Module and name: of "pkg.mod:Net", or of "a:b/net.py:Net", where a folder may have a colon."""
+    at = target.rfind(".py:")
+    name, _, attribute = target.partition(":") if at < 0 else (target[:at + 3], ":", target[at + 4:])
+    if not all(part.isidentifier() for part in attribute.split(".")):
+        raise Refused("{0} is no name of something in {1}: say {1}:NAME".format(attribute, name), 2)
+    return name, attribute
+
+
+def _named(name, attribute):
+    """What the module calls so."""
+    thing = _module(name)
+    try:
+        for part in attribute.split("."):
+            thing = getattr(thing, part)
+    except AttributeError:
+        raise Refused("{0} has no {1}{2}".format(name, attribute, _other_file(name, attribute)), 2) from None
+    except BaseException as error:  # of a property, or of the module's own __getattr__
+        raise Refused("{0} of {1} failed: {2}".format(attribute, name, _why(error))) from None
+    return thing
+
+
+def _other_file(name, attribute):
+    """A module of Python's may be meant to be the file of that name."""
+    path = name.replace(".", os.sep) + ".py"
+    is_other = not name.endswith(".py") and os.path.exists(path) and getattr(sys.modules.get(name), "__file__", None) != os.path.abspath(path)
+    return "; {0} of this folder is another: say {0}:{1}".format(path, attribute) if is_other else ""
+
+
+def _needs_arguments(thing):
+    try:
+        inspect.signature(thing).bind()
+    except TypeError:
+        return True
+    except ValueError:  # it does not tell
+        pass
+    return False
+
+
+def _made_by(thing, attribute):
+    """The model that a class or a function gives."""
+    import torch
+
+    torch.manual_seed(0)  # the same weights in each run: a model that looks at its data goes the same way
+    try:
+        return thing()
+    except BaseException as error:
+        way_out = "; name a function that takes none and gives the model" if isinstance(error, TypeError) and _needs_arguments(thing) else ""
+        raise Refused("{0}() failed: {1}{2}".format(attribute, _why(error), way_out)) from None
 
 
 def _found(target):
     """(model, inputs or None) of "pkg.mod:factory"."""
-    name, _, attribute = target.rpartition(":")
-    thing = _module(name)
-    for part in attribute.split("."):
-        if not hasattr(thing, part):
-            raise Refused("{0} has no {1}".format(name, attribute))
-        thing = getattr(thing, part)
+    name, attribute = _parts(target)
+    thing = _named(name, attribute)
     import torch
 
     if isinstance(thing, type) or not isinstance(thing, torch.nn.Module) and callable(thing):
-        torch.manual_seed(0)  # the same weights in each run: a model that looks at its data goes the same way
-        try:
-            thing = thing()
-        except BaseException as error:
-            raise Refused("{0}() failed: {1}".format(attribute, _why(error))) from None
+        thing = _made_by(thing, attribute)
     if inspect.iscoroutine(thing):
         thing.close()  # else Python complains that nobody awaited it
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], torch.nn.Module):

@@ -193,6 +193,34 @@ def test_an_exception_that_cannot_say_what_it_is_has_a_name(folder):
     equal((done.status, done.err), (1, "sonde: f() failed: W\n"), "how it ended")
 
 
+NAMES = """
+import torch
+class Args(torch.nn.Module):
+    def __init__(self, n): pass
+class Odd:
+    @property
+    def net(self): raise ValueError("not now")
+odd = Odd()
+"""
+
+
+def test_what_is_named_wrongly_has_a_way_out(folder):
+    """Status 2 where what was typed is wrong, 1 where the program fails."""
+    env = in_place_of_torch(folder, TORCH + "import json\n")
+    os.makedirs(os.path.join(folder, "pkg", "sub"))
+    for name, source in (("pkg/__init__.py", ""), ("pkg/sub/__init__.py", ""), ("pkg/sub/m.py", "from . import other\n"), ("json.py", "net = 1\n"), ("net.py", NAMES)):
+        write(folder, name, source)
+    for target, status, said in (
+            ("os:nope", 2, "os has no nope"), ("json:net", 2, "json has no net; json.py of this folder is another: say json.py:net"),
+            ("p/net.py:Net:x", 2, "Net:x is no name of something in p/net.py: say p/net.py:NAME"),
+            ("net.py:odd.net", 1, "odd.net of net.py failed: ValueError: not now"),
+            ("net.py:Args", 1, "; name a function that takes none and gives the model"),
+            ("pkg/sub/m.py:make", 1, "; of a package it is named pkg.sub.m:NAME, in the folder that holds pkg")):
+        done = run([SONDE, "model", target, "--python", PYTHON], cwd=folder, env=env)
+        equal((done.status, done.err.count("\n"), done.err.startswith("sonde: ")), (status, 1, True), "how %s ended (%s)" % (target, done.err))
+        assert done.err.endswith(said + "\n"), done.err
+
+
 def test_a_program_that_closes_what_it_did_not_open_is_told(folder):
     """Refused for another reason, that is said alone; the model never goes into a file that has got the number."""
     closes = "import os, torch\nos.closerange(3, 200)\nmine = [open('mine', 'w') for _ in range(20)]\n"

@@ -420,7 +420,7 @@ def check_the_verb():
         beside_the_machine(folder, env)
         sys.path.insert(0, folder)
         for words, status, said in ((("net:Net",), 2, "--input"), (("net:number", "--input=1"), 1, "int"), (("net:bad", "--input=1"), 1, "no weights"),
-                                    (("net:Not", "--input=1"), 1, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
+                                    (("net:Not", "--input=1"), 2, "has no Not"), (("nut:Net", "--input=1"), 1, "no module named nut"),
                                     (("net:Net", "--input=2,5"), 1, "; --input has the batch axis first"), (("net:Net", "--input=2,4:floot"), 2, "floot"),
                                     (("net:Net", "--input=-2,4"), 2, "numbers with commas"), (("net:Net", "--input=99999999999999999999,4"), 2, "too large"),
                                     (("net:Net", "--input=9999999999,100000,100000,4"), 2, "an input of 9999999999,100000,100000,4 is too large to be made: "),
