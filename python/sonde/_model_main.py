@@ -10,7 +10,7 @@ FD takes the counted model as bytes, or REFUSED where it was said why there is n
 """
 import sys
 
-_HAS_FOLDERS = not getattr(sys.flags, "safe_path", False)  # neither that of a script nor the current one with PYTHONSAFEPATH
+_HAS_FOLDERS = not getattr(sys.flags, "safe_path", sys.flags.isolated)  # else neither that of a script is there nor the current one
 if __name__ == "__main__" and _HAS_FOLDERS:
     del sys.path[0]  # the package's own folder, whose modules have names that others have too
 
@@ -317,8 +317,7 @@ def main():
 
 def _flush_c():
     """What C code of the program printed: its buffer is not Python's."""
-    import ctypes
-
+    ctypes = sys.modules["ctypes"]  # torch has it; to import it now would be to look into the program's folder
     library = ctypes.CDLL(None)
     library.fflush(ctypes.c_void_p.in_dll(library, "stdout"))
 
