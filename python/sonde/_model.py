@@ -228,7 +228,7 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules, 
             _went_on(run, device)
         if memory:
             run.model.fact("peak_bytes", str(run.peak_bytes))
-            _note_unkept(torch, run.model, module)
+            _tell_unkept(torch, run.model, module)
         if has_hooks:
             run.model.note(_HOOKS_DID_NOT_RUN)
         _tell_new(module, run.model, before)
@@ -244,8 +244,14 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules, 
     return made
 
 
-def _note_unkept(torch, made, module):
-    if made.totals()["activation_bytes"] is None and torch.is_grad_enabled() and any(p.requires_grad for p in module.parameters()):
+def _tell_unkept(torch, made, module):
+    """Where nothing is kept for a backward nothing was measured."""
+    if made.totals()["activation_bytes"] is not None:
+        return
+    why = "gradients are off" if not torch.is_grad_enabled() else "no parameter is trained" if not any(p.requires_grad for p in module.parameters()) else None
+    if why:
+        made.note("nothing is kept for a backward, because {0}: activation bytes are not measured".format(why))
+    else:
         made.note("nothing was told to be kept for the backward: the model keeps it in a way of its own (saved_tensors_hooks), or computes "
                   "nothing that has a gradient")
 

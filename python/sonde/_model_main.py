@@ -232,7 +232,7 @@ def _counted(options):
     except ImportError as error:
         raise Refused("{0} has no torch ({1}); choose an interpreter that has it with --python".format(sys.executable, error)) from None
     from sonde import _model, _model_words
-    from sonde.model import REPEATS, WARM_UP, _check_made, _has_data, _tell_nothing_kept
+    from sonde.model import REPEATS, WARM_UP, _check_made, _has_data
 
     _look_here()
     model, given = _found(options.target)
@@ -242,8 +242,6 @@ def _counted(options):
         if hasattr(model, "training"):  # a frozen script has one mode
             model.train(options.train)
         counted = _model.collect(model, args, kwargs, backward=options.backward, memory=options.memory)
-        if options.memory:
-            _tell_nothing_kept(counted, model)
         if options.runtime and _has_data(model, given if not options.input else None):
             if options.input:
                 _check_room(model, args, kwargs)

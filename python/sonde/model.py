@@ -223,22 +223,6 @@ def _collect(model, input_shape, inputs, backward, **how):
     return _model.collect(model, args, kwargs, backward=backward, rules=_checked_rules(), **how)
 
 
-def _tell_nothing_kept(counted, model):
-    """Where there can be no backward nothing is kept for it, and so nothing was measured."""
-    from . import _model
-    import torch
-
-    if counted.totals()["activation_bytes"] is not None:
-        return
-    if not torch.is_grad_enabled():
-        why = "gradients are off"
-    elif not any(p.requires_grad for p in _model.module_of(model).parameters()):
-        why = "no parameter is trained"
-    else:
-        return  # the count has noted why
-    counted.note("nothing is kept for a backward, because {0}: activation bytes are not measured".format(why))
-
-
 def _check_count(count, backward):
     from ._sonde import count_is_of_modules, count_modes
 
@@ -429,8 +413,6 @@ class Profiler:
         """The nodes of the model, one for each layer that has work or parameters of its own, in the order they ran."""
         _check_count(self.count, self.backward)
         counted = _collect(self.model, self.input_shape, self.inputs, self.backward, memory=self.memory)
-        if self.memory:
-            _tell_nothing_kept(counted, self.model)
         if self.runtime:
             self._measure(counted)
         return ProfiledNodes(_Profile(counted, self.count, self.inputs is not None, self.model))

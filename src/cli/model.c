@@ -104,8 +104,7 @@ static const struct sd_option options[] = {
                    's', "COLUMN" },
     [OPT_ROWS] = { "rows", SD_NUMBER, NULL,
                    "at most N rows or bars; 0 is all (100 rows, all as CSV and JSON; "
-                   "10 "
-                   "bars of --plot top, else 400, and a picture never has more)",
+                   "10 bars of --plot top, else 400, and no picture has more)",
                    'n', "N" },
     [OPT_PLOT] = { "plot", SD_CHOICE, NULL,
                    "draw bars into the picture that -o names: of the layers with most, "
