@@ -537,6 +537,8 @@ def measure(model, args=(), kwargs=None, into=None, *, warmup, repeats, backward
         except Exception as why:
             _gate.pass_on(why)
             raise refused(module, why, args, kwargs) from why
+    if into is not None and backward and _HOOKS_DID_NOT_RUN not in into.notes and any(_model_kept.hooks_of_sums(p) for p in module.parameters()):
+        into.note(_HOOKS_DID_NOT_RUN)
     took = {"forward_ns": _median([f for f, _ in passes]), "backward_ns": _median([b for _, b in passes]) if backward else None, "repeats": repeats,
             "timed_grad": "on" if grad else "off"}
     if into is not None:

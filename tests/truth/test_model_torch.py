@@ -33,7 +33,7 @@ def test_nothing_is_left_behind(folder):
 
 
 def test_what_the_caller_lends_is_not_written_to(folder):
-    right("borrowed", 31)
+    right("borrowed", 32)
 
 
 def test_names_of_other_tools_run_it_as_they_do(folder):
