@@ -33,9 +33,17 @@ def _callers_frame():
 
 
 def _is_in_steps(frame):
-    """Of our own, which runs in the user's forward, only what torch calls for each of its functions is not."""
+    """Of our own, which runs in the user's forward, only what torch calls for each of its functions is not; of torch, what its contexts
+    do when they are entered and left, and all that this calls."""
     name = _module_of(frame)
-    return name in _IN_STEPS or (name.startswith("sonde.") and frame.f_code.co_name != "__torch_function__")
+    if name.startswith("sonde."):
+        return frame.f_code.co_name != "__torch_function__"
+    while name in _IN_STEPS or name.partition(".")[0] == "torch":
+        if name in _IN_STEPS or frame.f_code.co_name in ("__enter__", "__exit__"):
+            return True
+        frame = frame.f_back
+        name = _module_of(frame)
+    return False
 
 
 def _comes_from(why, raised):
@@ -98,11 +106,18 @@ class held:
                 self.deliver()
 
     def give_back(self):
-        """Ctrl-C last: until then it waits."""
+        """Each of them, whatever a handler raises that runs as soon as it is back."""
         self.is_over = True
-        for number, own in reversed(list(self._own.items())):
-            if signal.getsignal(number) == self._come:  # else the forward has set another
-                signal.signal(number, own)
+        self._give_back(list(self._own.items()))
+
+    def _give_back(self, left):
+        if left:
+            number, own = left.pop()
+            try:
+                if signal.getsignal(number) == self._come:  # else the forward has set another
+                    signal.signal(number, own)
+            finally:
+                self._give_back(left)
 
     def __exit__(self, kind, why, trace):
         if self in _gates:

@@ -299,7 +299,7 @@ def _went_on(run, device):
 
 def _without_data(torch, module, args, kwargs, backward, memory, rules):
     """What a forward draws decides its way (layers that are left out): a second pass draws the same."""
-    with _model_kept.same_randomness(torch):
+    with _model_kept.same_randomness(torch), _model_kept.own_gradients(module):
         try:
             return _once(torch, module, args, kwargs, True, backward, memory, rules)
         except ModelError:

@@ -73,6 +73,18 @@ def same_gradients(leaves):
             hooks.update(were)
 
 
+@contextlib.contextmanager
+def own_gradients(module):
+    """A forward may reach parameters past the module, by an optimizer that it holds, and take their gradients away."""
+    before = [(p, p.grad) for p in module.parameters()]
+    try:
+        yield
+    finally:
+        for parameter, grad in before:
+            if parameter.grad is not grad:
+                parameter.grad = grad
+
+
 class _Kept:
     """A tensor as it is before a real pass: gradient, flags, hooks and attributes; its numbers where they are copied."""
 

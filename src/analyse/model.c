@@ -39,6 +39,7 @@ static void add(struct sd_model_sum *to, const struct sd_model_sum *s)
     to->backward_macs = sd_plus(to->backward_macs, s->backward_macs);
     to->work = sd_plus(to->work, s->work);
     to->backward_work = sd_plus(to->backward_work, s->backward_work);
+    to->moved_work += s->moved_work;
     to->mem_read = sd_plus(to->mem_read, s->mem_read);
     to->mem_write = sd_plus(to->mem_write, s->mem_write);
     to->read_bytes = sd_plus(to->read_bytes, s->read_bytes);
@@ -361,17 +362,24 @@ static bool is_row(const struct sd_model_costs *costs, uint32_t layer)
 }
 
 /* Those that were timed as one, because layers in them that ran when they were counted
- * did not run by themselves then. */
-static void mark_whole(const struct sd_model *m, bool *is_whole)
+ * did not run by themselves then: what those computed was done in that time. */
+static void mark_whole(struct sd_model_costs *costs, bool *is_whole)
 {
+    const struct sd_model *m = costs->model;
+
     for (uint32_t i = 1; i < m->n_layers; i++) {
+        int64_t work = costs->own[i].work - costs->own[i].backward_work;
         uint32_t at = i;
 
         if (m->layers[i].n_calls == 0 || m->layers[i].time_ns != SD_MODEL_NONE)
             continue;
         while (at != SD_MODEL_ROOT && m->layers[at].time_ns == SD_MODEL_NONE)
             at = m->layers[at].parent;
-        is_whole[at] = m->layers[at].time_ns != SD_MODEL_NONE;
+        if (m->layers[at].time_ns == SD_MODEL_NONE || work == INT64_MAX)
+            continue; /* nothing was timed, or nobody knows how much there is */
+        is_whole[at] = true;
+        costs->own[at].moved_work = sd_plus(costs->own[at].moved_work, work);
+        costs->own[i].moved_work -= work;
     }
 }
 
@@ -411,7 +419,7 @@ static int add_rows(struct sd_model_costs *costs)
     int rc = is_whole ? order_layers(costs->model, &order) : sd_no_memory();
 
     if (is_whole)
-        mark_whole(costs->model, is_whole);
+        mark_whole(costs, is_whole);
     for (size_t i = 0; i < costs->model->n_layers && rc == 0; i++) {
         uint32_t layer = order[i];
         struct sd_model_named *type;

@@ -41,6 +41,8 @@ struct sd_model_sum {
     int64_t work, backward_work;       /* FLOPs of all calls, and of the backward ones,
                                           by our own definition in every mode: what a
                                           machine did is not for a tool to say */
+    int64_t moved_work;                /* FLOPs that were timed here and are another
+                                          layer's; below 0: that were timed elsewhere */
     int64_t mem_read, mem_write;       /* elements, as metinor counts: of a leaf its
                                           inputs and parameters, its outputs */
     int64_t read_bytes, written_bytes; /* by its operators */

@@ -30,7 +30,7 @@ struct sd_cell sd_cell_maybe(const char *text)
 
 double sd_model_rate(const struct sd_model_sum *s)
 {
-    double flops = (double)s->work, ns = (double)s->time_ns;
+    double flops = (double)s->work + (double)s->moved_work, ns = (double)s->time_ns;
 
     if (s->time_ns <= 0)
         return 0;

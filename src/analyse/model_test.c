@@ -344,6 +344,33 @@ TEST(times_of_a_layer_are_with_what_is_in_it_and_rows_have_their_own)
     sd_model_release(&m);
 }
 
+TEST(a_layer_that_was_timed_as_one_has_a_row_and_the_work_of_what_is_in_it)
+{
+    struct sd_model_costs costs;
+    struct sd_model m;
+    uint32_t outer, inner;
+
+    CHECK(sd_model_init(&m) == 0);
+    CHECK(sd_model_layer_at(&m, "a.b", 3, &inner) == 0);
+    outer = m.layers[inner].parent;
+    SD_NET_OP(&m, "aten::mm", "8,64", "", "8,32", "32,64");
+    m.ops[0].layer = inner;
+    m.layers[inner].n_calls = 1;
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &costs) == 0);
+    CHECK(costs.n_rows == 1); /* nothing was timed */
+    sd_model_costs_release(&costs);
+    m.layers[0].time_ns = 100;
+    m.layers[outer].time_ns = 80;
+    CHECK(sd_model_costs(&m, SD_COUNT_MACS, &costs) == 0);
+    CHECK(costs.n_rows == 2);
+    CHECK(costs.own[outer].time_ns == 80 && costs.own[inner].time_ns == SD_MODEL_NONE);
+    CHECK(costs.own[outer].work + costs.own[outer].moved_work == 2 * 16384);
+    CHECK(costs.own[inner].work + costs.own[inner].moved_work == 0);
+    CHECK(costs.total.macs == 16384);
+    sd_model_costs_release(&costs);
+    sd_model_release(&m);
+}
+
 TEST(every_way_to_count_has_a_name_and_says_what_it_is)
 {
     enum sd_count_mode back;

@@ -207,6 +207,8 @@ def signals():
         signal.signal(signal.SIGINT, was)
     raising()
     twice()
+    contexts()
+    at_the_end()
     handlers()
 
 
@@ -298,6 +300,61 @@ def twice():
             say("raised " + name, came, "Late")
     finally:
         signal.signal(signal.SIGALRM, was)
+
+
+IN_TORCH = """
+class Context:
+    def __init__(self, raises, heard):
+        self.raises, self.heard, self.told = raises, heard, []
+    def __enter__(self):
+        self.raises()
+        self.told.append(len(self.heard))
+    def __exit__(self, *why):
+        self.inner()
+        self.told.append(len(self.heard))
+    def inner(self):
+        self.raises()
+"""
+
+
+def contexts():
+    """A context of torch's is entered and left as a whole."""
+    heard, space = [], {"__name__": "torch.made_up"}
+    exec(IN_TORCH, space)
+    context = space["Context"](functools.partial(signal.raise_signal, signal.SIGALRM), heard)
+    was = signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
+    try:
+        with _gate.held(), _gate.opened():
+            with context:
+                pass
+        say("signals in contexts of torch's", (context.told, len(heard)), ([0, 0], 2))
+    finally:
+        signal.signal(signal.SIGALRM, was)
+
+
+def at_the_end():
+    """One that comes, and raises, as soon as its handler is back."""
+    def own(number, frame):
+        raise ValueError
+
+    was, real = signal.signal(signal.SIGALRM, own), signal.signal
+
+    def late(number, handler):
+        before = real(number, handler)
+        if handler is own:
+            signal.raise_signal(signal.SIGALRM)
+        return before
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with _gate.held():
+            signal.signal = late
+    except ValueError:
+        pass
+    finally:
+        signal.signal = real
+    say("handlers of all signals are back", (signal.getsignal(signal.SIGINT) is before, signal.getsignal(signal.SIGALRM) is own), (True, True))
+    signal.signal(signal.SIGALRM, was)
 
 
 def handlers():
@@ -503,6 +560,51 @@ def objects():
             "slots of an object": (slotted, lambda o, t: setattr(o, "v", t), lambda o: [] if o.v is None else [o.v])}
 
 
+class Steps(nn.Module):
+    """Reaches its parameters past itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.optimizer = torch.optim.SGD(self.a.parameters(), 0.1)
+
+    def forward(self, x):
+        self.optimizer.zero_grad()
+        return self.a(x)
+
+
+def filled():
+    """A cache in an object is as it was after real passes, too, with all that it counts."""
+    def forward(self, x):
+        x.sum().item()
+        y = self.l(x)
+        self.cache.inner.all.append(y.detach())
+        self.cache.n += 1
+        return y + sum(self.cache.inner.all)
+
+    model = module(forward, l=nn.Linear(4, 4), cache=Plain())
+    model.cache.inner, model.cache.n, model.cache.inner.all = Plain(), 0, []
+    x = torch.ones(3, 4)
+    model(x)
+    for name, way in (("counted", lambda: _model.collect(model, (x,), memory=True)), ("timed", lambda: _model.measure(model, (x,), warmup=1, repeats=2))):
+        way()
+        say("a cache in an object, " + name, (model.cache.n, [tuple(t.shape) for t in model.cache.inner.all]), (1, [(3, 4)]))
+    model = module(lambda self, x: self.step(self.l(x)), l=nn.Linear(4, 4), step=Keeps().step)
+    _model.collect(model, (x,))
+    say("the object of a method", vars(model.step.__self__), {})
+    model = Steps()
+    model.a(x).sum().backward()
+    before = [p.grad for p in model.parameters()]
+    _model.collect(model, (x,))
+    say("gradients that an optimizer takes away", [p.grad is grad for p, grad in zip(model.parameters(), before)], [True, True])
+
+
+class Keeps:
+    def step(self, y):
+        self.kept = y.detach()
+        return y
+
+
 def held():
     """A forward that keeps what it computed leaves nothing of it where it had no data."""
     x = torch.ones(1, 4)
@@ -510,6 +612,7 @@ def held():
         model = module(lambda self, x: (lambda y: (put(self.thing, y), y)[1])(self.l(x)), l=nn.Linear(4, 4), thing=thing)
         _model.collect(model, (x,))
         say(name, found(thing), [])
+    filled()
     counter = Plain()
     counter.n = 0
     _model.collect(module(lambda self, x: (setattr(self.counter, "n", self.counter.n + 1), self.l(x))[1], l=nn.Linear(4, 4), counter=counter), (x,))

@@ -19,7 +19,7 @@ def test_a_backward_goes_into_no_other_graph(folder):
 
 
 def test_handlers_of_signals_wait_while_a_model_is_not_as_it_was(folder):
-    right("signals", 20)
+    right("signals", 22)
 
 
 def test_an_interrupt_at_any_moment_leaves_nothing(folder):
@@ -31,7 +31,7 @@ def test_what_refuses_is_put_back_and_what_is_refused_is_counted(folder):
 
 
 def test_what_modules_hold_is_as_it_was(folder):
-    right("held", 16)
+    right("held", 20)
 
 
 def test_a_second_count_draws_the_same(folder):

@@ -10,7 +10,7 @@
 
 enum {
     MOST_OBJECTS = 1 << 12, /* that are no modules: they may lead anywhere */
-    BLANK_DEPTH = 4,        /* containers in what such an object has got */
+    TENSOR_DEPTH = 4,       /* containers in what such an object has got */
 };
 
 static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
@@ -26,7 +26,7 @@ static int note(struct sd_keep *k, PyObject *container, PyObject *copy)
     }
     k->all[k->n++] = (struct sd_kept){ .container = Py_NewRef(container),
                                        .copy = Py_NewRef(copy),
-                                       .is_others = k->is_in_object };
+                                       .object = k->object };
     return 0;
 }
 
@@ -81,6 +81,7 @@ static bool is_object(PyObject *o)
 
 static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins *twins,
                             int depth);
+static int keep_self(struct sd_keep *k, PyObject *self, int depth);
 static int keep_slots(struct sd_keep *k, PyObject *o, struct sd_twins *twins,
                       int depth);
 
@@ -88,7 +89,7 @@ static int keep_slots(struct sd_keep *k, PyObject *o, struct sd_twins *twins,
  * it. */
 static int keep_object(struct sd_keep *k, PyObject *o, int depth)
 {
-    bool was_in_object = k->is_in_object;
+    size_t around = k->object;
     PyObject *fields;
     int rc;
 
@@ -102,10 +103,10 @@ static int keep_object(struct sd_keep *k, PyObject *o, int depth)
     fields = PyObject_GenericGetDict(o, NULL);
     if (!fields)
         PyErr_Clear();
-    k->is_in_object = true;
+    k->object = around ? around : k->n_objects;
     rc = fields && PyDict_Check(fields) ? sd_keep_module(k, o, fields, NULL, depth)
                                         : keep_slots(k, o, NULL, depth);
-    k->is_in_object = was_in_object;
+    k->object = around;
     Py_XDECREF(fields);
     return rc;
 }
@@ -149,16 +150,27 @@ static PyObject *keep_value(struct sd_keep *k, PyObject *value, struct sd_twins 
     if (is_of(value, k->torch->tensor_base))
         return twins ? sd_twins_of(twins, value) : Py_NewRef(value);
     if (is_of(value, k->torch->module)) /* an object's may be another model */
-        rc = k->is_in_object ? 0 : meet(k, value);
+        rc = k->object ? 0 : meet(k, value);
     else if (is_generator(k, value))
-        rc = k->is_in_object ? 0 : keep_generator(k, value);
+        rc = k->object ? 0 : keep_generator(k, value);
     else if (depth > 0 && sd_container_is(value))
         rc = sd_keep_container(k, value, twins, depth - 1);
     else if (depth > 0 && PyTuple_Check(value))
         return keep_tuple(k, value, twins, depth - 1);
+    else if (depth > 0 && PyMethod_Check(value))
+        rc = keep_self(k, PyMethod_GET_SELF(value), depth - 1);
     else if (depth > 0 && is_object(value))
         rc = keep_object(k, value, depth - 1);
     return rc < 0 ? NULL : Py_NewRef(value);
+}
+
+/* A method is held with its object. */
+static int keep_self(struct sd_keep *k, PyObject *self, int depth)
+{
+    return is_object(self) && !is_of(self, k->torch->tensor_base) &&
+                   !is_of(self, k->torch->module)
+               ? keep_object(k, self, depth)
+               : 0;
 }
 
 /* The copy is walked, because making a twin may run anything. */
@@ -251,7 +263,7 @@ static int note_slot(struct sd_keep *k, PyObject *module, PyObject *slot,
     k->slots[k->n_slots++] = (struct sd_kept_slot){ .module = Py_NewRef(module),
                                                     .slot = Py_NewRef(slot),
                                                     .value = Py_XNewRef(value),
-                                                    .is_others = k->is_in_object };
+                                                    .object = k->object };
     return 0;
 }
 
@@ -372,102 +384,155 @@ static void put_back_slot(const struct sd_kept_slot *s)
 
 /* --- What is no module's
  *
- * It may be anything, also what another thread changes meanwhile: so it is put back
- * only where it has got a tensor without data, which nobody can use. */
+ * It may be anything, also what another thread changes meanwhile.  So an object gets
+ * back what it had, with all that it holds, only where it has other tensors than
+ * before: then it is a cache, which a run has filled. */
 
-static bool has_blank(const struct sd_torch *t, PyObject *o, int depth);
+static bool has_tensor(const struct sd_torch *t, PyObject *o, int depth);
 
-static bool has_blank_in_list(const struct sd_torch *t, PyObject *o, int depth)
+static bool has_tensor_in_list(const struct sd_torch *t, PyObject *o, int depth)
 {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++)
-        if (has_blank(t, PySequence_Fast_GET_ITEM(o, i), depth))
+        if (has_tensor(t, PySequence_Fast_GET_ITEM(o, i), depth))
             return true;
     return false;
 }
 
-static bool has_blank_within(const struct sd_torch *t, PyObject *o, int depth)
+static bool has_tensor_in_dict(const struct sd_torch *t, PyObject *o, int depth)
 {
-    PyObject *key, *value, *list;
+    PyObject *key, *value;
     Py_ssize_t at = 0;
-    bool has;
 
-    if (PyDict_Check(o)) {
-        while (PyDict_Next(o, &at, &key, &value))
-            if (has_blank(t, value, depth))
-                return true;
-        return false;
-    }
-    if (PyList_Check(o) || PyTuple_Check(o))
-        return has_blank_in_list(t, o, depth);
-    list = PySequence_List(o); /* a set or deque of Python's own */
-    has = list && has_blank_in_list(t, list, depth);
-    Py_XDECREF(list);
-    return has;
+    while (PyDict_Next(o, &at, &key, &value))
+        if (has_tensor(t, value, depth))
+            return true;
+    return false;
 }
 
-static bool has_blank(const struct sd_torch *t, PyObject *o, int depth)
+static bool has_tensor(const struct sd_torch *t, PyObject *o, int depth)
 {
-    struct sd_shape s;
     PyObject *fields;
     bool has;
 
-    if (is_of(o, t->tensor_base)) {
-        has = sd_torch_shape(t, o, &s) == 0 && s.is_meta;
-        PyErr_Clear();
-        return has;
-    }
+    if (is_of(o, t->tensor_base))
+        return true;
     if (depth == 0 || is_of(o, t->module))
         return false;
-    if (PyTuple_Check(o) || sd_container_is(o))
-        return has_blank_within(t, o, depth - 1);
+    if (PyDict_Check(o))
+        return has_tensor_in_dict(t, o, depth - 1);
+    if (PyList_Check(o) || PyTuple_Check(o))
+        return has_tensor_in_list(t, o, depth - 1);
     fields = is_object(o) ? PyObject_GenericGetDict(o, NULL) : NULL;
-    has = fields && PyDict_Check(fields) && has_blank_within(t, fields, depth - 1);
+    has = fields && PyDict_Check(fields) && has_tensor_in_dict(t, fields, depth - 1);
     PyErr_Clear();
     Py_XDECREF(fields);
     return has;
 }
 
-static bool is_to_be_left(const struct sd_torch *t, const struct sd_kept *k)
+/* Has one of them an entry with a tensor that the other has not? */
+static bool has_other(const struct sd_torch *t, PyObject *one, PyObject *than)
 {
-    return k->is_others && !has_blank_within(t, k->container, BLANK_DEPTH);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    while (PyDict_Next(one, &at, &key, &value)) {
+        PyObject *other = PyDict_GetItemWithError(than, key);
+
+        PyErr_Clear();
+        if (other != value && has_tensor(t, value, TENSOR_DEPTH))
+            return true;
+    }
+    return false;
 }
 
-static bool is_slot_to_be_left(const struct sd_torch *t, const struct sd_kept_slot *s)
+static bool has_other_in_list(const struct sd_torch *t, PyObject *one, PyObject *than)
 {
-    PyObject *now = s->is_others ? read_slot(s->module, s->slot) : NULL;
-    bool is_left = s->is_others && !(now && has_blank(t, now, BLANK_DEPTH));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(one); i++) {
+        PyObject *value = PyList_GET_ITEM(one, i);
+
+        if ((i >= PyList_GET_SIZE(than) || PyList_GET_ITEM(than, i) != value) &&
+            has_tensor(t, value, TENSOR_DEPTH))
+            return true;
+    }
+    return false;
+}
+
+static bool has_other_tensors(const struct sd_torch *t, const struct sd_kept *k)
+{
+    PyObject *now;
+    bool has;
+
+    if (PyDict_Check(k->container))
+        return has_other(t, k->container, k->copy) ||
+               has_other(t, k->copy, k->container);
+    if (!PyList_Check(k->copy)) /* a set, or the state of a generator */
+        return false;
+    now = sd_container_copy(k->container);
+    has = now &&
+          (has_other_in_list(t, now, k->copy) || has_other_in_list(t, k->copy, now));
+    PyErr_Clear();
+    Py_XDECREF(now);
+    return has;
+}
+
+static bool has_other_in_slot(const struct sd_torch *t, const struct sd_kept_slot *s)
+{
+    PyObject *now = read_slot(s->module, s->slot);
+    bool has = now != s->value && ((now && has_tensor(t, now, TENSOR_DEPTH)) ||
+                                   (s->value && has_tensor(t, s->value, TENSOR_DEPTH)));
 
     Py_XDECREF(now);
-    return is_left;
+    return has;
 }
 
-void sd_keep_put_back(struct sd_keep *k)
+/* Objects, by their numbers, that are to be put back; 0, which is none, is what modules
+ * hold, and always is. */
+static void mark_filled(const struct sd_keep *k, bool *is_filled)
 {
-    struct sd_raised raised = sd_raised_take();
-    struct sd_kept *all = k->all;
-    struct sd_kept_slot *slots = k->slots;
-    PyObject *modules = k->modules;
-    const struct sd_torch *torch = k->torch;
-    size_t n = k->n, n_slots = k->n_slots;
+    is_filled[0] = true;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->all[i].object && !is_filled[k->all[i].object])
+            is_filled[k->all[i].object] = has_other_tensors(k->torch, &k->all[i]);
+    for (size_t i = 0; i < k->n_slots; i++)
+        if (k->slots[i].object && !is_filled[k->slots[i].object])
+            is_filled[k->slots[i].object] = has_other_in_slot(k->torch, &k->slots[i]);
+}
 
-    sd_table_release(&k->by_container);
-    memset(k, 0, sizeof *k);
-    for (size_t i = n_slots; i-- > 0;) {
-        if (!is_slot_to_be_left(torch, &slots[i]))
+static void put_back_slots(struct sd_kept_slot *slots, size_t n, const bool *is_filled)
+{
+    for (size_t i = n; i-- > 0;) {
+        if (is_filled[slots[i].object])
             put_back_slot(&slots[i]);
         Py_DECREF(slots[i].module);
         Py_DECREF(slots[i].slot);
         Py_XDECREF(slots[i].value);
     }
     sd_free(slots);
+}
+
+static void put_back_all(struct sd_kept *all, size_t n, const bool *is_filled)
+{
     for (size_t i = n; i-- > 0;) {
-        if (!is_to_be_left(torch, &all[i]))
+        if (is_filled[all[i].object])
             put_back(&all[i]);
         Py_XDECREF(all[i].owner);
         Py_DECREF(all[i].container);
         Py_DECREF(all[i].copy);
     }
     sd_free(all);
-    Py_XDECREF(modules);
+}
+
+void sd_keep_put_back(struct sd_keep *k)
+{
+    struct sd_raised raised = sd_raised_take();
+    struct sd_keep kept = *k;
+    bool is_filled[MOST_OBJECTS + 1] = { false };
+
+    sd_table_release(&k->by_container);
+    memset(k, 0, sizeof *k);
+    mark_filled(&kept, is_filled);
+    put_back_slots(kept.slots, kept.n_slots, is_filled);
+    put_back_all(kept.all, kept.n, is_filled);
+    Py_XDECREF(kept.modules);
     sd_raised_give_back(raised);
 }

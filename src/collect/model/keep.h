@@ -9,7 +9,7 @@
  * noted;
  * afterwards each has again what it had.  Modules that stand in such lists and dicts
  * without being registered are followed, too.  So are objects of other classes, but
- * they get back what they had only where they have got a tensor without data: what else
+ * they get back what they had only where they have other tensors than before: what else
  * happened to them is their own affair.  Tables of more than a million entries are left
  * alone.
  *
@@ -21,13 +21,14 @@ struct sd_kept {
                                    or a generator of random numbers, and its state */
     PyObject *owner;            /* owned: whose attributes they are; or NULL */
     bool is_generator;
-    bool is_others; /* found in an object that is no module */
+    size_t
+        object; /* the outermost object that is no module which it was found in; or 0 */
 };
 
 struct sd_kept_slot { /* an attribute that stands in the object, not in its dict */
     PyObject *module, *slot; /* owned: the object, and its class's descriptor */
     PyObject *value;         /* owned: what it held; NULL: nothing */
-    bool is_others;
+    size_t object;
 };
 
 struct sd_keep { /* all zero but for torch is a fresh one */
@@ -39,7 +40,7 @@ struct sd_keep { /* all zero but for torch is a fresh one */
     const struct sd_torch *torch; /* borrowed */
     PyObject *modules;            /* owned list: those that were met, or NULL */
     size_t n_objects;
-    bool is_in_object; /* that is no module */
+    size_t object; /* that is being walked, by its number; 0: none */
 };
 
 /* Notes this dict, list or set and those in it.  `twins` NULL: replaces nothing.  0, or
