@@ -5,6 +5,7 @@ What is counted, and how, is C's (_sonde.ModelRun and _sonde.Model); torch tells
 puts back what a pass has moved.  torch is imported when the first model comes.
 """
 import contextlib
+import itertools
 import operator
 import os
 import sys
@@ -49,11 +50,13 @@ def module_of(model):
 # ---- inputs
 
 
+def _held(module):
+    """Its parameters and buffers, one after the other: torch looks for each when it is asked for, which takes as long as a count."""
+    return itertools.chain(module.parameters(), module.buffers())
+
+
 def _first_float(module):
-    for tensor in list(module.parameters()) + list(module.buffers()):
-        if tensor.is_floating_point():
-            return tensor
-    return None
+    return next((tensor for tensor in _held(module) if tensor.is_floating_point()), None)
 
 
 def _shapes(input_shape):
@@ -221,7 +224,7 @@ def _once_as_asked(torch, module, args, kwargs, twins, backward, memory, rules, 
             args, kwargs = run.twins(_model_kept.apart(torch, (args, kwargs)))
         run.given((args, kwargs))
         if memory:  # those of scripts are found by asking alone
-            for tensor in list(module.parameters()) + list(module.buffers()):
+            for tensor in _held(module):
                 run.weight(tensor)
         _pass(torch, run, module, args, kwargs, backward, memory)
         if run.refused:
@@ -349,9 +352,13 @@ def lazy(module):
 
 
 def is_lazy(module):
+    return _has_lazy(_held(module))
+
+
+def _has_lazy(tensors):
     from torch.nn.parameter import is_lazy
 
-    return any(is_lazy(p) for p in list(module.parameters()) + list(module.buffers()))
+    return any(is_lazy(t) for t in tensors)
 
 
 def _has_blanks(args, kwargs):
@@ -359,11 +366,9 @@ def _has_blanks(args, kwargs):
     return any(isinstance(o, torch.Tensor) and o.device.type == "meta" for o in list(args) + list(kwargs.values()))
 
 
-def _is_fake(torch, module, given):
+def _has_fakes(tensors):
     fakes = sys.modules.get("torch._subclasses.fake_tensor")
-    if fakes is None:
-        return False
-    return any(isinstance(t, fakes.FakeTensor) for t in list(module.parameters()) + list(module.buffers()) + _model_kept.tensors_in(torch, given))
+    return fakes is not None and any(isinstance(t, fakes.FakeTensor) for t in tensors)
 
 
 def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=False, rules=None):
@@ -374,10 +379,10 @@ def collect(model, args=(), kwargs=None, *, backward=False, real=False, memory=F
     """
     torch = _torch()
     module = module_of(model)
-    args, kwargs, because = tuple(args), dict(kwargs or {}), None
-    if is_lazy(module):
+    args, kwargs, because, held = tuple(args), dict(kwargs or {}), None, list(_held(module))
+    if _has_lazy(held):
         raise lazy(module)
-    if _is_fake(torch, module, (args, kwargs)):
+    if _has_fakes(held + _model_kept.tensors_in(torch, (args, kwargs))):
         raise ModelError("{0} or its input is of torch's FakeTensorMode, whose tensors answer for their operators themselves: make it with "
                          "torch.device('meta') instead, which is counted without data, too".format(type(module).__name__))
     on_meta = _device_of(torch, module).type == "meta"
