@@ -12,7 +12,7 @@ import sys
 import threading
 
 from . import _gate, _model_backward, _model_batch, _model_kept, _model_modes, _on_cpu, _sonde
-from ._model_words import ModelError, refused, told_beyond, warn, why_really, words
+from ._model_words import ModelError, refused, warn, why_really, words
 
 
 def _torch():

@@ -234,7 +234,7 @@ def _check_count(count, backward):
 
 def _told(counted, count, value):
     """The value, with a warning where it is more than 64 bits hold."""
-    from ._model import told_beyond
+    from ._model_words import told_beyond
 
     if value == _MOST:
         told_beyond(counted, count)
@@ -491,7 +491,7 @@ class ProfilerReport:
     @property
     def totals(self):
         """{"params": …, "macs": …, …} of the whole model.  A sum of more than 64 bits is 2**63 - 1, and a warning says so."""
-        from ._model import told_beyond
+        from ._model_words import told_beyond
 
         return told_beyond(self._profile.model, self._profile.count).totals(self._profile.count)
 
@@ -535,7 +535,7 @@ class ProfilerReport:
         found = self._profile.model.fit(optimizer, batch, available or 0)
         said = found.pop("beyond")
         if said:
-            from ._model import warn
+            from ._model_words import warn
 
             warn(said)
         return found

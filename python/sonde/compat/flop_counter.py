@@ -45,9 +45,9 @@ class FlopCounterMode:
         return self._counting.model.layers("macs")
 
     def get_total_flops(self):
-        from .. import _model
+        from .. import _model_words
 
-        return _model.told_beyond(self._counting.model).totals("macs")["flops"] if self._counting else 0
+        return _model_words.told_beyond(self._counting.model).totals("macs")["flops"] if self._counting else 0
 
     def get_flop_counts(self):
         """{module: {operator: FLOPs}}, by torch's own operators; "Global" is all of it."""

@@ -43,8 +43,8 @@ struct sd_keep { /* all zero but for torch is a fresh one */
     size_t object; /* that is being walked, by its number; 0: none */
 };
 
-/* Notes this dict, list or set and those in it.  `twins` NULL: replaces nothing.  0, or
- * -1 with an exception; what was noted until then can still be put back. */
+/* Notes this dict, list, set or deque and those in it.  `twins` NULL: replaces nothing.
+ * 0, or -1 with an exception; what was noted until then can still be put back. */
 int sd_keep_container(struct sd_keep *k, PyObject *container, struct sd_twins *twins,
                       int depth);
 /* The same for a module, whose dict is `fields`: with what it has in slots.  Nothing of

@@ -61,10 +61,10 @@ class _Analysis:
 
     def _get(self):
         if self._counted is None:
-            from ... import _model
+            from ... import _model, _model_words
 
             args, kwargs = _model.inputs_of(self._model, None, self._inputs)
-            self._counted = _model.told_beyond(_model.collect(self._model, args, kwargs, rules={**_m._checked_rules(), **self._rules}), "fvcore")
+            self._counted = _model_words.told_beyond(_model.collect(self._model, args, kwargs, rules={**_m._checked_rules(), **self._rules}), "fvcore")
         return self._counted
 
     def _layers(self):
