@@ -19,4 +19,11 @@ void sd_assert_broken(const char *file, int line, const char *claim);
         if (__builtin_expect(!(claim), 0))                                             \
             sd_assert_broken(__FILE__, __LINE__, #claim);                              \
     } while (0)
+
+/* The same on a hot path: only tests that are built tiny or with sanitizers keep it. */
+#if SD_TINY || defined(__SANITIZE_ADDRESS__)
+#define sd_assert_slow(claim) sd_assert(claim)
+#else
+#define sd_assert_slow(claim) ((void)0)
+#endif
 #endif

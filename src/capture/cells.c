@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -17,7 +18,10 @@
 enum { RETRY_NS = 100 * 1000 * 1000 }; /* after a segment could not be had */
 
 struct sd_cells {
-    struct sd_pool *pool;      /* NULL on anonymous memory; borrowed */
+    struct sd_cells *host;   /* whose file, segments and definitions these are: itself,
+                                or the table that it stands beside; borrowed */
+    struct sd_cells *beside; /* a second kind of cells; owned */
+    struct sd_pool *pool;    /* NULL on anonymous memory; borrowed */
     _Atomic uint32_t *is_here; /* a page that fork empties; owned */
     struct sd_kept file;
     struct sd_live_head *head; /* the file's, or NULL */
@@ -81,12 +85,13 @@ static struct sd_segment *try_segment(struct sd_cells *t)
 /* A fresh segment of the type, visible to others once its head is filled. */
 static struct sd_segment *add_segment(struct sd_cells *t, enum sd_chunk_type type)
 {
-    struct sd_segment *s = try_segment(t);
+    struct sd_cells *host = t->host;
+    struct sd_segment *s = try_segment(host);
 
     if (!s)
         return NULL;
     t->is_short = false;
-    if (!push(&t->all, &t->n_all, &t->cap_all, s)) {
+    if (!push(&host->all, &host->n_all, &host->cap_all, s)) {
         munmap(s, SD_SEGMENT);
         return NULL;
     }
@@ -95,8 +100,8 @@ static struct sd_segment *add_segment(struct sd_cells *t, enum sd_chunk_type typ
     s->cell_bytes = t->cell_bytes;
     s->first = t->n;
     s->magic = SD_SEGMENT_MAGIC;
-    if (t->head)
-        atomic_store_explicit(&t->head->n_slots, (uint32_t)t->n_all,
+    if (host->head)
+        atomic_store_explicit(&host->head->n_slots, (uint32_t)host->n_all,
                               memory_order_release);
     return s;
 }
@@ -115,20 +120,30 @@ static int back_by_file(struct sd_cells *t, struct sd_writer *w)
     return 0;
 }
 
-int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
-                 struct sd_cells **out)
+static struct sd_cells *make(uint16_t kind, uint32_t cell_bytes)
 {
     struct sd_cells *t = sd_zalloc(sizeof *t);
-    int rc = 0;
 
-    *out = NULL;
     if (!t)
-        return sd_no_memory();
+        return NULL;
+    t->host = t;
     t->kind = kind;
     t->cell_bytes = (cell_bytes + 7) & ~7u;
     t->per_segment = (SD_SEGMENT - SD_SEGMENT_HEAD) / t->cell_bytes;
     t->next_id = 1;
     t->file.fd = -1;
+    return t;
+}
+
+int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
+                 struct sd_cells **out)
+{
+    struct sd_cells *t = make(kind, cell_bytes);
+    int rc = 0;
+
+    *out = NULL;
+    if (!t)
+        return sd_no_memory();
     t->is_here = sd_page_emptied_by_fork();
     if (!t->is_here)
         rc = sd_no_memory();
@@ -143,9 +158,21 @@ int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
     return 0;
 }
 
+int sd_cells_beside(struct sd_cells *t, uint16_t kind, uint32_t cell_bytes,
+                    struct sd_cells **out)
+{
+    sd_assert(t->host == t && !t->beside && kind != t->kind);
+    *out = t->beside = make(kind, cell_bytes);
+    if (!*out)
+        return sd_no_memory();
+    t->beside->host = t;
+    return 0;
+}
+
 bool sd_cells_is_ours(const struct sd_cells *t)
 {
-    return !t->head || atomic_load_explicit(t->is_here, memory_order_relaxed) != 0;
+    return !t->host->head ||
+           atomic_load_explicit(t->host->is_here, memory_order_relaxed) != 0;
 }
 
 void *sd_cells_at(const struct sd_cells *t, uint32_t index)
@@ -184,9 +211,11 @@ static bool has_room(struct sd_cells *t)
 
 void sd_cells_lose(struct sd_cells *t, uint64_t n)
 {
-    t->lost += n;
-    if (t->head && sd_cells_is_ours(t))
-        atomic_fetch_add(&t->head->lost, n);
+    struct sd_cells *host = t->host;
+
+    host->lost += n;
+    if (host->head && sd_cells_is_ours(host))
+        atomic_fetch_add(&host->head->lost, n);
 }
 
 /* What finds no room is tried again at every event, so it counts once for each time
@@ -410,6 +439,7 @@ void sd_cells_free(struct sd_cells *t)
 {
     if (!t)
         return;
+    sd_assert(t->host == t); /* whatever stands beside it goes with it */
     if (t->head && t->is_here && sd_cells_is_ours(t)) {
         if (!t->is_mapped) {
             spill_all(t);
@@ -422,6 +452,9 @@ void sd_cells_free(struct sd_cells *t)
     }
     for (size_t i = 0; i < t->n_all; i++)
         munmap(t->all[i], SD_SEGMENT);
+    if (t->beside)
+        sd_free(t->beside->cells);
+    sd_free(t->beside);
     sd_free(t->all);
     sd_free(t->cells);
     sd_pool_unmap_head(t->head);

@@ -20,7 +20,7 @@
 struct sd_writer;
 struct sd_chunk_view;
 
-enum { SD_SEGMENT = 256 * 1024, SD_SEGMENT_HEAD = 32, SD_MAX_SEGMENTS = 4096 };
+enum { SD_SEGMENT = 256 * 1024, SD_SEGMENT_HEAD = 32, SD_MAX_SEGMENTS = 8192 };
 #define SD_NO_CELL UINT32_MAX
 
 struct sd_segment {        /* the first bytes of each; also those of a CELLS chunk */
@@ -40,6 +40,10 @@ struct sd_cells;
 /* A table of this writer's process, or, with NULL, on anonymous memory. */
 int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
                  struct sd_cells **out);
+/* A second kind of cells in the same table, with the definitions, the file and the life
+ * of the first: numbered from 0 by themselves, and freed with it. */
+int sd_cells_beside(struct sd_cells *t, uint16_t kind, uint32_t cell_bytes,
+                    struct sd_cells **out);
 /* Adds a cell with this content and returns its index; SD_NO_CELL when there is no
  * memory or no disk (counted), or when this is a child of fork. */
 uint32_t sd_cells_add(struct sd_cells *t, const void *cell);
