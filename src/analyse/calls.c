@@ -15,7 +15,8 @@ struct place {                  /* of a node in its tree */
 };
 
 struct walk {
-    const struct sd_node *nodes;
+    const struct sd_call_forest *forest;
+    const struct sd_node *nodes; /* the forest's */
     size_t n;
     struct place *places;       /* owned; by node */
     int64_t *totals;            /* owned; by node: own and all below */
@@ -44,22 +45,27 @@ static int new_edge(struct walk *w, uint64_t key, uint32_t *id)
     return sd_table_put(&w->edges, key, *id);
 }
 
-static int edge_of(struct walk *w, const struct sd_node *node, uint32_t *id)
+static int find_edge(struct walk *w, uint32_t caller, uint32_t callee, uint32_t *id)
 {
-    const struct sd_node *caller;
-    uint64_t key, known;
+    uint64_t key = (uint64_t)caller << 32 | callee, known;
 
-    *id = NONE;
-    if (node->parent == SD_NO_NODE)
-        return 0;
-    caller = &w->nodes[node->parent];
-    if (caller->parent == SD_NO_NODE)
-        return 0;
-    key = (uint64_t)caller->function << 32 | node->function;
     if (!sd_table_get(&w->edges, key, &known))
         return new_edge(w, key, id);
     *id = (uint32_t)known;
     return 0;
+}
+
+static int edge_of(struct walk *w, const struct sd_node *node, uint32_t *id)
+{
+    const struct sd_node *caller;
+
+    *id = NONE;
+    if (node->parent == SD_NO_NODE || node->is_beyond)
+        return 0;
+    caller = &w->nodes[node->parent];
+    if (caller->parent == SD_NO_NODE)
+        return 0;
+    return find_edge(w, caller->function, node->function, id);
 }
 
 static int find_edges(struct walk *w)
@@ -108,7 +114,7 @@ static void enter(struct walk *w, uint32_t at)
     const struct sd_node *node = &w->nodes[at];
     uint32_t edge = w->places[at].edge;
 
-    if (node->parent == SD_NO_NODE)
+    if (node->parent == SD_NO_NODE || node->is_beyond)
         return;
     sd_assert(node->function < w->out->n_functions);
     count(&w->out->functions[node->function], node, w->totals[at],
@@ -120,7 +126,7 @@ static void enter(struct walk *w, uint32_t at)
 
 static void leave(struct walk *w, uint32_t at)
 {
-    if (w->nodes[at].parent == SD_NO_NODE)
+    if (w->nodes[at].parent == SD_NO_NODE || w->nodes[at].is_beyond)
         return;
     w->active_functions[w->nodes[at].function]--;
     if (w->places[at].edge != NONE)
@@ -146,6 +152,38 @@ static void walk_all(struct walk *w)
         }
         at = w->places[at].next;
     }
+}
+
+/* --- Beyond the trees */
+
+static void add_pair(struct sd_calls_sum *sum, const struct sd_pair *pair,
+                     uint64_t primitive, int64_t total)
+{
+    sum->calls = sd_sum_u64(sum->calls, pair->calls);
+    sum->own = sd_sum_i64(sum->own, pair->own);
+    sum->primitive = sd_sum_u64(sum->primitive, primitive);
+    sum->total = sd_sum_i64(sum->total, total);
+}
+
+static int add_pairs(struct walk *w)
+{
+    uint32_t edge;
+    int rc = 0;
+
+    for (size_t i = 0; i < w->forest->n_pairs && rc == 0; i++) {
+        const struct sd_pair *pair = &w->forest->pairs[i];
+
+        sd_assert(pair->function < w->out->n_functions);
+        add_pair(&w->out->functions[pair->function], pair, pair->primitive,
+                 pair->total);
+        if (pair->caller == SD_NO_NODE)
+            continue;
+        rc = find_edge(w, pair->caller, pair->function, &edge);
+        if (rc == 0)
+            add_pair(&w->out->edges[edge].sum, pair, pair->pair_primitive,
+                     pair->pair_total);
+    }
+    return rc;
 }
 
 static int take_memory(struct walk *w)
@@ -176,13 +214,13 @@ static int derive(struct walk *w)
         return sd_no_memory();
     link_nodes(w);
     walk_all(w);
-    return 0;
+    return add_pairs(w);
 }
 
-int sd_calls_derive(const struct sd_node *nodes, size_t n, size_t n_functions,
+int sd_calls_derive(const struct sd_call_forest *f, size_t n_functions,
                     struct sd_calls *out)
 {
-    struct walk w = { .nodes = nodes, .n = n, .out = out };
+    struct walk w = { .forest = f, .nodes = f->nodes, .n = f->n, .out = out };
     int rc;
 
     *out = (struct sd_calls){ .n_functions = n_functions };

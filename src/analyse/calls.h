@@ -9,6 +9,9 @@
  * the path above a node, so one walk that keeps how often each function and each pair
  * is on the present path gives exactly the same numbers, in linear time.
  *
+ * A call beyond a full tree has no path, but what its path would tell was counted with
+ * its pair.
+ *
  * Trees of several threads stand in one array when they are to be added, and are asked
  * about one by one when they are to be kept apart. */
 #include "profile/call_nodes.h"
@@ -30,9 +33,11 @@ struct sd_calls {                   /* all zero is a released one */
     size_t n_edges;
 };
 
-/* `nodes` are settled, and each function in them is below n_functions.  What is called
- * by a root has no caller, hence no edge.  0 or SD_ENOMEM. */
-int sd_calls_derive(const struct sd_node *nodes, size_t n, size_t n_functions,
+/* The forest is settled, and each function in it is below n_functions.  What is called
+ * by a root has no caller, hence no edge.  Pairs beyond the trees are counted with the
+ * rest; nodes that stand for them are in the totals of the functions above, and in no
+ * count.  0 or SD_ENOMEM. */
+int sd_calls_derive(const struct sd_call_forest *f, size_t n_functions,
                     struct sd_calls *out);
 void sd_calls_release(struct sd_calls *c);
 #endif

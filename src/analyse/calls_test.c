@@ -7,6 +7,21 @@
 #include "base/mem.h"
 #include "base/test.h"
 
+static int settle_nodes(struct sd_node *nodes, size_t n)
+{
+    struct sd_call_forest forest = { .nodes = nodes, .n = n };
+
+    return sd_forest_settle(&forest, NULL, NULL);
+}
+
+static int derive_nodes(struct sd_node *nodes, size_t n, size_t n_functions,
+                        struct sd_calls *out)
+{
+    const struct sd_call_forest forest = { .nodes = nodes, .n = n };
+
+    return sd_calls_derive(&forest, n_functions, out);
+}
+
 /* --- A program made up by chance, seen by both: a tree, and what cProfile does */
 
 enum { FUNCTIONS = 5, NODES = 4096, DEPTH = 40, STEPS = 3000 };
@@ -135,8 +150,8 @@ TEST(calls_are_counted_as_cprofile_counts_them)
         g->chance = seed;
         for (uint32_t thread = 0; thread <= seed % 3; thread++)
             run_thread(g);
-        CHECK(sd_nodes_settle(g->nodes, g->n, NULL, NULL) == 0);
-        CHECK(sd_calls_derive(g->nodes, g->n, FUNCTIONS, &c) == 0);
+        CHECK(settle_nodes(g->nodes, g->n) == 0);
+        CHECK(derive_nodes(g->nodes, g->n, FUNCTIONS, &c) == 0);
         check_against(g, &c);
         sd_calls_release(&c);
     }
@@ -159,8 +174,8 @@ TEST(calls_of_a_recursion_count_once_in_the_total)
     struct sd_calls c;
 
     memcpy(nodes, recursion, sizeof nodes);
-    CHECK(sd_nodes_settle(nodes, 4, NULL, NULL) == 0);
-    CHECK(sd_calls_derive(nodes, 4, 2, &c) == 0);
+    CHECK(settle_nodes(nodes, 4) == 0);
+    CHECK(derive_nodes(nodes, 4, 2, &c) == 0);
     CHECK(is_same(&c.functions[0], &(struct sd_calls_sum){ 5, 2, 70, 100 }));
     CHECK(is_same(&c.functions[1], &(struct sd_calls_sum){ 6, 6, 30, 30 }));
     CHECK(c.n_edges == 2);
@@ -174,7 +189,7 @@ TEST(calls_of_no_tree_are_none)
 {
     struct sd_calls c;
 
-    CHECK(sd_calls_derive(NULL, 0, 0, &c) == 0);
+    CHECK(derive_nodes(NULL, 0, 0, &c) == 0);
     CHECK(c.n_functions == 0 && c.n_edges == 0);
     sd_calls_release(&c);
 }
@@ -189,9 +204,10 @@ TEST(calls_of_a_deep_recursion_are_derived)
     CHECK(nodes);
     nodes[0] = (struct sd_node){ .parent = SD_NO_NODE };
     for (uint32_t i = 1; i < DEEP; i++)
-        nodes[i] = (struct sd_node){ i - 1, 0, 1, DEEP - i, 0, false };
-    CHECK(sd_nodes_settle(nodes, DEEP, NULL, NULL) == 0);
-    CHECK(sd_calls_derive(nodes, DEEP, 1, &c) == 0);
+        nodes[i] =
+            (struct sd_node){ .parent = i - 1, .calls = 1, .inclusive = DEEP - i };
+    CHECK(settle_nodes(nodes, DEEP) == 0);
+    CHECK(derive_nodes(nodes, DEEP, 1, &c) == 0);
     CHECK(is_same(&c.functions[0],
                   &(struct sd_calls_sum){ DEEP - 1, 1, DEEP - 1, DEEP - 1 }));
     sd_calls_release(&c);
@@ -207,9 +223,9 @@ TEST(calls_that_find_no_memory_leave_nothing)
     EACH_FAILURE(nth)
     {
         memcpy(nodes, recursion, sizeof nodes);
-        rc = sd_nodes_settle(nodes, 4, NULL, NULL);
+        rc = settle_nodes(nodes, 4);
         if (rc == 0)
-            rc = sd_calls_derive(nodes, 4, 2, &c);
+            rc = derive_nodes(nodes, 4, 2, &c);
         CHECK(rc == 0 || rc == SD_ENOMEM);
         if (rc == 0)
             sd_calls_release(&c);

@@ -153,6 +153,39 @@ static int find_nodes(struct maker *m, const bool *is_in)
     return rc;
 }
 
+/* --- Pairs */
+
+static int find_pair(struct maker *m, const struct sd_pair_total *total,
+                     struct sd_callee_pair *pair)
+{
+    struct sd_stack frame = { .parent = SD_NO_STACK, .site = { total->callee } };
+    int rc = callee_of(m, &frame, &pair->callee);
+
+    pair->caller = NONE;
+    pair->total = total;
+    if (rc < 0 || total->caller == NONE)
+        return rc;
+    frame.site.at = total->caller;
+    return callee_of(m, &frame, &pair->caller);
+}
+
+static int find_pairs(struct maker *m, const struct sd_sample_choice *choice)
+{
+    const struct sd_pair_totals *all = &m->p->pairs;
+    struct sd_calltree *t = m->t;
+    int rc = 0;
+
+    if (!choice->has_pairs)
+        return 0;
+    t->pairs = sd_alloc((all->n + 1) * sizeof *t->pairs);
+    if (!t->pairs)
+        return sd_no_memory();
+    for (size_t i = 0; i < all->n && rc == 0; i++)
+        if (!choice->has_track || all->items[i].track == choice->track.at)
+            rc = find_pair(m, &all->items[i], &t->pairs[t->n_pairs++]);
+    return rc;
+}
+
 /* Children are linked last first, so that they come out in order of appearance. */
 static int link_nodes(struct maker *m)
 {
@@ -304,6 +337,8 @@ static int make(struct maker *m, const struct sd_sample_choice *choice)
     m->function_of = sd_zalloc((m->p->n_sites + 1) * sizeof *m->function_of);
     rc = is_in && m->function_of ? find_nodes(m, is_in) : sd_no_memory();
     if (rc == 0)
+        rc = find_pairs(m, choice);
+    if (rc == 0)
         rc = link_nodes(m);
     if (rc == 0)
         rc = make_rows(m->t);
@@ -417,6 +452,7 @@ int sd_callees_match(const struct sd_calltree *t, const struct sd_matcher *match
 void sd_calltree_release(struct sd_calltree *t)
 {
     sd_free(t->callees);
+    sd_free(t->pairs);
     sd_free(t->nodes);
     sd_free(t->self);
     sd_free(t->total);

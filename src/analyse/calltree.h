@@ -24,6 +24,7 @@ struct sd_sample_choice {
     bool has_track;
     bool has_twins; /* functions of one name, file and line that are not the same stay
                        apart */
+    bool has_pairs; /* calls beyond a full tree, too, by caller and callee */
     bool is_mine;   /* library frames are folded into what called them; where nothing
                        did, the outermost one stays */
 };
@@ -43,6 +44,12 @@ struct sd_call_node {
     uint32_t first_child, next; /* UINT32_MAX ends */
 };
 
+/* Calls of which no path is known. */
+struct sd_callee_pair {
+    uint32_t caller, callee;           /* callees; caller UINT32_MAX: there is none */
+    const struct sd_pair_total *total; /* of the profile */
+};
+
 struct sd_calltree {                      /* all zero is a released one */
     const struct sd_profile *p;           /* borrowed */
     const struct sd_stack_totals *totals; /* of the profile: samples, or traced calls */
@@ -51,6 +58,8 @@ struct sd_calltree {                      /* all zero is a released one */
     uint32_t metric;           /* that shares are of */
     struct sd_callee *callees; /* owned */
     size_t n_callees;
+    struct sd_callee_pair *pairs; /* owned; of the tracks chosen, when asked for */
+    size_t n_pairs;
     struct sd_call_node *nodes; /* owned */
     size_t n_nodes;
     uint32_t first_root; /* UINT32_MAX: none */

@@ -10,7 +10,8 @@
 #include "base/text.h"
 
 enum { NONE = UINT32_MAX };
-#define OTHER "[other]" /* as collectors name it (capture/call_cell.h) */
+#define SD_CALLS_BEYOND "[beyond the tree]" /* as collectors name it */
+#define OTHER "[other]"                     /* and did before */
 
 /* --- From the tree to nodes that can be counted */
 
@@ -23,6 +24,12 @@ static uint32_t column(const struct sd_traced *t, const char *metric)
 static int64_t self(const struct sd_traced *t, size_t node, uint32_t at)
 {
     return at == NONE ? 0 : t->tree.self[node * t->tree.n_metrics + at];
+}
+
+/* Is this no function, but calls that are known by their pairs? */
+static bool is_beyond(const struct sd_traced *t, uint32_t callee)
+{
+    return t->tree.pairs && t->tree.p->sites[t->tree.callees[callee].site.at].is_beyond;
 }
 
 const char *sd_traced_unit(const struct sd_profile *p,
@@ -59,15 +66,47 @@ static int choose_times(struct sd_traced *t, const struct sd_traced_wish *wish)
     return 0;
 }
 
+static int64_t pair_time(const struct sd_pair_total *total,
+                         const struct sd_traced_wish *wish, enum sd_pair_value clock,
+                         enum sd_pair_value cpu, enum sd_pair_value tracing)
+{
+    return sd_sum_i64(total->values[wish->is_cpu ? cpu : clock],
+                      wish->is_raw ? total->values[tracing] : 0);
+}
+
+static struct sd_pair pair_of(const struct sd_callee_pair *p,
+                              const struct sd_traced_wish *wish)
+{
+    const int64_t *v = p->total->values;
+
+    return (struct sd_pair){
+        .caller = p->caller == NONE ? SD_NO_NODE : p->caller,
+        .function = p->callee,
+        .calls = (uint64_t)v[SD_PAIR_CALLS],
+        .primitive = (uint64_t)v[SD_PAIR_PRIMITIVE],
+        .pair_primitive = (uint64_t)v[SD_PAIR_PRIMITIVE_OF_PAIR],
+        .own = pair_time(p->total, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
+        .total = pair_time(p->total, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+                           SD_PAIR_TOTAL_TRACING),
+        .pair_total = pair_time(p->total, wish, SD_PAIR_PAIR_TOTAL,
+                                SD_PAIR_CPU_PAIR_TOTAL, SD_PAIR_PAIR_TRACING),
+    };
+}
+
 /* Behind a root, which the tree does not have: nodes are numbered from 1. */
-static int derive(struct sd_traced *t)
+static int derive(struct sd_traced *t, const struct sd_traced_wish *wish)
 {
     uint32_t calls = column(t, "calls");
     struct sd_node *nodes = sd_zalloc((t->tree.n_nodes + 1) * sizeof *nodes);
-    int rc;
+    struct sd_pair *pairs = sd_zalloc((t->tree.n_pairs + 1) * sizeof *pairs);
+    struct sd_call_forest forest = { nodes, t->tree.n_nodes + 1, NULL, pairs,
+                                     t->tree.n_pairs };
+    int rc = nodes && pairs ? 0 : sd_no_memory();
 
-    if (!nodes)
-        return sd_no_memory();
+    if (rc < 0)
+        goto out;
+    for (size_t i = 0; i < t->tree.n_pairs; i++)
+        pairs[i] = pair_of(&t->tree.pairs[i], wish);
     nodes[0].parent = SD_NO_NODE;
     for (size_t i = 0; i < t->tree.n_nodes; i++) {
         const struct sd_call_node *n = &t->tree.nodes[i];
@@ -76,10 +115,13 @@ static int derive(struct sd_traced *t)
             (struct sd_node){ .parent = n->parent == NONE ? 0 : n->parent + 1,
                               .function = n->callee,
                               .calls = (uint64_t)self(t, i, calls),
-                              .own = t->own[i] };
+                              .own = t->own[i],
+                              .is_beyond = is_beyond(t, n->callee) };
     }
-    rc = sd_calls_derive(nodes, t->tree.n_nodes + 1, t->tree.n_callees, &t->calls);
+    rc = sd_calls_derive(&forest, t->tree.n_callees, &t->calls);
+out:
     sd_free(nodes);
+    sd_free(pairs);
     return rc;
 }
 
@@ -105,9 +147,42 @@ static int sum_awaited(struct sd_traced *t)
         for (; n_left > 0; n_left--, at = t->tree.nodes[at].parent)
             open[t->tree.nodes[at].callee]--;
     }
-    t->has_awaited = awaited != NONE;
+    for (size_t i = 0; i < t->tree.n_pairs; i++) {
+        int64_t *of = &t->awaited[t->tree.pairs[i].callee];
+
+        *of = sd_sum_i64(*of, t->tree.pairs[i].total->values[SD_PAIR_AWAITED]);
+    }
+    t->has_awaited =
+        awaited != NONE || sd_pair_totals_sum(&t->tree.p->pairs, SD_PAIR_AWAITED) > 0;
     sd_free(open);
     return 0;
+}
+
+/* What a function did itself, in the rows of callees: pairs add to it, and what stands
+ * for them in the tree is none of it. */
+static void add_pairs_to_callees(struct sd_traced *t)
+{
+    static const struct {
+        const char *metric;
+        enum sd_pair_value value;
+    } values[] = { { "calls", SD_PAIR_CALLS },  { "starts", SD_PAIR_STARTS },
+                   { "time", SD_PAIR_TIME },    { "tracing", SD_PAIR_TRACING },
+                   { "cpu_time", SD_PAIR_CPU }, { "awaited", SD_PAIR_AWAITED } };
+    uint32_t n = t->tree.n_metrics;
+
+    for (uint32_t i = 0; i < t->tree.n_callees; i++)
+        if (is_beyond(t, i))
+            memset(t->tree.callee_self + (size_t)i * n, 0, n * sizeof(int64_t));
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        uint32_t at = column(t, values[k].metric);
+
+        for (size_t i = 0; i < t->tree.n_pairs && at != NONE; i++) {
+            const struct sd_callee_pair *pair = &t->tree.pairs[i];
+            int64_t *to = &t->tree.callee_self[(size_t)pair->callee * n + at];
+
+            *to = sd_sum_i64(*to, pair->total->values[values[k].value]);
+        }
+    }
 }
 
 int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish,
@@ -128,9 +203,11 @@ int sd_traced_make(const struct sd_profile *p, const struct sd_traced_wish *wish
     if (rc == 0)
         rc = choose_times(out, wish);
     if (rc == 0)
-        rc = derive(out);
+        rc = derive(out, wish);
     if (rc == 0)
         rc = sum_awaited(out);
+    if (rc == 0)
+        add_pairs_to_callees(out);
     if (rc < 0)
         sd_traced_release(out);
     return rc;
@@ -238,7 +315,25 @@ static int64_t total_of(const struct sd_profile *p, const char *metric)
     return sum;
 }
 
-/* Calls that found no place of their own in a full tree. */
+/* Calls beyond a full tree, and how much of the time they took: counts and times of
+ * functions have them, and whatever needs paths shows them at one place. */
+static void remark_beyond(struct sd_buf *to, const struct sd_profile *p)
+{
+    int64_t n = sd_pair_totals_sum(&p->pairs, SD_PAIR_CALLS);
+    int64_t time = sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME);
+    int64_t all = total_of(p, "time");
+    char text[SD_TEXT_MAX];
+
+    if (n > 0)
+        sd_buf_printf(to,
+                      "%s%s calls (%.1f %% of the time) are known by caller and callee "
+                      "alone, and trees have them below \"" SD_CALLS_BEYOND
+                      "\": --nodes of sonde calls makes room for their paths",
+                      to->n ? "; " : "", sd_text_count(text, n),
+                      all > 0 ? 100.0 * (double)time / (double)all : 0.0);
+}
+
+/* In captures of before: calls that found no place of their own in a full tree. */
 static uint64_t count_others(const struct sd_profile *p)
 {
     uint32_t at = sd_totals_metric(p, &p->calls, "calls");
@@ -277,6 +372,7 @@ void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_ra
     if (untraced > 0)
         sd_buf_printf(to, "%snot traced for %s", to->n ? "; " : "",
                       sd_text_duration(text, (int64_t)untraced));
+    remark_beyond(to, p);
     remark_count(
         to, fact(p, "calls.folded"),
         "calls booked on an outer call of the same function: the tree was full");

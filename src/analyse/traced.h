@@ -27,7 +27,8 @@ struct sd_traced { /* all zero is a released one */
     int64_t *awaited;      /* owned; by callee: ns suspended, of outermost calls */
     bool has_awaited;      /* coroutines were suspended */
     bool *is_twin;         /* owned; by callee: its numbers are in those of another that
-                              looks the same; NULL but for tables of functions */
+                              looks the same, or (calls beyond a full tree) of several;
+                              NULL but for tables of functions */
     double per_unit;       /* of `own` in what stats count: 1e9 ns in a second */
 };
 

@@ -34,6 +34,8 @@ static size_t rest_at(const struct sd_view_table *part)
 struct sorted {
     struct sd_stack_totals calls; /* owned; by track */
     size_t *first;                /* owned; of each track, and behind the last */
+    struct sd_pair_total *pairs;  /* owned; by track, too */
+    size_t *first_pair;
 };
 
 static void release_sorted(struct sorted *s)
@@ -42,6 +44,8 @@ static void release_sorted(struct sorted *s)
     for (uint32_t k = 0; k < s->calls.n_metrics; k++)
         sd_free(s->calls.values[k]);
     sd_free(s->first);
+    sd_free(s->pairs);
+    sd_free(s->first_pair);
 }
 
 static int make_sorted(struct sorted *s, const struct sd_profile *p)
@@ -51,12 +55,24 @@ static int make_sorted(struct sorted *s, const struct sd_profile *p)
     s->calls = p->calls;
     s->calls.items = sd_alloc((p->calls.n + 1) * sizeof *s->calls.items);
     s->first = sd_zalloc((p->n_tracks + 2) * sizeof *s->first);
-    has_all = s->calls.items && s->first;
+    s->pairs = sd_alloc((p->pairs.n + 1) * sizeof *s->pairs);
+    s->first_pair = sd_zalloc((p->n_tracks + 2) * sizeof *s->first_pair);
+    has_all = s->calls.items && s->first && s->pairs && s->first_pair;
     for (uint32_t k = 0; k < p->calls.n_metrics; k++) {
         s->calls.values[k] = sd_alloc((p->calls.n + 1) * sizeof **s->calls.values);
         has_all = has_all && s->calls.values[k];
     }
     return has_all ? 0 : sd_no_memory();
+}
+
+static void sort_pairs(struct sorted *s, const struct sd_profile *p)
+{
+    for (size_t i = 0; i < p->pairs.n; i++)
+        s->first_pair[p->pairs.items[i].track + 2]++;
+    for (size_t i = 2; i < p->n_tracks + 2; i++)
+        s->first_pair[i] += s->first_pair[i - 1];
+    for (size_t i = 0; i < p->pairs.n; i++)
+        s->pairs[s->first_pair[p->pairs.items[i].track + 1]++] = p->pairs.items[i];
 }
 
 /* They keep their order: where each goes is counted first. */
@@ -66,6 +82,7 @@ static int sort(struct sorted *s, const struct sd_profile *p)
 
     if (rc < 0)
         return rc;
+    sort_pairs(s, p);
     for (size_t i = 0; i < p->calls.n; i++)
         s->first[p->calls.items[i].track.at + 2]++;
     for (size_t i = 2; i < p->n_tracks + 2; i++)
@@ -92,6 +109,8 @@ static struct sd_profile profile_of(const struct sorted *s, const struct sd_prof
     one.calls.items += from;
     for (uint32_t k = 0; k < one.calls.n_metrics; k++)
         one.calls.values[k] += from;
+    one.pairs.items = s->pairs + s->first_pair[track];
+    one.pairs.n = s->first_pair[track + 1] - s->first_pair[track];
     return one;
 }
 

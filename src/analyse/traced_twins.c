@@ -108,6 +108,8 @@ static int join_twins(struct sd_traced *t)
     int rc;
 
     t->is_twin = sd_zalloc(t->tree.n_callees + 1);
+    for (uint32_t i = 0; t->is_twin && t->tree.pairs && i < t->tree.n_callees; i++)
+        t->is_twin[i] = t->tree.p->sites[t->tree.callees[i].site.at].is_beyond;
     rc = first && t->is_twin ? find_first(t, first, &has_twins) : sd_no_memory();
     if (rc == 0 && has_twins) {
         join_functions(t, first);
@@ -124,6 +126,9 @@ int sd_traced_make_functions(const struct sd_profile *p,
     int rc;
 
     apart.choice.has_twins = true;
+    /* Modules and folded libraries need paths. */
+    apart.choice.has_pairs =
+        wish->by == SD_CALLS_BY_FUNCTION && !wish->is_sampled && !wish->choice.is_mine;
     rc = sd_traced_make(p, &apart, out);
     if (rc == 0)
         rc = join_twins(out);

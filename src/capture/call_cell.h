@@ -11,16 +11,23 @@
  *
  * Sites are functions in the table's definitions; a C function has the flag
  * SD_SITE_NATIVE, no file and the name that cProfile gives it (`<built-in method
- * builtins.len>`).  The site named "[other]" stands for what found no cell of its own.
+ * builtins.len>`).
+ *
+ * A tree has a limit.  Calls along paths that found no cell of their own are counted by
+ * caller and callee (pair_cell.h), and the cell of the last function that is in the
+ * tree has a child for all of them, whose site has the flag SD_SITE_BEYOND: so the
+ * time of every function above is complete.  (Older captures have a site named
+ * "[other]" there, and no pairs.)
  *
  * Ticks are those of the CLOCK records among the definitions: one pair when the table
  * is made, more while it grows, one when the session ends.  Time-stamp counters are the
  * same in all processes of a machine: a reader with a single pair takes the pairs of
  * the capture's other tables too. */
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SD_CELLS_CALLS = 1 }; /* the kind of such tables */
-#define SD_CALLS_OTHER "[other]"
+#define SD_CALLS_BEYOND "[beyond the tree]"
 
 /* The second half, which every call touches, lies in one cache line: cells begin 32
  * bytes behind the start of a page. */
@@ -51,8 +58,8 @@ _Static_assert(sizeof(struct sd_call_cell) == 64, "on disk");
 struct sd_call_root {
     uint32_t resyncs; /* how often the calls known and the frames found disagreed */
     uint32_t track;   /* the thread, among the table's definitions */
-    uint32_t folded;  /* calls that were booked on an outer call of the same function,
-                         because the tree had as many nodes as it may have */
+    uint32_t folded;  /* in captures of before: calls that were booked on an outer call
+                         of the same function, because the tree was full; 0 today */
     uint16_t python_plain, c_plain; /* ticks of a call of an empty function that is not
                                        traced; 0: not known */
     uint64_t untraced; /* ticks in which the tracing was interrupted by others */
@@ -65,4 +72,25 @@ struct sd_call_root {
     int32_t none;                 /* 0 */
 };
 _Static_assert(sizeof(struct sd_call_root) == 64, "on disk");
+
+/* A cell whose site is beyond the tree: all calls along paths that left the tree here
+ * with a call of a Python function, or of a C function (SD_SITE_NATIVE). */
+struct sd_beyond_cell {
+    uint32_t parent, site;
+    uint64_t zero;
+    uint64_t cpu_ns;  /* inclusive, as ticks */
+    uint64_t left;    /* calls that left the tree here; the others were made by them */
+    uint64_t calls;   /* all of them */
+    uint64_t ticks;   /* inclusive, of those that left */
+    uint64_t key;     /* the writer's */
+    uint64_t c_calls; /* of all calls, those of C functions */
+};
+_Static_assert(sizeof(struct sd_beyond_cell) == sizeof(struct sd_call_cell) &&
+                   offsetof(struct sd_beyond_cell, cpu_ns) ==
+                       offsetof(struct sd_call_cell, cpu_ns) &&
+                   offsetof(struct sd_beyond_cell, calls) ==
+                       offsetof(struct sd_call_cell, calls) &&
+                   offsetof(struct sd_beyond_cell, key) ==
+                       offsetof(struct sd_call_cell, key),
+               "one table holds both");
 #endif

@@ -65,6 +65,7 @@ enum sd_clock_kind { SD_CLOCK_MONOTONIC = 1, SD_CLOCK_TSC };
 enum sd_site_flags {
     SD_SITE_NATIVE = 1, /* a function of compiled code: `file` is its source where that
                            is known, else its library */
+    SD_SITE_BEYOND = 2, /* no function: calls along paths that are not in a full tree */
     /* The twelve highest bits tell functions apart that have one name, file and line
      * (constructors of dataclasses): 0 for the first, and so on; the last is for all
      * beyond. */

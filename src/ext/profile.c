@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "collect/calls/options.h"
 #include "collect/calls/calibrate.h"
 #include "collect/calls/front_profile.h"
 #include "collect/session.h"
@@ -503,6 +504,7 @@ static int make_session(struct sd_profile *p)
     struct sd_calls_wish wish = { .events = events_of(p),
                                   .has_cpu = p->has_cpu,
                                   .has_timeline = p->has_timeline,
+                                  .n_max = p->n_nodes,
                                   .timer = p->timer ? read_timer : NULL,
                                   .of = p,
                                   .names = { sd_calls_define, &p->names,
@@ -533,21 +535,39 @@ static int check_timeline(PyObject *timer)
     return rc < 0 ? -1 : 0;
 }
 
+/* nodes=N: how many paths are kept apart in each thread; None: as many as usual. */
+static int take_nodes(PyObject *given, uint32_t *out)
+{
+    long n = given == Py_None ? 0 : PyLong_AsLong(given);
+
+    if (n == -1 && PyErr_Occurred())
+        return -1;
+    if (given != Py_None && (n < SD_CALLS_NODES_LEAST || n > SD_CALLS_NODES_MOST)) {
+        PyErr_SetString(PyExc_ValueError, "nodes are 2 to 16,000,000 for each thread");
+        return -1;
+    }
+    *out = (uint32_t)n;
+    return 0;
+}
+
 /* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
  * which kind of clock, is another now. */
 static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = { "timer", "timeunit", "subcalls",   "builtins", "threads",
-                             "cpu",   "raw",      "signatures", "timeline", NULL };
+    static char *names[] = { "timer",    "timeunit", "subcalls", "builtins",
+                             "threads",  "cpu",      "raw",      "signatures",
+                             "timeline", "nodes",    NULL };
     struct sd_profile *p = (struct sd_profile *)self;
-    PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL;
+    PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL, *nodes = Py_None;
+    uint32_t n_nodes;
     int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0, detail;
     double timeunit = 0;
     bool is_same;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppOp", names, &timer, &unit,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppOpO", names, &timer, &unit,
                                      &subcalls, &builtins, &threads, &cpu, &raw,
-                                     &signatures, &timeline))
+                                     &signatures, &timeline, &nodes) ||
+        take_nodes(nodes, &n_nodes) < 0)
         return -1;
     if (unit != Py_None)
         timeunit = PyFloat_AsDouble(unit);
@@ -560,7 +580,8 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
               p->has_cpu == cpu && p->has_timeline == timeline &&
-              p->follows_all == threads && (!detail || (int)p->names.detail == detail);
+              p->follows_all == threads && p->n_nodes == n_nodes &&
+              (!detail || (int)p->names.detail == detail);
     if (!is_same)
         stop(p);
     Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
@@ -571,6 +592,7 @@ static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
     set_switch(p, SD_PROFILE_SIGNATURES, detail);
     p->follows_all = threads;
     p->has_cpu = cpu;
+    p->n_nodes = n_nodes;
     p->has_timeline = timeline;
     p->is_raw = raw;
     if (detail)
@@ -705,8 +727,11 @@ static PyGetSetDef profile_attributes[] = {
       "(3.11).",
       NULL },
     { "folded", get_folded, NULL,
-      "Calls that were booked on an outer call of the same function, because a thread "
-      "had a\nmillion different paths already.",
+      "Calls that are known by caller and callee alone, because their thread had as "
+      "many "
+      "different\npaths as are kept (nodes=N) already.  All counts and times per "
+      "function "
+      "are whole.",
       NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -714,7 +739,8 @@ static PyGetSetDef profile_attributes[] = {
 PyDoc_STRVAR(
     profile_doc,
     "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, "
-    "threads=False, cpu=False, raw=False, signatures=True, timeline=False)\n--\n\n"
+    "threads=False, cpu=False, raw=False, signatures=True, timeline=False, "
+    "nodes=None)\n--\n\n"
     "Counts and times every call.\n\n"
     "The clock is the processor's own, or `timer`: a function that returns "
     "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
@@ -723,7 +749,9 @@ PyDoc_STRVAR(
     "`signatures` a function is told apart by the types of its arguments, and by the\n"
     "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
     "values of integers, too.  `timeline` records when each call was, too, in the\n"
-    "capture of sonde.start().");
+    "capture of sonde.start().  `nodes` is how many paths are kept apart in each "
+    "thread\n"
+    "(a million); calls along further ones are counted by caller and callee.");
 
 static PyType_Slot profile_slots[] = {
     { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },

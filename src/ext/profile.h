@@ -25,6 +25,7 @@ struct sd_profile {
     PyObject *stats;   /* what snapshot_stats made, or NULL; owned */
     double timeunit;   /* seconds of one unit of the timer's integers; 0: seconds */
     unsigned switches; /* enum sd_profile_switch */
+    uint32_t n_nodes;  /* paths kept apart in each thread; 0: as many as usual */
     bool follows_all;  /* every thread */
     bool has_cpu;      /* CPU time, too */
     bool has_timeline; /* when each call was, too */

@@ -11,11 +11,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/whole.h"
+#include "collect/calls/pairs.h"
 #include "profile/call_nodes.h"
 
 struct numbers {           /* all zero is a released one */
     struct sd_node *nodes; /* of all trees asked for; owned */
     size_t n_nodes;
+    struct sd_calls_below *below; /* of those that are beyond a tree; owned */
+    uint32_t n_below;
+    struct sd_pair *pairs; /* of calls beyond the trees; owned */
+    size_t n_pairs;
     PyObject **functions; /* code objects and names; owned, with a reference each */
     PyObject **texts;     /* of those that are signatures, or NULL; owned, as above */
     size_t n_functions, cap, cap_texts;
@@ -33,6 +38,8 @@ static void release(struct numbers *m)
     sd_free(m->functions);
     sd_free(m->texts);
     sd_free(m->nodes);
+    sd_free(m->below);
+    sd_free(m->pairs);
     sd_table_release(&m->by_key);
     sd_calls_release(&m->sums);
     memset(m, 0, sizeof *m);
@@ -85,25 +92,139 @@ static int number_of(struct numbers *m, const struct sd_profile *p, uint64_t key
 
 struct open_calls {
     struct sd_node *nodes; /* of the tree */
+    struct sd_pair *pairs; /* beyond it */
+    struct sd_calls_below *below;
     const struct sd_call_tree *tree;
+    uint64_t
+        callee_ticks; /* of the call that was told of before, if this one made it */
     bool is_cpu;
 };
 
+static struct sd_pair_calls with(struct sd_pair_calls a, struct sd_calls_inside b)
+{
+    return (struct sd_pair_calls){ a.python + b.python, a.c + b.c };
+}
+
+static void leave_pair_out(struct open_calls *o, struct sd_pair *pair,
+                           const struct sd_open_entry *open)
+{
+    const struct sd_call_entry *e = open->entry;
+    int64_t own = (int64_t)(open->ticks - e->ended - o->callee_ticks);
+    bool is_outermost = e->flags & SD_BEYOND_OUTERMOST;
+    bool is_outermost_pair = e->flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER);
+
+    pair->calls -= pair->calls > 0;
+    pair->primitive -= is_outermost && pair->primitive > 0;
+    pair->pair_primitive -= is_outermost_pair && pair->pair_primitive > 0;
+    if (o->is_cpu || o->tree->timer) /* a user's clock is not asked for it */
+        return;
+    pair->own += own > 0 ? own : 0;
+    pair->own_calls = with(pair->own_calls, e->made);
+    if (is_outermost) {
+        pair->total += (int64_t)open->ticks;
+        pair->total_calls = with(pair->total_calls, open->inside);
+    }
+    if (is_outermost_pair) {
+        pair->pair_total += (int64_t)open->ticks;
+        pair->pair_calls = with(pair->pair_calls, open->inside);
+    }
+}
+
+static void leave_beyond_out(struct open_calls *o, const struct sd_open_entry *open)
+{
+    bool is_first = open->entry->flags & SD_BEYOND_FIRST;
+    struct sd_calls_below *below;
+    struct sd_node *node;
+
+    if (!(open->entry->flags & SD_BEYOND_LOST))
+        leave_pair_out(o, &o->pairs[sd_call_pairs_index(o->tree, open->entry->cell)],
+                       open);
+    o->callee_ticks = is_first ? 0 : open->ticks;
+    if (!is_first || o->is_cpu || o->tree->timer)
+        return;
+    node = &o->nodes[sd_cells_index(o->tree->table, open->left)];
+    below = &o->below[node->function];
+    node->inclusive += (int64_t)open->ticks;
+    below->left++;
+    below->python += open->inside.python + !(open->entry->cell->key & 1);
+    below->c += open->inside.c + (open->entry->cell->key & 1);
+}
+
 /* What runs is not counted yet, but the time so far is: its callees' is. */
-static void leave_out(void *of, const struct sd_call_cell *cell, uint64_t ticks)
+static void leave_out(void *of, const struct sd_open_entry *open)
 {
     struct open_calls *o = of;
-    struct sd_node *node = &o->nodes[sd_cells_index(o->tree->table, cell)];
+    struct sd_node *node;
 
+    if (sd_call_entry_is_beyond(open->entry)) {
+        leave_beyond_out(o, open);
+        return;
+    }
+    node = &o->nodes[sd_cells_index(o->tree->table, open->entry->cell)];
     node->calls -= node->calls > 0;
-    node->inclusive += o->is_cpu ? 0 : (int64_t)ticks;
+    node->inclusive += o->is_cpu ? 0 : (int64_t)open->ticks;
+}
+
+static struct sd_pair_calls calls_in(struct sd_calls_inside n)
+{
+    return (struct sd_pair_calls){ n.python, n.c };
+}
+
+/* The functions of a pair go by their sites in the tree, of which each has a number. */
+static int copy_pairs(struct numbers *m, const struct sd_profile *p,
+                      const struct sd_call_tree *t, bool is_cpu)
+{
+    uint32_t n = sd_call_pairs_n(t);
+    int rc = 0;
+
+    for (uint32_t i = 0; rc == 0 && i < n; i++) {
+        const struct sd_pair_cell *c = sd_call_pairs_at(t, i);
+        uint64_t caller, callee;
+        struct sd_pair *pair = &m->pairs[m->n_pairs + i];
+
+        sd_call_pairs_keys(t, i, &caller, &callee);
+        *pair = (struct sd_pair){
+            .caller = SD_NO_NODE,
+            .is_c = callee & 1,
+            .calls = c->callee.calls,
+            .primitive = c->primitive,
+            .pair_primitive = c->primitive + c->inner_primitive,
+            .own = (int64_t)(is_cpu ? c->own_cpu_ns : c->own_ticks),
+            .total = (int64_t)(is_cpu ? c->callee.cpu_ns : c->callee.ticks),
+            .pair_total = (int64_t)(is_cpu ? c->callee.cpu_ns + c->inner_cpu_ns
+                                           : c->callee.ticks + c->inner_ticks),
+            .own_calls = calls_in(c->own_calls),
+            .total_calls = calls_in(c->inside_calls),
+            .pair_calls = with(calls_in(c->inside_calls), c->inner_calls),
+        };
+        rc = number_of(m, p, callee, &pair->function);
+        if (rc == 0 && caller)
+            rc = number_of(m, p, caller, &pair->caller);
+    }
+    return rc;
+}
+
+static void copy_beyond(struct numbers *m, struct sd_node *node,
+                        const struct sd_call_cell *cell)
+{
+    const struct sd_beyond_cell *beyond = (const void *)cell;
+
+    node->is_beyond = true;
+    node->function = m->n_below;
+    m->below[m->n_below++] =
+        (struct sd_calls_below){ beyond->left, beyond->calls - beyond->c_calls,
+                                 beyond->c_calls };
 }
 
 static int copy_tree(struct numbers *m, const struct sd_profile *p,
                      const struct sd_call_tree *t, bool is_cpu)
 {
     uint32_t n = sd_cells_n(t->table), first = (uint32_t)m->n_nodes;
-    struct open_calls open = { m->nodes + first, t, is_cpu };
+    struct open_calls open = { .nodes = m->nodes + first,
+                               .pairs = m->pairs + m->n_pairs,
+                               .below = m->below,
+                               .tree = t,
+                               .is_cpu = is_cpu };
     int rc = 0;
 
     m->nodes[first] = (struct sd_node){ .parent = SD_NO_NODE };
@@ -115,9 +236,15 @@ static int copy_tree(struct numbers *m, const struct sd_profile *p,
                                   .calls = c->calls,
                                   .inclusive = (int64_t)(is_cpu ? c->cpu_ns : c->ticks),
                                   .is_c = c->key & 1 };
-        rc = number_of(m, p, c->key, &node->function);
+        if (sd_call_key_is_beyond(c->key))
+            copy_beyond(m, node, c);
+        else
+            rc = number_of(m, p, c->key, &node->function);
     }
     m->n_nodes += n;
+    if (rc == 0)
+        rc = copy_pairs(m, p, t, is_cpu);
+    m->n_pairs += sd_call_pairs_n(t);
     if (rc == 0)
         sd_call_tree_each_open(t, leave_out, &open);
     return rc;
@@ -127,13 +254,17 @@ static int copy_trees(struct numbers *m, const struct sd_profile *p,
                       const struct sd_profile_look *look)
 {
     const struct sd_calls_session *s = p->session;
-    size_t n = 0;
+    size_t n = 0, n_pairs = 0;
     int rc = 0;
 
-    for (size_t i = 0; i < s->n_trees; i++)
+    for (size_t i = 0; i < s->n_trees; i++) {
         n += sd_cells_n(s->trees[i]->table);
+        n_pairs += sd_call_pairs_n(s->trees[i]);
+    }
     m->nodes = sd_alloc((n + 1) * sizeof *m->nodes);
-    if (!m->nodes)
+    m->pairs = sd_alloc((n_pairs + 1) * sizeof *m->pairs);
+    m->below = sd_alloc(((n_pairs ? n : 0) + 1) * sizeof *m->below);
+    if (!m->nodes || !m->pairs || !m->below)
         return sd_no_memory();
     for (size_t i = 0; rc == 0 && i < s->n_trees; i++)
         if (look->thread < 0 || (size_t)look->thread == i)
@@ -190,16 +321,19 @@ static int derive(struct sd_profile *p, const struct sd_profile_look *look,
                   struct numbers *m)
 {
     struct sd_trace_cost cost;
+    struct sd_call_forest forest;
     int rc;
 
     memset(m, 0, sizeof *m);
     m->seconds = seconds_of_tick(p);
     rc = copy_trees(m, p, look);
+    forest =
+        (struct sd_call_forest){ m->nodes, m->n_nodes, m->below, m->pairs, m->n_pairs };
     if (rc == 0)
-        rc = sd_nodes_settle(m->nodes, m->n_nodes,
-                             cost_of(p, look, m->seconds, &cost) ? &cost : NULL, NULL);
+        rc = sd_forest_settle(&forest,
+                              cost_of(p, look, m->seconds, &cost) ? &cost : NULL, NULL);
     if (rc == 0)
-        rc = sd_calls_derive(m->nodes, m->n_nodes, m->n_functions, &m->sums);
+        rc = sd_calls_derive(&forest, m->n_functions, &m->sums);
     if (look->is_cpu)
         m->seconds = 1e-9;
     if (rc < 0) {
@@ -261,12 +395,12 @@ int sd_profile_make_entries(struct sd_ext *ext)
     return ext->entry && ext->subentry && ext->signature ? 0 : -1;
 }
 
-/* A function without an object is what found no place of its own. */
+/* A function without an object is one whose name found no memory. */
 static PyObject *shown(const struct numbers *m, uint32_t function)
 {
     PyObject *o = m->functions[function];
 
-    return o ? Py_NewRef(o) : PyUnicode_FromString(SD_CALLS_OTHER);
+    return o ? Py_NewRef(o) : PyUnicode_FromString("[lost name]");
 }
 
 /* `calls` becomes the entry's; NULL: a subentry. */
@@ -535,7 +669,7 @@ uint64_t sd_profile_folded(const struct sd_profile *p)
     uint64_t n = 0;
 
     for (size_t i = 0; i < p->session->n_trees; i++)
-        n += sd_call_tree_root(p->session->trees[i])->folded;
+        n += sd_call_pairs_calls(p->session->trees[i]);
     return n;
 }
 

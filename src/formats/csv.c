@@ -88,6 +88,8 @@ static const char *kind_of(const struct sd_event *e)
     case SD_EVENT_CALLS:
     case SD_EVENT_CALLS_RUN:
         return "calls";
+    case SD_EVENT_PAIRS:
+        return "pairs";
     case SD_EVENT_LINES:
         return "lines";
     case SD_EVENT_CALL:

@@ -226,6 +226,38 @@ static void put_calls(struct sd_json *j, const struct sd_profile *p)
     sd_json_end(j);
 }
 
+/* Calls beyond a full tree, by caller and callee. */
+static void put_pairs(struct sd_json *j, const struct sd_profile *p)
+{
+    static const char *const names[SD_PAIR_VALUES] = {
+        "calls",    "starts",     "primitive",      "pair_primitive", "time",
+        "total",    "pair_total", "tracing",        "total_tracing",  "pair_tracing",
+        "cpu_time", "total_cpu",  "pair_total_cpu", "awaited",
+    };
+
+    if (p->pairs.n == 0)
+        return;
+    sd_json_key(j, "pairs");
+    sd_json_array(j);
+    for (size_t i = 0; i < p->pairs.n; i++) {
+        const struct sd_pair_total *pair = &p->pairs.items[i];
+
+        sd_json_object(j);
+        sd_json_key_uint(j, "track", pair->track);
+        key_id(j, "caller", pair->caller);
+        sd_json_key_uint(j, "site", pair->callee);
+        sd_json_key(j, "values");
+        sd_json_object(j);
+        for (int k = 0; k < SD_PAIR_VALUES; k++) {
+            sd_json_key(j, names[k]);
+            sd_json_int(j, pair->values[k]);
+        }
+        sd_json_end(j);
+        sd_json_end(j);
+    }
+    sd_json_end(j);
+}
+
 static void put_span(struct sd_json *j, const struct sd_event *e)
 {
     sd_json_key_uint(j, "site", e->site.at);
@@ -294,6 +326,7 @@ static int write_json(const struct sd_profile *p, const char *path,
     sd_json_object(&j);
     put_definitions(&j, p);
     put_calls(&j, p);
+    put_pairs(&j, p);
     sd_json_key(&j, "events");
     sd_json_array(&j);
     while (out->err == 0 && (rc = sd_events_next(events, &e)) == 1) {

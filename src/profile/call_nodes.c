@@ -84,24 +84,117 @@ static int64_t settle(struct sd_node *node, const struct sd_trace_cost *cost,
     return less(raw, node->own);
 }
 
-int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
-                    uint64_t *subtracted)
+/* --- Beyond the tree */
+
+static int64_t without(int64_t raw, double taken, const struct sd_trace_cost *cost)
+{
+    return bounded(less(raw, ticks_of(taken)), cost);
+}
+
+static double within(const struct sd_trace_cost *cost, struct sd_pair_calls n)
+{
+    struct cost python = cost_of(cost, false), c = cost_of(cost, true);
+
+    return (double)n.python * (python.inside + python.outside) +
+           (double)n.c * (c.inside + c.outside);
+}
+
+/* The own time of a pair, without what tracing took, which is returned; *nominal is
+ * what it would have taken. */
+static double settle_own(struct sd_pair *pair, const struct sd_trace_cost *cost,
+                         double *nominal)
+{
+    struct cost c = cost_of(cost, pair->is_c), python = cost_of(cost, false),
+                c_function = cost_of(cost, true);
+    double n_python = (double)pair->own_calls.python, n_c = (double)pair->own_calls.c;
+    struct below below = { .outside =
+                               n_python * python.outside + n_c * c_function.outside };
+    struct sd_node node = { .calls = pair->calls };
+    int64_t raw = bounded(pair->own, cost);
+    double scale = 1, taken;
+
+    below.least = below.outside + n_python * python.half + n_c * c_function.half;
+    *nominal = below.outside + (double)pair->calls * c.inside;
+    taken = cost->may_go_below_zero ? *nominal
+                                    : taken_from((double)raw, &node, c, &below, &scale);
+    pair->own = without(raw, taken, cost);
+    return taken;
+}
+
+static int64_t settle_total(int64_t total, uint64_t primitive,
+                            struct sd_pair_calls calls, const struct sd_pair *pair,
+                            const struct sd_trace_cost *cost, double share)
+{
+    double inside = (double)primitive * cost_of(cost, pair->is_c).inside;
+
+    return without(total, share * (inside + within(cost, calls)), cost);
+}
+
+/* Returns how much of what tracing was held to cost it did cost, of all pairs. */
+static double settle_pairs(struct sd_call_forest *f, const struct sd_trace_cost *cost)
+{
+    double taken = 0, all = 0, nominal, share;
+
+    for (size_t i = 0; i < f->n_pairs; i++) {
+        taken += settle_own(&f->pairs[i], cost, &nominal);
+        all += nominal;
+    }
+    share = all > 0 ? taken / all : 1;
+    for (size_t i = 0; i < f->n_pairs; i++) {
+        struct sd_pair *p = &f->pairs[i];
+
+        p->total = settle_total(p->total, p->primitive, p->total_calls, p, cost, share);
+        p->pair_total = settle_total(p->pair_total, p->pair_primitive, p->pair_calls, p,
+                                     cost, share);
+    }
+    return share;
+}
+
+/* All that lies beyond the tree from here: its inclusive time is its own. */
+static int64_t settle_beyond(struct sd_node *node, const struct sd_calls_below *calls,
+                             const struct sd_trace_cost *cost, double share,
+                             struct below *caller)
+{
+    struct cost c = cost_of(cost, node->is_c);
+    int64_t raw = bounded(node->inclusive, cost);
+    double left = (double)calls->left;
+    double taken = within(cost, (struct sd_pair_calls){ calls->python, calls->c }) -
+                   left * c.outside;
+
+    node->own = without(raw, share * taken, cost);
+    caller->outside += share * left * c.outside;
+    caller->least += share * left * (c.outside + c.half);
+    caller->inclusive = sd_sum_i64(caller->inclusive, node->inclusive);
+    return less(raw, node->own);
+}
+
+/* --- All of it */
+
+int sd_forest_settle(struct sd_call_forest *f, const struct sd_trace_cost *cost,
+                     uint64_t *subtracted)
 {
     static const struct sd_trace_cost nothing = { 0 };
-    struct below *below = sd_zalloc((n + 1) * sizeof *below);
+    struct below *below = sd_zalloc((f->n + 1) * sizeof *below);
     uint64_t all = 0;
+    double share;
 
     if (!below)
         return sd_no_memory();
-    for (size_t i = n; i-- > 0;) { /* what a node called stands behind it */
-        uint32_t parent = nodes[i].parent;
+    if (!cost)
+        cost = &nothing;
+    share = settle_pairs(f, cost);
+    for (size_t i = f->n; i-- > 0;) { /* what a node called stands behind it */
+        struct sd_node *node = &f->nodes[i];
+        int64_t taken;
 
-        nodes[i].own = 0;
-        if (parent == SD_NO_NODE)
+        node->own = 0;
+        if (node->parent == SD_NO_NODE)
             continue;
-        sd_assert(parent < i);
-        all = sd_sum_u64(all, (uint64_t)settle(&nodes[i], cost ? cost : &nothing,
-                                               &below[i], &below[parent]));
+        sd_assert(node->parent < i);
+        taken = node->is_beyond ? settle_beyond(node, &f->below[node->function], cost,
+                                                share, &below[node->parent])
+                                : settle(node, cost, &below[i], &below[node->parent]);
+        all = sd_sum_u64(all, (uint64_t)taken);
     }
     if (subtracted)
         *subtracted = all;

@@ -14,7 +14,11 @@
  * made, and a shared machine may have been slower then.  The calls themselves tell:
  * none takes less than an empty one does, which was measured with the cost.  Where
  * calls of a node took less than that, everything was quicker by as much, and so was
- * the cost: less is taken off.  A function that ran is then never left with nothing. */
+ * the cost: less is taken off.  A function that ran is then never left with nothing.
+ *
+ * Beyond a full tree times are known by pair of caller and callee, own ones and
+ * inclusive ones.  What of their cost was less than it was held to be is known of own
+ * times, as in the tree; inclusive ones are reduced by the same share, that of all. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +34,34 @@ struct sd_node {
     int64_t inclusive; /* measured, of the activations that have ended */
     int64_t own;       /* filled by sd_nodes_settle */
     bool is_c;         /* a C function: tracing it has another cost */
+    bool is_beyond;    /* no function: calls that are known by their pairs alone */
+};
+
+/* What lies below a node that stands for calls beyond a full tree. */
+struct sd_calls_below {
+    uint64_t left;      /* calls by the node's parent; is_c of the node tells which */
+    uint64_t python, c; /* all calls, these among them */
+};
+
+/* Calls of one function by another, beyond the tree (capture/pair_cell.h). */
+struct sd_pair {
+    uint32_t caller, function; /* as in the nodes; caller SD_NO_NODE: there is none */
+    bool is_c;
+    uint64_t calls, primitive, pair_primitive;
+    int64_t own, total, pair_total; /* measured, then settled; total and pair_total of
+                                       primitive calls alone */
+    struct sd_pair_calls {
+        uint64_t python, c;
+    } own_calls, total_calls, pair_calls; /* traced calls inside of each time: made
+                                             directly, or at any depth */
+};
+
+struct sd_call_forest { /* trees, and what lies beyond them; all borrowed */
+    struct sd_node *nodes;
+    size_t n;
+    const struct sd_calls_below *below; /* by `function` of a node that is beyond */
+    struct sd_pair *pairs;
+    size_t n_pairs;
 };
 
 struct sd_trace_cost { /* ticks x 1024 for one call */
@@ -40,10 +72,11 @@ struct sd_trace_cost { /* ticks x 1024 for one call */
     bool may_go_below_zero;         /* the user's own bias, which nothing bounds */
 };
 
-/* Fills `own` of all nodes; with NULL nothing is subtracted.  No own time falls below
- * 0 unless that is asked for: a function that had not ended when its thread was killed
- * has less inclusive time than what it called.  *subtracted is how many ticks were
- * taken away altogether (NULL: nobody asks).  0 or SD_ENOMEM. */
-int sd_nodes_settle(struct sd_node *nodes, size_t n, const struct sd_trace_cost *cost,
-                    uint64_t *subtracted);
+/* Fills `own` of all nodes, and takes off what tracing took of the times of pairs; with
+ * NULL nothing is subtracted.  No time falls below 0 unless that is asked for: a
+ * function that had not ended when its thread was killed has less inclusive time than
+ * what it called.  *subtracted is how many ticks were taken away altogether (NULL:
+ * nobody asks).  0 or SD_ENOMEM. */
+int sd_forest_settle(struct sd_call_forest *f, const struct sd_trace_cost *cost,
+                     uint64_t *subtracted);
 #endif

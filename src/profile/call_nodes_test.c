@@ -3,6 +3,14 @@
 
 #include "base/test.h"
 
+static int settle_nodes(struct sd_node *nodes, size_t n,
+                        const struct sd_trace_cost *cost, uint64_t *subtracted)
+{
+    struct sd_call_forest forest = { .nodes = nodes, .n = n };
+
+    return sd_forest_settle(&forest, cost, subtracted);
+}
+
 enum { N = 4 };
 
 /* A root; f, called twice; g, called 10 times by f; h, 4 times by f. */
@@ -20,7 +28,7 @@ TEST(nodes_own_what_their_children_do_not)
     uint64_t subtracted = 1;
 
     fill(nodes);
-    CHECK(sd_nodes_settle(nodes, N, NULL, &subtracted) == 0);
+    CHECK(settle_nodes(nodes, N, NULL, &subtracted) == 0);
     CHECK(nodes[0].own == 0 && nodes[1].own == 395);
     CHECK(nodes[2].own == 600 && nodes[3].own == 5);
     CHECK(subtracted == 0);
@@ -38,7 +46,7 @@ TEST(nodes_lose_the_cost_of_tracing_and_no_more_than_they_have)
     uint64_t subtracted;
 
     fill(nodes);
-    CHECK(sd_nodes_settle(nodes, N, &cost, &subtracted) == 0);
+    CHECK(settle_nodes(nodes, N, &cost, &subtracted) == 0);
     CHECK(nodes[1].own == 395 - (2 * 20 + 10 * 5 + 4 * 5 / 16));
     CHECK(nodes[2].own == 600 - 10 * 20);
     CHECK(nodes[3].own == 0);
@@ -52,7 +60,7 @@ TEST(nodes_that_never_ended_have_no_time_below_zero)
 
     fill(nodes);
     nodes[1].inclusive = 0;
-    CHECK(sd_nodes_settle(nodes, N, NULL, NULL) == 0);
+    CHECK(settle_nodes(nodes, N, NULL, NULL) == 0);
     CHECK(nodes[1].own == 0 && nodes[2].own == 600);
 }
 
@@ -65,7 +73,7 @@ TEST(nodes_of_absurd_numbers_do_not_wrap)
     fill(nodes);
     nodes[2].calls = nodes[3].calls = UINT64_MAX;
     nodes[2].inclusive = nodes[3].inclusive = INT64_MAX;
-    CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
+    CHECK(settle_nodes(nodes, N, &cost, NULL) == 0);
     CHECK(nodes[1].own == 0 && nodes[2].own > 0 && nodes[3].own > 0);
 }
 
@@ -76,7 +84,7 @@ TEST(nodes_may_go_below_zero_when_that_is_asked_for)
     struct sd_node nodes[N];
 
     fill(nodes);
-    CHECK(sd_nodes_settle(nodes, N, &bias, NULL) == 0);
+    CHECK(settle_nodes(nodes, N, &bias, NULL) == 0);
     CHECK(nodes[3].own == 5 - 4 * 20);
 }
 
@@ -90,7 +98,7 @@ TEST(nodes_of_c_functions_have_a_cost_of_their_own)
 
     fill(nodes);
     nodes[2].is_c = true;
-    CHECK(sd_nodes_settle(nodes, N, &cost, NULL) == 0);
+    CHECK(settle_nodes(nodes, N, &cost, NULL) == 0);
     CHECK(nodes[1].own == 395 - (2 * 20 + 4 * 5 / 16 + 5));
     CHECK(nodes[2].own == 600 - 10);
 }
@@ -114,7 +122,7 @@ TEST(nodes_whose_calls_took_half_of_the_least_were_traced_at_half_the_cost)
     struct sd_node nodes[3];
 
     fill_two(nodes, 3000, 100 * 30 / 2);
-    CHECK(sd_nodes_settle(nodes, 3, &whole, NULL) == 0);
+    CHECK(settle_nodes(nodes, 3, &whole, NULL) == 0);
     CHECK(nodes[2].own == 1500 - 100 * 20 / 2);
     CHECK(nodes[1].own == 3000 - 100 * 10 / 2 - 20);
 }
@@ -124,7 +132,7 @@ TEST(nodes_that_called_keep_their_part_of_the_calls)
     struct sd_node nodes[3];
 
     fill_two(nodes, 100 * 20 / 4, 100 * 30);
-    CHECK(sd_nodes_settle(nodes, 3, &whole, NULL) == 0);
+    CHECK(settle_nodes(nodes, 3, &whole, NULL) == 0);
     CHECK(nodes[2].own == 100 * 10);
     CHECK(nodes[1].own == 500 - 100 * 10 / 4 - 20);
 }

@@ -42,13 +42,42 @@ static const struct sd_call_cell *cell_in(const struct sd_cells_view *view, uint
     return (const void *)(view->cells + (size_t)i * view->cell_bytes);
 }
 
+/* Pairs refer to no cell, so their numbers tell only whether a chunk came twice. */
+static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
+{
+    struct sd_pair_cell *pairs;
+    int rc = reserve(t, 1);
+
+    if (rc < 0)
+        return rc;
+    if (view->cell_bytes < sizeof *pairs || view->first < t->end_of_pairs ||
+        view->first > UINT32_MAX - view->n) {
+        t->n_refused++;
+        return 0;
+    }
+    pairs = sd_grow_array(t->pairs, &t->cap_pairs, t->n_pairs + view->n, sizeof *pairs);
+    if (!pairs)
+        return sd_no_memory();
+    t->pairs = pairs;
+    make_root(t);
+    for (uint32_t i = 0; i < view->n; i++)
+        memcpy(&pairs[t->n_pairs++], view->cells + (size_t)i * view->cell_bytes,
+               sizeof *pairs);
+    t->end_of_pairs = view->first + view->n;
+    return 0;
+}
+
 int sd_call_tables_add(struct sd_call_tables *t, const struct sd_cells_view *view)
 {
     const struct sd_call_piece *last = t->n_pieces ? &t->pieces[t->n_pieces - 1] : NULL;
     uint32_t i = 0;
     int rc;
 
-    if (view->kind != SD_CELLS_CALLS || view->n == 0)
+    if (view->n == 0)
+        return 0;
+    if (view->kind == SD_CELLS_PAIRS)
+        return add_pairs(t, view);
+    if (view->kind != SD_CELLS_CALLS)
         return 0;
     if (view->cell_bytes < sizeof *t->cells || view->first > UINT32_MAX - view->n ||
         (last && view->first < last->first + last->n)) {
@@ -154,8 +183,23 @@ static int stack_below(struct sd_call_tables *t, struct sd_decoder *d, size_t i,
     return 0;
 }
 
+static void place_beyond(struct sd_call_tables *t, size_t i, uint32_t n_below)
+{
+    struct sd_beyond_cell cell;
+    uint64_t c_calls;
+
+    memcpy(&cell, &t->cells[i], sizeof cell);
+    c_calls = cell.c_calls < cell.calls ? cell.c_calls : cell.calls;
+    t->below[n_below] =
+        (struct sd_calls_below){ cell.left < cell.calls ? cell.left : cell.calls,
+                                 cell.calls - c_calls, c_calls };
+    t->nodes[i].is_beyond = true;
+    t->nodes[i].function = n_below;
+}
+
 static int place_cells(struct sd_call_tables *t, struct sd_decoder *d)
 {
+    uint32_t n_below = 0;
     int rc = 0;
 
     t->nodes[0] = (struct sd_node){ .parent = SD_NO_NODE };
@@ -167,9 +211,33 @@ static int place_cells(struct sd_call_tables *t, struct sd_decoder *d)
             rc = sd_decoder_site(d, t->cells[i].site, &stack.site);
         if (rc == 0)
             rc = sd_define_stack(d->grow, &stack, &t->stacks[i]);
-        if (rc == 0)
-            t->nodes[i].is_c = d->grow->sites[stack.site.at].is_native;
+        if (rc < 0)
+            break;
+        t->nodes[i].is_c = d->grow->sites[stack.site.at].is_native;
         t->nodes[i].calls = t->cells[i].calls;
+        if (d->grow->sites[stack.site.at].is_beyond)
+            place_beyond(t, i, n_below++);
+    }
+    return rc;
+}
+
+static int place_pairs(struct sd_call_tables *t, struct sd_decoder *d)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < t->n_pairs && rc == 0; i++) {
+        struct sd_pair_total *total = &t->totals[i];
+        sd_site_id callee, caller = SD_NO_SITE;
+
+        rc = sd_decoder_site(d, t->pairs[i].callee.site, &callee);
+        if (rc == 0 && t->pairs[i].callee.parent != 0)
+            rc = sd_decoder_site(d, t->pairs[i].callee.parent, &caller);
+        if (rc < 0)
+            break;
+        total->track = t->track;
+        total->caller = caller.at;
+        total->callee = callee.at;
+        t->settled[i].is_c = d->grow->sites[callee.at].is_native;
     }
     return rc;
 }
@@ -185,23 +253,85 @@ static int64_t ns_of(const struct sd_call_tables *t, int64_t ticks)
     return ns < 0x1p62 ? (int64_t)ns : (int64_t)1 << 62;
 }
 
+/* Of a sum that a clock which went back has made less than 0, nothing. */
+static int64_t not_negative(uint64_t n) { return (int64_t)n < 0 ? 0 : (int64_t)n; }
+
+static int64_t pair_total(const struct sd_pair_cell *c, bool is_cpu)
+{
+    return not_negative(is_cpu ? c->callee.cpu_ns + c->inner_cpu_ns
+                               : c->callee.ticks + c->inner_ticks);
+}
+
+static struct sd_pair_calls calls_in(struct sd_calls_inside n)
+{
+    return (struct sd_pair_calls){ n.python, n.c };
+}
+
+/* What was measured, of the clock or of the processor, in nodes and pairs. */
+static void fill_measured(struct sd_call_tables *t, bool is_cpu)
+{
+    for (size_t i = 1; i < t->n; i++)
+        t->nodes[i].inclusive =
+            bounded(is_cpu ? t->cells[i].cpu_ns : t->cells[i].ticks);
+    for (size_t i = 0; i < t->n_pairs; i++) {
+        const struct sd_pair_cell *c = &t->pairs[i];
+        struct sd_pair *pair = &t->settled[i];
+
+        *pair = (struct sd_pair){
+            .is_c = pair->is_c,
+            .calls = c->callee.calls,
+            .primitive = c->primitive,
+            .pair_primitive = c->primitive + c->inner_primitive,
+            .own = not_negative(is_cpu ? c->own_cpu_ns : c->own_ticks),
+            .total = not_negative(is_cpu ? c->callee.cpu_ns : c->callee.ticks),
+            .pair_total = pair_total(c, is_cpu),
+            .own_calls = calls_in(c->own_calls),
+            .total_calls = calls_in(c->inside_calls),
+            .pair_calls = { c->inside_calls.python + c->inner_calls.python,
+                            c->inside_calls.c + c->inner_calls.c },
+        };
+    }
+}
+
+static int settle_forest(struct sd_call_tables *t, const struct sd_trace_cost *cost,
+                         bool is_cpu)
+{
+    struct sd_call_forest forest = { t->nodes, t->n, t->below, t->settled, t->n_pairs };
+
+    fill_measured(t, is_cpu);
+    return sd_forest_settle(&forest, cost, NULL);
+}
+
+static void put_pair_times(struct sd_call_tables *t, size_t i)
+{
+    const struct sd_pair_cell *c = &t->pairs[i];
+    const struct sd_pair *pair = &t->settled[i];
+    int64_t *v = t->totals[i].values;
+
+    v[SD_PAIR_TIME] = ns_of(t, pair->own);
+    v[SD_PAIR_TOTAL] = ns_of(t, pair->total);
+    v[SD_PAIR_PAIR_TOTAL] = ns_of(t, pair->pair_total);
+    v[SD_PAIR_TRACING] = ns_of(t, not_negative(c->own_ticks) - pair->own);
+    v[SD_PAIR_TOTAL_TRACING] = ns_of(t, not_negative(c->callee.ticks) - pair->total);
+    v[SD_PAIR_PAIR_TRACING] = ns_of(t, pair_total(c, false) - pair->pair_total);
+}
+
 /* Settles the nodes twice: what is missing after the second time was ours. */
 static int settle_times(struct sd_call_tables *t, const struct sd_trace_cost *cost)
 {
-    int rc;
+    int rc = settle_forest(t, NULL, false);
 
-    for (size_t i = 1; i < t->n; i++)
-        t->nodes[i].inclusive = bounded(t->cells[i].ticks);
-    rc = sd_nodes_settle(t->nodes, t->n, NULL, NULL);
     if (rc < 0)
         return rc;
     for (size_t i = 1; i < t->n; i++)
         t->tracing[i] = t->nodes[i].own;
-    rc = sd_nodes_settle(t->nodes, t->n, cost, NULL);
+    rc = settle_forest(t, cost, false);
     for (size_t i = 1; i < t->n && rc == 0; i++) {
         t->times[i] = ns_of(t, t->nodes[i].own);
         t->tracing[i] = ns_of(t, t->tracing[i] - t->nodes[i].own);
     }
+    for (size_t i = 0; i < t->n_pairs && rc == 0; i++)
+        put_pair_times(t, i);
     return rc;
 }
 
@@ -224,14 +354,33 @@ static int settle_cpu_times(struct sd_call_tables *t,
     bool is_measured = false;
     int rc;
 
-    for (size_t i = 1; i < t->n; i++) {
-        t->nodes[i].inclusive = bounded(t->cells[i].cpu_ns);
+    for (size_t i = 1; i < t->n; i++)
         is_measured |= t->cells[i].cpu_ns != 0;
-    }
-    rc = sd_nodes_settle(t->nodes, t->n, &cost, NULL);
+    rc = settle_forest(t, &cost, true);
     for (size_t i = 1; i < t->n && rc == 0; i++)
         t->cpu_times[i] = is_measured ? t->nodes[i].own : SD_VALUE_NONE;
+    for (size_t i = 0; i < t->n_pairs && rc == 0; i++) {
+        t->totals[i].values[SD_PAIR_CPU] = t->settled[i].own;
+        t->totals[i].values[SD_PAIR_CPU_TOTAL] = t->settled[i].total;
+        t->totals[i].values[SD_PAIR_CPU_PAIR_TOTAL] = t->settled[i].pair_total;
+    }
     return rc;
+}
+
+static void count_pairs(struct sd_call_tables *t)
+{
+    for (size_t i = 0; i < t->n_pairs; i++) {
+        const struct sd_pair_cell *c = &t->pairs[i];
+        int64_t *v = t->totals[i].values;
+        uint64_t calls = c->callee.calls;
+
+        v[SD_PAIR_CALLS] = bounded(calls);
+        v[SD_PAIR_STARTS] =
+            bounded(calls - (c->callee.resumes < calls ? c->callee.resumes : calls));
+        v[SD_PAIR_PRIMITIVE] = bounded(c->primitive);
+        v[SD_PAIR_PRIMITIVE_OF_PAIR] = bounded(c->primitive + c->inner_primitive);
+        v[SD_PAIR_AWAITED] = ns_of(t, bounded(c->callee.awaited));
+    }
 }
 
 /* --- Facts about the whole tree */
@@ -272,14 +421,22 @@ static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
 static void forget(struct sd_call_tables *t)
 {
     sd_free(t->nodes);
+    sd_free(t->below);
+    sd_free(t->settled);
+    sd_free(t->totals);
     sd_free(t->times);
     sd_free(t->tracing);
     sd_free(t->cpu_times);
     sd_free(t->stacks);
     t->nodes = NULL;
+    t->below = NULL;
+    t->settled = NULL;
+    t->totals = NULL;
     t->times = t->tracing = t->cpu_times = NULL;
     t->stacks = NULL;
     t->n = t->n_pieces = t->next = 0;
+    t->n_pairs = t->next_pair = 0;
+    t->end_of_pairs = 0;
     t->n_refused = 0;
 }
 
@@ -290,7 +447,11 @@ static int take_memory(struct sd_call_tables *t)
     t->tracing = sd_zalloc(t->n * sizeof *t->tracing);
     t->cpu_times = sd_zalloc(t->n * sizeof *t->cpu_times);
     t->stacks = sd_zalloc(t->n * sizeof *t->stacks);
-    return t->nodes && t->times && t->tracing && t->cpu_times && t->stacks
+    t->below = sd_zalloc(t->n * sizeof *t->below);
+    t->settled = sd_zalloc((t->n_pairs + 1) * sizeof *t->settled);
+    t->totals = sd_zalloc((t->n_pairs + 1) * sizeof *t->totals);
+    return t->nodes && t->times && t->tracing && t->cpu_times && t->stacks &&
+                   t->below && t->settled && t->totals
                ? 0
                : sd_no_memory();
 }
@@ -319,9 +480,13 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
     if (rc == 0)
         rc = place_cells(t, d);
     if (rc == 0)
+        rc = place_pairs(t, d);
+    if (rc == 0)
         rc = settle_times(t, &cost);
     if (rc == 0)
         rc = settle_cpu_times(t, &cost);
+    if (rc == 0)
+        count_pairs(t);
     return rc < 0 ? rc : add_facts(t, d->grow, &root);
 }
 
@@ -353,6 +518,27 @@ static void fill(struct sd_call_tables *t, size_t i)
     t->values[SD_CALLS_CPU_TIME] = t->cpu_times[i];
     t->values[SD_CALLS_AWAITED] =
         c->awaited ? ns_of(t, bounded(c->awaited)) : SD_VALUE_NONE;
+    if (t->nodes[i].is_beyond) /* these are told of its pairs */
+        t->values[SD_CALLS_STARTS] = t->values[SD_CALLS_AWAITED] = SD_VALUE_NONE;
+}
+
+static bool next_pair(struct sd_call_tables *t, struct sd_event *e)
+{
+    const struct sd_pair_total *total = &t->totals[t->next_pair];
+
+    if (t->next_pair >= t->n_pairs)
+        return false;
+    t->next_pair++;
+    *e = (struct sd_event){ .kind = SD_EVENT_PAIRS,
+                            .track = { total->track },
+                            .site = { total->callee },
+                            .stack = SD_NO_STACK,
+                            .from_ns = t->from_ns,
+                            .to_ns = t->to_ns,
+                            .flags = total->caller,
+                            .values = total->values,
+                            .n_values = SD_PAIR_VALUES };
+    return true;
 }
 
 bool sd_call_tables_next(struct sd_call_tables *t, struct sd_event *e)
@@ -362,6 +548,8 @@ bool sd_call_tables_next(struct sd_call_tables *t, struct sd_event *e)
     if (t->next == 0)
         return false;
     if (t->next >= t->n) {
+        if (next_pair(t, e))
+            return true;
         forget(t);
         return false;
     }
@@ -384,5 +572,6 @@ void sd_call_tables_release(struct sd_call_tables *t)
     forget(t);
     sd_free(t->cells);
     sd_free(t->pieces);
+    sd_free(t->pairs);
     *t = (struct sd_call_tables){ 0 };
 }

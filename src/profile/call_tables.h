@@ -3,16 +3,17 @@
 #define SD_PROFILE_CALL_TABLES_H
 /* call_tables: from the cells of traced calls (capture/call_cell.h) to events.
  *
- * A table is one thread's tree.  Its cells come chunk by chunk, and a name may be
- * defined in a later chunk than the cell that has it, so a table is gathered first and
- * understood at the end of its stream; then each cell is an event: a stack with what
- * its newest function did itself.
+ * A table is one thread's tree, and the pairs of calls beyond it.  Its cells come chunk
+ * by chunk, and a name may be defined in a later chunk than the cell that has it, so a
+ * table is gathered first and understood at the end of its stream; then each cell is an
+ * event: a stack with what its newest function did itself; then each pair is one.
  *
  * Cells are foreign.  A parent must stand before its child, so there are no rings; one
  * that is not there (its chunk was lost, or the file lies) shows as "[lost name]".
  * Memory is bounded by the cells really there, whatever numbers they claim to have. */
 #include "capture/call_cell.h"
 #include "capture/cells.h"
+#include "capture/pair_cell.h"
 #include "profile/call_nodes.h"
 #include "profile/events.h"
 
@@ -39,15 +40,22 @@ struct sd_call_tables {         /* all zero is a fresh one */
     size_t n, cap;
     struct sd_call_piece *pieces; /* owned; by first */
     size_t n_pieces, cap_pieces;
-    uint64_t n_refused; /* cells and chunks of them that cannot be */
+    struct sd_pair_cell *pairs; /* owned */
+    size_t n_pairs, cap_pairs;
+    uint64_t end_of_pairs; /* number behind the last */
+    uint64_t n_refused;    /* cells and chunks of them that cannot be */
     /* Once settled, by cell; owned. */
     struct sd_node *nodes;
+    struct sd_calls_below *below; /* of the nodes that are beyond the tree */
+    struct sd_pair *settled;      /* by pair, as all that follow; owned */
+    struct sd_pair_total *totals;
     int64_t *times, *tracing, *cpu_times; /* ns */
     uint32_t *stacks;
     uint32_t track;
     uint64_t from_ns, to_ns; /* when it was traced */
     double ns_per_tick;
-    size_t next; /* cell to hand out; 0: none */
+    size_t next;      /* cell to hand out; 0: none */
+    size_t next_pair; /* behind the cells */
     sd_metric_id metrics[SD_CALLS_METRICS];
     bool has_metrics;
     int64_t values[SD_CALLS_METRICS]; /* of the event handed out last */

@@ -252,7 +252,7 @@ static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
         .line = r->line,
         .parent = local_id(d, r->parent, SD_REC_SITE),
         .label = optional_name(d, r->label),
-        .flags = r->flags & (SD_SITE_NATIVE | SD_SITE_TWINS),
+        .flags = r->flags & (SD_SITE_NATIVE | SD_SITE_BEYOND | SD_SITE_TWINS),
     };
     uint32_t id;
     int rc = 0;

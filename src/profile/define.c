@@ -37,6 +37,7 @@ static size_t used_bytes(const struct sd_profile *p)
            p->n_series * sizeof(struct sd_series_bucket) +
            p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
            totals_bytes(&p->samples) + totals_bytes(&p->calls) +
+           p->pairs.cap * (sizeof *p->pairs.items + TRIPLE_BYTES) +
            ix->n_rows * ix->stride * sizeof(struct sd_sum);
 }
 
@@ -127,6 +128,7 @@ static int new_site(struct sd_profile *p, const struct sd_site_key *key, uint32_
         .parent = { key->parent },
         .label = text_of(p, key->label),
         .is_native = key->flags & SD_SITE_NATIVE,
+        .is_beyond = key->flags & SD_SITE_BEYOND,
         .twin = (uint16_t)((key->flags & SD_SITE_TWINS) / SD_SITE_TWIN),
     };
     return 0;

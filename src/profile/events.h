@@ -16,6 +16,9 @@ enum sd_event_kind {
     SD_EVENT_LINES, /* all hits of the line `flags` of a function (site), with values by
                        enum sd_line_value and no metrics.  Only a profile that is loaded
                        gets them */
+    SD_EVENT_PAIRS, /* all calls of a function (site) by the site `flags`, UINT32_MAX:
+                       by none, that are in no stack, with values by enum sd_pair_value
+                       and no metrics.  Only a profile that is loaded gets them */
     SD_EVENT_CALLS_RUN, /* many of those: `flags` of them began.  Only while loading */
 };
 

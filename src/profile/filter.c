@@ -193,6 +193,20 @@ static int lines_pass(struct sd_screen *s, const struct sd_profile *p,
     return rc == 1 && s->filter->match ? site_passes(s, p, e->site) : rc;
 }
 
+/* Of these no more is known than who called whom. */
+static int pairs_pass(struct sd_screen *s, const struct sd_profile *p,
+                      const struct sd_event *e)
+{
+    int rc = s->filter->track ? track_passes(s, p, e->track) : 1;
+
+    if (rc != 1 || !s->filter->match)
+        return rc;
+    rc = site_passes(s, p, e->site);
+    if (rc == 0 && e->flags != UINT32_MAX)
+        rc = site_passes(s, p, (sd_site_id){ e->flags });
+    return rc;
+}
+
 int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
                      const struct sd_event *e)
 {
@@ -203,6 +217,8 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
         return 1;
     if (e->kind == SD_EVENT_CALLS)
         return calls_pass(s, p, e);
+    if (e->kind == SD_EVENT_PAIRS)
+        return pairs_pass(s, p, e);
     if (e->kind == SD_EVENT_LINES)
         return lines_pass(s, p, e);
     if (e->to_ns < f->from_ns || (f->to_ns && e->from_ns > f->to_ns))

@@ -152,6 +152,16 @@ static int add_calls(struct loader *l, const struct sd_event *e)
                          e->n_values);
 }
 
+static int add_pairs(struct loader *l, const struct sd_event *e)
+{
+    struct sd_pair_total one = { e->track.at, e->flags, e->site.at, { 0 } };
+
+    if (!sd_profile_has_room(l->p, sizeof one))
+        return 0;
+    memcpy(one.values, e->values, sizeof one.values);
+    return sd_pair_totals_add(&l->p->pairs, &one);
+}
+
 static int add_lines(struct loader *l, const struct sd_event *e)
 {
     struct sd_line_total one = { .site = e->site.at, .line = e->flags };
@@ -172,6 +182,8 @@ static int add_event(struct loader *l, const struct sd_event *e)
         return add_sample(l, e);
     case SD_EVENT_CALLS:
         return add_calls(l, e);
+    case SD_EVENT_PAIRS:
+        return add_pairs(l, e);
     case SD_EVENT_LINES:
         return add_lines(l, e);
     case SD_EVENT_CALLS_RUN:

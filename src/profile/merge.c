@@ -132,6 +132,7 @@ static int map_site(struct sd_profile *into, const struct sd_profile *from, size
     struct sd_site_key key = { .kind = s->kind,
                                .line = s->line,
                                .flags = (s->is_native ? SD_SITE_NATIVE : 0u) |
+                                        (s->is_beyond ? SD_SITE_BEYOND : 0u) |
                                         (uint32_t)s->twin * SD_SITE_TWIN };
     int rc = map_text(into, s->name, &key.name);
 
@@ -392,6 +393,23 @@ static int merge_lines(struct sd_profile *into, const struct sd_profile *from,
     return rc;
 }
 
+static int merge_pairs(struct sd_profile *into, const struct sd_profile *from,
+                       const struct ids *ids)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < from->pairs.n && rc == 0; i++) {
+        struct sd_pair_total one = from->pairs.items[i];
+
+        one.track = ids->tracks[one.track];
+        one.callee = ids->sites[one.callee];
+        if (one.caller != UINT32_MAX)
+            one.caller = ids->sites[one.caller];
+        rc = sd_pair_totals_add(&into->pairs, &one);
+    }
+    return rc;
+}
+
 static int merge_all(struct sd_profile *into, const struct sd_profile *from,
                      struct ids *ids)
 {
@@ -405,6 +423,8 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
         rc = merge_stack_totals(into, &into->samples, &from->samples, ids);
     if (rc == 0)
         rc = merge_stack_totals(into, &into->calls, &from->calls, ids);
+    if (rc == 0)
+        rc = merge_pairs(into, from, ids);
     if (rc == 0)
         rc = merge_lines(into, from, ids);
     if (rc == 0)

@@ -50,6 +50,7 @@ void sd_profile_free(struct sd_profile *p)
     sd_free(p->stacks);
     free_totals(&p->samples);
     free_totals(&p->calls);
+    sd_pair_totals_release(&p->pairs);
     sd_line_totals_release(&p->lines);
     sd_models_release(&p->models);
     sd_free(p->notes);

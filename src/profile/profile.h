@@ -19,6 +19,7 @@
 #include "capture/reader.h"
 #include "profile/intervals.h"
 #include "profile/line_totals.h"
+#include "profile/pair_totals.h"
 #include "profile/models.h"
 
 typedef struct {
@@ -59,6 +60,7 @@ struct sd_site {
     sd_site_id parent; /* the section around a section; a signature's function */
     const char *label; /* signature, or NULL; of a function its qualified name */
     bool is_native;    /* compiled code: `file` is its library */
+    bool is_beyond;    /* no function: calls beyond a full tree (capture/call_cell.h) */
     uint16_t twin;     /* tells functions of one name, file and line apart */
     /* Of a signature, whose name is the whole of it ("dot(a:list, b:list)"): the sizes
      * of those arguments that have one. */
@@ -194,6 +196,9 @@ struct sd_profile {
     size_t n_stacks, cap_stacks;
     struct sd_stack_totals samples; /* taken from time to time */
     struct sd_stack_totals calls;   /* traced, every one of them */
+    struct sd_pair_totals pairs;    /* traced, too: what is known of calls beyond a full
+                                       tree, of which `calls` has paths up to where they
+                                       left it, and all of their time and number */
     struct sd_line_totals lines;    /* of chosen functions */
     struct sd_models models;        /* that were profiled */
     struct sd_note *notes;

@@ -300,9 +300,53 @@ def test_calls_that_find_a_full_tree_are_told_of(folder):
     write(folder, "script.py", "for i in range(3000):\n    eval('lambda x: x', {})(i)\n")
     status, out, err = calls(folder, "--nodes", "1000", "-o", "x.sonde", "script.py")
     equal(status, 0, err)
-    other = int(re.search(r"^ *(\d+)[ /].*\[other\]", out, re.M).group(1))
-    assert 2000 <= other <= 6000, out
-    contains(err, " {:,} calls booked on [other], not on their function".format(other))
+    told = re.search(r" ([\d,]+) calls \([\d.]+ % of the time\) are known by caller and callee alone", err)
+    assert told and 2000 <= int(told.group(1).replace(",", "")) <= 6000, err
+    assert re.search(r"^ *3000 .*\(<lambda>\)$", out, re.M), out
+    assert "[" not in "".join(re.findall(r"\d (\S+)$", out, re.M)), out
+    contains(sonde("info", "x.sonde", cwd=folder).out, told.group(1) + " calls (")
+
+
+PATHS = """
+def leaf(n): pass
+def f(n, d):
+    leaf(n)
+    if d:
+        (f if n % 2 else g)(n // 2, d - 1)
+        (g if n % 3 else f)(n // 3, d - 1)
+def g(n, d):
+    f(n + 1, d - 1) if d else leaf(d)
+f(100, 9)
+"""
+
+
+def test_functions_and_their_callers_are_the_same_at_any_number_of_paths(folder):
+    """Only what needs paths shows where they left the tree."""
+    write(folder, "script.py", PATHS)
+    for name, nodes in (("all", "1000000"), ("few", "20")):
+        equal(calls(folder, "--nodes", nodes, "-q", "-o", name + ".sonde", "script.py").status, 0, name)
+    columns = ("function", "file", "line", "calls", "primitive", "starts")
+    for how in (["--table", "functions"], ["--per-thread", "--table", "functions"]):
+        tables = [json.loads(sonde("report", name + ".sonde", "--json", *how, cwd=folder).out)["functions"] for name in ("all", "few")]
+        equal(*[sorted([row[c] for c in columns] for row in table) for table in tables], "rows with " + " ".join(how))
+    for side in "--callers", "--callees":
+        tables = [re.sub(r" *\d+\.\d{3}", "", sonde("report", name + ".sonde", side, "-s", "name", cwd=folder).out) for name in ("all", "few")]
+        equal(*[tables[i].split("\n", 3)[3] for i in (1, 0)], side)
+    for how in (["--tree"], ["--mine"], ["--by", "module"]):
+        contains(sonde("report", "few.sonde", *how, cwd=folder).out, "[beyond the tree]")
+    sonde("report", "few.sonde", "--flame", "-o", "few.svg", cwd=folder)
+    with open(os.path.join(folder, "few.svg")) as f:
+        contains(f.read(), "[beyond the tree]")
+
+
+def test_paths_that_left_the_tree_keep_their_time(folder):
+    write(folder, "script.py", PATHS)
+    calls(folder, "--nodes", "20", "-q", "-o", "few.sonde", "script.py")
+    rows = json.loads(sonde("report", "few.sonde", "--json", "--tree", cwd=folder).out)["calls"]
+    functions = json.loads(sonde("report", "few.sonde", "--json", "--table", "functions", cwd=folder).out)["functions"]
+    own_of_tree, own_of_functions = sum(row["own"] for row in rows), sum(row["own"] for row in functions)
+    assert abs(own_of_tree - own_of_functions) <= 0.02 * own_of_tree, (own_of_tree, own_of_functions)
+    equal(sum(row["calls"] for row in rows), sum(row["calls"] for row in functions), "calls")
 
 
 LIBRARY = """

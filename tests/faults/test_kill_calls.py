@@ -10,6 +10,7 @@ from faults.kill_trials import Trial, kill_test  # noqa: E402
 from helpers import PYTHON, TARGETS, equal, run_tests, sonde  # noqa: E402
 
 COMMAND = ["--python", PYTHON, os.path.join(TARGETS, "counted_calls.py")]
+BEYOND = ["--nodes", "2"] + COMMAND     # all calls are counted by caller and callee
 
 
 class CallsTrial(Trial):
@@ -21,8 +22,8 @@ class CallsTrial(Trial):
         return sum(row["calls"] for row in json.loads(out)["functions"] if row["function"] == "leaf")
 
 
-def kills(folder, kind):
-    kill_test(folder, kind, COMMAND, make=CallsTrial, n_trials=12)
+def kills(folder, kind, command=COMMAND):
+    kill_test(folder, kind, command, make=CallsTrial, n_trials=12)
 
 
 def test_kill_the_program(folder):
@@ -35,6 +36,10 @@ def test_kill_sonde_and_the_program_goes_on(folder):
 
 def test_kill_both(folder):
     kills(folder, "both")
+
+
+def test_kill_both_while_calls_are_beyond_the_tree(folder):
+    kills(folder, "both", BEYOND)
 
 
 run_tests(globals())

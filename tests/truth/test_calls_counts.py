@@ -48,18 +48,24 @@ def under(profile, function):
     return figures(profile)
 
 
+# How many paths are kept: all of them, or so few that most calls are counted by caller and callee.
+NODES = (None, 2, 7)
+
+
 def compare(function, what):
     """Runs it under cProfile and under ours, with C functions and without."""
     function()  # what happens only once has happened
     for builtins in (True, False):
         wanted = under(cProfile.Profile(builtins=builtins), function)
-        got = under(Profile(builtins=builtins), function)
         if not builtins:  # cProfile sees its own disable() on 3.12 and later, whatever it was told
             wanted = {key: value for key, value in wanted.items() if not isinstance(key, str)}
-            got = {key: value for key, value in got.items() if not isinstance(key, str)}
-        for key in set(wanted) | set(got):
-            equal(got.get(key), wanted.get(key), "%s, builtins=%s: %s" % (what, builtins, key))
-        assert len(got) > 1 or not builtins, "nothing was counted"
+        for nodes in NODES:
+            got = under(Profile(builtins=builtins, nodes=nodes), function)
+            if not builtins:
+                got = {key: value for key, value in got.items() if not isinstance(key, str)}
+            for key in set(wanted) | set(got):
+                equal(got.get(key), wanted.get(key), "%s, builtins=%s, nodes=%s: %s" % (what, builtins, nodes, key))
+            assert len(got) > 1 or not builtins, "nothing was counted"
 
 
 # ---- programs of one thread
@@ -318,6 +324,73 @@ def test_random_recursive_programs(folder):
     for seed in range(60):
         functions = random_functions(seed)
         compare(lambda: functions[0](5), "seed %d" % seed)
+
+
+class Ticking:
+    """A clock of which every reading takes a tick."""
+
+    def __init__(self):
+        self.now = 0
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+def times(profile, function):
+    """{function: (own, total, {callee: (own, total)})}, in ticks"""
+    profile.enable()
+    function()
+    profile.disable()
+    return {name_of(e.code): (e.inlinetime, e.totaltime, {name_of(c.code): (c.inlinetime, c.totaltime) for c in e.calls or ()})
+            for e in profile.getstats()}
+
+
+def test_times_are_exact_at_any_number_of_paths(folder):
+    """Own and cumulative, of functions and of pairs, to the tick."""
+    programs = [lambda: fib(12), lambda: [even(n) for n in range(20)], lambda: list(chained(7))]
+    for seed in range(20):
+        programs.append(lambda functions=random_functions(seed): functions[0](5))
+    n_beyond = 0
+    for n, program in enumerate(programs):
+        program()
+        wanted = times(cProfile.Profile(Ticking(), 1.0), program)
+        for nodes in NODES:
+            p = Profile(Ticking(), 1.0, nodes=nodes)
+            got = times(p, program)
+            for key in set(wanted) | set(got):
+                equal(got.get(key), wanted.get(key), "program %d, nodes=%s: %s" % (n, nodes, key))
+            n_beyond += p.folded
+    assert n_beyond > 1000, "few calls were beyond the tree: %d" % n_beyond
+
+
+def test_calls_beyond_the_tree_are_told_of(folder):
+    p = Profile(builtins=False, nodes=2)
+    under(p, lambda: fib(10))
+    equal(p.folded, 177, "all calls of fib")
+    for wrong in (0, 1, -5, 16000001):
+        try:
+            Profile(nodes=wrong)
+        except ValueError:
+            continue
+        raise AssertionError("nodes=%d" % wrong)
+
+
+def test_a_look_at_a_profile_that_runs_beyond_the_tree(folder):
+    p = Profile(builtins=False, nodes=2)
+
+    def outer():
+        return inside()
+
+    def inside():
+        fib(4)
+        return figures(p)
+    p.enable()
+    found = outer()
+    p.disable()
+    assert inside.__code__ not in found and outer.__code__ not in found, "what runs is not counted yet"
+    equal(found[fib.__code__][0], 9, "what has ended is")
+    equal(figures(p)[inside.__code__][:2], (1, 0), "afterwards")
 
 
 # ---- real modules
@@ -602,7 +675,7 @@ def test_all_threads_and_no_crossed_edge(folder):
 
 
 def test_many_threads_that_come_and_go(folder):
-    p = Profile(builtins=False, threads=True)
+    p = Profile(builtins=False, threads=True, nodes=3)  # of all threads, most calls are beyond the tree
     p.enable()
     for _ in range(30):
         threads = [threading.Thread(target=fib, args=(3,)) for _ in range(5)]
@@ -734,10 +807,10 @@ def test_greenlets(folder):
     def other():
         return lets[1] if greenlet.getcurrent() is lets[0] else lets[0]
 
-    for builtins in (False, True):
+    for builtins, nodes in [(builtins, nodes) for builtins in (False, True) for nodes in NODES]:
         visits = []
         lets = [greenlet(outer), greenlet(outer)]
-        p = Profile(builtins=builtins)
+        p = Profile(builtins=builtins, nodes=nodes)
         p.enable()
         lets[0].switch(20)
         while not all(let.dead for let in lets):

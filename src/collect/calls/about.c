@@ -40,7 +40,8 @@ static const struct sd_option options[] = {
                              .fallback = "1000000",
                              .argument = "N",
                              .meaning = "paths that are kept apart in each thread; "
-                                        "beyond them recursion is folded" },
+                                        "calls along further ones are counted by "
+                                        "caller and callee" },
     [SD_CALLS_OPT_TIMELINE] = { .name = "timeline",
                                 .kind = SD_FLAG,
                                 .fallback = "0",
@@ -92,7 +93,7 @@ static int check(const struct sd_option_value *values)
 {
     uint64_t nodes = values[SD_CALLS_OPT_NODES].number;
 
-    if (nodes < 2 || nodes > 16000000)
+    if (nodes < SD_CALLS_NODES_LEAST || nodes > SD_CALLS_NODES_MOST)
         return sd_fail(SD_EUSAGE, "calls keeps 2 to 16,000,000 nodes for each thread");
     if (sd_calls_signatures_of(&values[SD_CALLS_OPT_SIGNATURES]) < 0)
         return sd_fail(SD_EUSAGE,
@@ -122,11 +123,12 @@ const struct sd_collector_about sd_about_calls = {
         "15 to 25 ns a call on Python 3.8 to 3.10, 35 on 3.11, 50 on 3.12 and later; "
         "with C functions 40 to 130 (a 2.8 GHz Xeon; the cost that was "
         "calibrated is subtracted and shown)",
-    .blind_to = "lines inside a function, and C functions unless they are asked for.  "
-                "C code that calls no Python is part of its caller.  A call that is "
-                "open when the process is killed is counted, its time is not.  Under "
-                "a limit of nodes, recursion is folded into its outer call.  Code of "
-                "sub-interpreters is not followed",
+    .blind_to =
+        "lines inside a function, and C functions unless they are asked for.  "
+        "C code that calls no Python is part of its caller.  A call that is "
+        "open when the process is killed is counted, its time is not.  Of calls "
+        "beyond the limit of paths (--nodes) only caller and callee are known.  "
+        "Code of sub-interpreters is not followed",
     .metrics = metrics,
     .options = options,
     .check = check,

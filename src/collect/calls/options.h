@@ -7,6 +7,8 @@
 
 #include "base/option.h"
 
+enum { SD_CALLS_NODES_LEAST = 2, SD_CALLS_NODES_MOST = 16000000 };
+
 enum {
     SD_CALLS_OPT_BUILTINS,
     SD_CALLS_OPT_THREADS,

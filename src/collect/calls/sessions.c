@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/log.h"
+#include "collect/calls/pairs.h"
 #include "collect/calls/thread_cpu.h"
 #include "collect/session.h"
 #include "collect/source_name.h"
@@ -468,12 +469,13 @@ static void rename_top(struct sd_call_tree *t, uint64_t from, uint64_t to,
                        const void *callable)
 {
     struct sd_call_entry was = *t->top, *e;
+    uintptr_t frame;
 
     if (t->top == t->stack || was.cell->key != from)
         return;
-    sd_call_tree_undo(t, was.frame);
-    e = sd_call_tree_enter(t, to, callable, was.frame,
-                           was.frame & ~(uintptr_t)SD_FRAME_TAGS);
+    frame = sd_call_entry_frame(t->top);
+    sd_call_tree_undo(t, frame);
+    e = sd_call_tree_enter(t, to, callable, frame, frame & ~(uintptr_t)SD_FRAME_TAGS);
     if (e) {
         e->start = was.start;
         e->skipped = was.skipped;

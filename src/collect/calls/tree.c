@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "collect/calls/pairs.h"
 #include "collect/calls/thread_cpu.h"
 
 /* A slot of the table from (caller, function) to the cell.  For one key the hash is a
@@ -17,6 +18,7 @@ struct sd_call_slot {
 struct sd_call_parked {            /* the entries above the base, in their order */
     struct sd_call_entry *entries; /* owned */
     size_t n;
+    struct sd_beyond_cell *left; /* where those beyond the tree left it, or NULL */
 };
 
 #if SD_TINY
@@ -26,7 +28,8 @@ enum { FIRST_SLOTS = 256, FIRST_ENTRIES = 256, MOST_PARKED = 65536 };
 #endif
 enum {
     DEFAULT_NODES = 1000000,
-    OTHER_KEY = 3,
+    BEYOND_KEY = 3, /* no function's */
+    BEYOND_C_KEY = 5,
     PAUSES = 16, /* of which one is measured, ... */
     PAUSE_ROUNDS = 8,
     PAUSE_MOST = 4096, /* ticks, or ns, of one */
@@ -34,12 +37,6 @@ enum {
 
 /* Ticks between two CLOCK records of a growing table: about a second. */
 #define PAIR_EVERY (UINT64_C(1) << 31)
-
-/* An entry that has both tags is booked on a cell that runs already. */
-static inline bool is_folded(const struct sd_call_entry *e)
-{
-    return (e->frame & SD_FRAME_TAGS) == SD_FRAME_FOLDED;
-}
 
 static inline uintptr_t untagged(uintptr_t frame)
 {
@@ -185,11 +182,11 @@ uint32_t sd_call_tree_site(struct sd_call_tree *t, uint64_t key, const void *wha
      * definition keeps the function alive. */
     if (sd_table_put(&t->sites, key, 0) < 0)
         return 0;
-    if (key == OTHER_KEY)
+    if (sd_call_key_is_beyond(key))
         site = sd_cells_define_function(
-            t->table, 0,
-            sd_cells_define_string(t->table, SD_CALLS_OTHER, strlen(SD_CALLS_OTHER)), 0,
-            0, 0);
+            t->table, SD_SITE_BEYOND | (key == BEYOND_C_KEY ? SD_SITE_NATIVE : 0),
+            sd_cells_define_string(t->table, SD_CALLS_BEYOND, strlen(SD_CALLS_BEYOND)),
+            0, 0, 0);
     else
         site = t->names.define(t->names.of, t, key, what);
     if (site)
@@ -264,13 +261,41 @@ static bool is_new_ground(struct sd_call_cell *parent)
     return sd_call_cell_at(last, last->next)->key == 0;
 }
 
+bool sd_call_key_is_beyond(uint64_t key)
+{
+    return key == BEYOND_KEY || key == BEYOND_C_KEY;
+}
+
+/* Nobody remembers it as a child: the last bytes of the cell are a count. */
+struct sd_beyond_cell *sd_call_tree_beyond(struct sd_call_tree *t,
+                                           struct sd_call_cell *parent, bool is_c)
+{
+    uint64_t key = is_c ? BEYOND_C_KEY : BEYOND_KEY;
+    struct sd_beyond_cell *cell = (void *)known(t, parent, key);
+    struct sd_call_pause since;
+
+    if (cell)
+        return cell;
+    since = sd_call_tree_pause(t);
+    cell = (void *)add(t, parent, key, NULL);
+    if (cell)
+        cell->c_calls = 0;
+    sd_call_tree_go_on(t, since);
+    return cell;
+}
+
+static bool is_full(const struct sd_call_tree *t)
+{
+    return sd_cells_n(t->table) >= t->n_max;
+}
+
 /* The child of `parent` for this function; NULL: there is no cell for it. */
 static struct sd_call_cell *find(struct sd_call_tree *t, struct sd_call_cell *parent,
                                  uint64_t key, const void *what)
 {
     struct sd_call_cell *cell = known(t, parent, key);
 
-    if (!cell && (sd_cells_n(t->table) < t->n_max || key == OTHER_KEY))
+    if (!cell && !is_full(t))
         cell = add(t, parent, key, what);
     if (cell)
         remember(parent, cell);
@@ -284,70 +309,18 @@ static struct sd_call_cell *find_for_call(struct sd_call_tree *t,
                                           struct sd_call_cell *parent, uint64_t key,
                                           const void *what)
 {
-    struct sd_call_cell *cell = is_new_ground(parent) ? NULL : known(t, parent, key);
+    bool may_be_known = is_full(t) || !is_new_ground(parent);
+    struct sd_call_cell *cell = may_be_known ? known(t, parent, key) : NULL;
     struct sd_call_pause since;
 
-    if (cell) {
+    if (cell)
         remember(parent, cell);
+    if (cell || is_full(t))
         return cell;
-    }
     since = sd_call_tree_pause(t);
     cell = find(t, parent, key, what);
     sd_call_tree_go_on(t, since);
     return cell;
-}
-
-/* --- Folding: no cell of its own ------------------------------------------------- */
-
-static struct sd_call_entry *outer_of(struct sd_call_tree *t, uint64_t key)
-{
-    for (struct sd_call_entry *e = t->top; e > t->stack; e--)
-        if (e->cell->key == key)
-            return e;
-    return NULL;
-}
-
-static void count_folded(struct sd_call_tree *t)
-{
-    struct sd_call_root *root = sd_call_tree_root(t);
-
-    root->folded += root->folded < UINT32_MAX;
-}
-
-/* Puts a call without a cell of its own on the stack, which has room for it. */
-static struct sd_call_entry *fold(struct sd_call_tree *t, uint64_t key, uintptr_t frame)
-{
-    struct sd_call_entry *outer = outer_of(t, key), *e = t->top + 1;
-    struct sd_call_cell *other;
-
-    *e = (struct sd_call_entry){ .frame = untagged(frame) | SD_FRAME_FOLDED };
-    if (outer) {
-        e->cell = outer->cell;
-        e->cell->calls++;
-        count_folded(t);
-    } else if ((other = find(t, t->top->cell, OTHER_KEY, NULL))) {
-        e->cell = other;
-        e->frame = frame;
-        other->calls++;
-    } else { /* not even that: part of its caller, and counted by nobody else */
-        e->cell = t->top->cell;
-        sd_cells_lose(t->table, 1);
-    }
-    e->skipped = t->skipped;
-    t->top = e;
-    return e;
-}
-
-/* What runs inside a folded call stands in the tree below the outer one, and so its
- * time is taken from the calls in between. */
-static void unfold(struct sd_call_tree *t, struct sd_call_entry *e, uint64_t ticks,
-                   uint64_t cpu)
-{
-    for (struct sd_call_entry *between = e - 1;
-         between > t->stack && between->cell != e->cell; between--) {
-        between->start += ticks;
-        between->cpu_start += cpu;
-    }
 }
 
 static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
@@ -355,13 +328,14 @@ static void close_top(struct sd_call_tree *t, uint64_t now, uint64_t cpu)
     struct sd_call_entry *e = t->top;
 
     log_event(t, SD_CALL_ENDS, e, now);
-    if (is_folded(e)) {
-        unfold(t, e, sd_call_ticks(t, e, now), cpu - e->cpu_start);
-    } else {
-        e->cell->ticks += sd_call_ticks(t, e, now);
-        if (t->cpu)
-            e->cell->cpu_ns += cpu - e->cpu_start;
+    if (sd_call_entry_is_beyond(e)) {
+        sd_call_pairs_leave(t, sd_call_ticks(t, e, now),
+                            t->cpu ? cpu - e->cpu_start : 0);
+        return;
     }
+    e->cell->ticks += sd_call_ticks(t, e, now);
+    if (t->cpu)
+        e->cell->cpu_ns += cpu - e->cpu_start;
     t->top = e - 1;
 }
 
@@ -389,8 +363,9 @@ static void start_clock(const struct sd_call_tree *t, struct sd_call_entry *e, s
 
 static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
 {
+    sd_call_pairs_bury(t, p->entries, p->n, p->left);
     for (size_t i = 0; i < p->n; i++)
-        if (!is_folded(&p->entries[i])) {
+        if (!sd_call_entry_is_beyond(&p->entries[i])) {
             p->entries[i].cell->ticks += p->entries[i].start;
             p->entries[i].cell->cpu_ns += t->cpu ? p->entries[i].cpu_start : 0;
         }
@@ -449,7 +424,8 @@ static void park_above(struct sd_call_tree *t, struct sd_call_entry *keep)
         log_event(t, SD_CALL_PAUSES, e, now);
     memcpy(copy, keep + 1, n * sizeof *copy);
     stop_clock(t, copy, n, now, cpu);
-    t->parked[t->n_parked++] = (struct sd_call_parked){ copy, n };
+    t->parked[t->n_parked++] =
+        (struct sd_call_parked){ copy, n, sd_call_pairs_park(t, copy, n) };
     t->top = keep;
 }
 
@@ -490,6 +466,7 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     t->top = t->stack + p.n;
     t->stack->frame = SD_FRAME_BASE;
     forget_parked(t, at);
+    sd_call_pairs_unpark(t, p.n, p.left);
     if (t->extra & SD_EXTRA_TIMELINE)
         for (struct sd_call_entry *e = t->stack + 1; e <= t->top; e++)
             log_event(t, SD_CALL_GOES_ON, e, sd_call_tree_now(t));
@@ -535,18 +512,34 @@ static struct sd_call_entry *bring_together(struct sd_call_tree *t, uintptr_t be
     return has_room(t, 1) ? t->top : NULL;
 }
 
+/* A C function cannot call another from `frame`, which is both their callers': the end
+ * of the last went unheard.  (In the tree that is seen before, by its frame.) */
+static void end_c_function(struct sd_call_tree *t, uintptr_t frame)
+{
+    if (__builtin_expect(frame & SD_FRAME_C && sd_call_entry_frame(t->top) == frame, 0))
+        close_top(t, sd_call_tree_now(t), sd_call_tree_cpu(t));
+}
+
 struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
                                                 const void *what, uintptr_t frame,
                                                 uintptr_t below)
 {
-    struct sd_call_entry *top = bring_together(t, below);
+    struct sd_call_entry *top = t->top;
     struct sd_call_cell *cell;
 
+    if (__builtin_expect(untagged(top->frame) != below || top == t->last, 0))
+        top = bring_together(t, below);
     if (!top)
         return NULL;
+    if (sd_call_entry_is_beyond(top)) {
+        end_c_function(t, frame);
+        return sd_call_pairs_enter(t, key, what, frame);
+    }
+    if (t->pairs && sd_call_pairs_leaves_again(t, key))
+        return sd_call_pairs_enter(t, key, what, frame);
     cell = find_for_call(t, top->cell, key, what);
     if (!cell)
-        return fold(t, key, frame);
+        return sd_call_pairs_enter_first(t, key, what, frame);
     top++;
     top->cell = cell;
     top->frame = frame;
@@ -561,8 +554,7 @@ static bool bring_to_top(struct sd_call_tree *t, uintptr_t frame)
 {
     struct sd_call_entry *e = t->top;
 
-    while (e > t->stack && e->frame != frame &&
-           e->frame != (untagged(frame) | SD_FRAME_FOLDED))
+    while (e > t->stack && sd_call_entry_frame(e) != frame)
         e--;
     if (e > t->stack) {
         if (e < t->top)
@@ -573,7 +565,7 @@ static bool bring_to_top(struct sd_call_tree *t, uintptr_t frame)
     if (!unpark(t, untagged(frame)))
         return false;
     sd_call_tree_root(t)->resyncs++;
-    return t->top->frame == frame || is_folded(t->top);
+    return sd_call_entry_frame(t->top) == frame;
 }
 
 void sd_call_tree_leave_slowly(struct sd_call_tree *t, uintptr_t frame, uint64_t now,
@@ -600,8 +592,18 @@ void sd_call_tree_started(struct sd_call_tree *t, struct sd_call_entry *e)
 void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t now)
 {
     struct sd_call_entry *top = t->top;
-    uint64_t cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu : 0;
+    bool is_beyond = sd_call_entry_is_beyond(top) && sd_call_entry_frame(top) == frame;
+    uint64_t cpu;
 
+    if (is_beyond && !t->extra) {
+        sd_call_pairs_leave(t, sd_call_ticks(t, top, now), 0);
+        return;
+    }
+    cpu = t->cpu ? sd_thread_cpu_at(t->cpu, now) - t->skipped_cpu : 0;
+    if (is_beyond) {
+        close_top(t, now, cpu);
+        return;
+    }
     if (top->frame != frame) {
         sd_call_tree_leave_slowly(t, frame, now, cpu);
         return;
@@ -614,10 +616,14 @@ void sd_call_tree_leave_more(struct sd_call_tree *t, uintptr_t frame, uint64_t n
 
 void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame)
 {
-    if (t->top->frame != frame)
+    if (t->top == t->stack || sd_call_entry_frame(t->top) != frame)
         return;
     if (t->extra & SD_EXTRA_TIMELINE) /* a user's clock is not asked for nothing */
         log_event(t, SD_CALL_NEVER_WAS, t->top, sd_call_tree_now(t));
+    if (sd_call_entry_is_beyond(t->top)) {
+        sd_call_pairs_undo(t);
+        return;
+    }
     t->top->cell->calls--;
     t->top--;
 }
@@ -631,12 +637,15 @@ void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t no
 
 void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint64_t now)
 {
+    uintptr_t frame = sd_call_entry_frame(e);
     uint64_t since;
 
-    if (!sd_table_get(&t->waiting, e->frame, &since))
+    if (!sd_table_get(&t->waiting, frame, &since))
         return;
-    sd_table_remove(&t->waiting, e->frame);
-    e->cell->awaited += now - since;
+    sd_table_remove(&t->waiting, frame);
+    /* Beyond the tree nothing tells later which of several calls was the outermost. */
+    if (!sd_call_entry_is_beyond(e) || e->flags & SD_BEYOND_OUTERMOST)
+        e->cell->awaited += now - since;
 }
 
 /* --- A tree's life --------------------------------------------------------------- */
@@ -707,6 +716,7 @@ void sd_call_tree_free(struct sd_call_tree *t)
     sd_table_release(&t->sites);
     sd_table_release(&t->strings);
     sd_table_release(&t->waiting);
+    sd_call_pairs_free(t->pairs);
     sd_cells_free(t->table);
     sd_free(t->slots);
     sd_free(t->stack);
@@ -749,19 +759,36 @@ void sd_call_tree_cpu_begins_anew(struct sd_call_tree *t, uint64_t cpu)
         e->cpu_start -= cpu; /* below 0 for most: only differences count */
 }
 
-void sd_call_tree_each_open(const struct sd_call_tree *t,
-                            void (*tell)(void *of, const struct sd_call_cell *cell,
-                                         uint64_t ticks),
-                            void *of)
+typedef void tell_open(void *of, const struct sd_open_entry *open);
+
+static void tell_parked(const struct sd_call_parked *p, tell_open *tell, void *of)
+{
+    for (size_t k = p->n; k-- > 0;) {
+        const struct sd_call_entry *e = &p->entries[k];
+
+        tell(of, &(struct sd_open_entry){ e, e->start,
+                                          sd_call_entry_is_beyond(e)
+                                              ? e->before
+                                              : (struct sd_calls_inside){ 0, 0 },
+                                          p->left });
+    }
+}
+
+void sd_call_tree_each_open(const struct sd_call_tree *t, tell_open *tell, void *of)
 {
     /* A user's clock is not asked by who only looks. */
     uint64_t now = t->timer ? 0 : sd_ticks_now(t->clock);
 
-    for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
-        if (!is_folded(e))
-            tell(of, e->cell, t->timer ? 0 : sd_call_ticks(t, e, now));
+    for (const struct sd_call_entry *e = t->top; e > t->stack; e--) {
+        struct sd_open_entry open = { .entry = e };
+
+        open.ticks = t->timer ? 0 : sd_call_ticks(t, e, now);
+        if (sd_call_entry_is_beyond(e)) {
+            open.inside = sd_call_pairs_inside(t, e);
+            open.left = sd_call_pairs_left(t);
+        }
+        tell(of, &open);
+    }
     for (size_t i = 0; i < t->n_parked; i++)
-        for (size_t k = 0; k < t->parked[i].n; k++)
-            if (!is_folded(&t->parked[i].entries[k]))
-                tell(of, t->parked[i].entries[k].cell, t->parked[i].entries[k].start);
+        tell_parked(&t->parked[i], tell, of);
 }

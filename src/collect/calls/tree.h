@@ -14,6 +14,9 @@
  * parent.  A stack that belongs to a greenlet which waits is parked, and its clock
  * stands still until its frames come back.
  *
+ * A tree has as many cells as it may have, and then it is full: calls along other paths
+ * are counted by caller and callee alone (pairs.h).
+ *
  * One thread writes a tree, with the interpreter's lock held. */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +25,7 @@
 #include "base/table.h"
 #include "capture/call_cell.h"
 #include "capture/cells.h"
+#include "capture/pair_cell.h"
 #include "collect/calls/ticks.h"
 #include "collect/calls/timeline.h"
 
@@ -33,16 +37,30 @@ struct sd_writer;
 enum {
     SD_FRAME_C = 1,      /* a C function called from this frame, which has none */
     SD_FRAME_BASE = 2,   /* not a call: what was running when the session began */
-    SD_FRAME_FOLDED = 3, /* booked on a cell that is on the stack already */
+    SD_FRAME_BEYOND = 3, /* beyond the tree, whatever it calls: see pairs.h */
     SD_FRAME_TAGS = 3,
 };
 
+/* What there is to know of a call beyond the tree when it ends. */
+enum sd_call_beyond {
+    SD_BEYOND_OUTERMOST = 1, /* its function was not open */
+    SD_BEYOND_INNER = 2,     /* it was, but not as called by the same caller */
+    SD_BEYOND_FIRST = 4,     /* its caller is in the tree */
+    SD_BEYOND_LOST = 8,      /* there was no room for its pair */
+};
+
 struct sd_call_entry {
-    struct sd_call_cell *cell;
-    uintptr_t frame;    /* and its tags */
-    uint64_t start;     /* ticks; of a parked entry those that it ran so far */
-    uint64_t skipped;   /* those of the tree when it began */
+    struct sd_call_cell *cell; /* beyond the tree that of its pair, below which nothing
+                                  is found */
+    uintptr_t frame;           /* and its tags */
+    uint64_t start;            /* ticks; of a parked entry those that it ran so far */
+    uint64_t skipped;          /* those of the tree when it began */
     uint64_t cpu_start; /* ns of sd_call_tree_cpu, as start; unused without cpu */
+    /* Only beyond the tree (pairs.h): */
+    uint64_t ended, ended_cpu; /* ticks and ns of what it called and has ended */
+    struct sd_calls_inside made, before; /* calls that it made; all when it began, or,
+                                            while it is parked, those inside of it */
+    unsigned flags;                      /* enum sd_call_beyond */
 };
 
 /* What the interpreter's side knows of functions.  `what` is the code object or the C
@@ -67,6 +85,7 @@ enum sd_call_extra {
 
 struct sd_call_slot;
 struct sd_call_parked;
+struct sd_call_pairs;
 
 struct sd_call_tree {
     struct sd_call_entry *top;   /* the call that runs; at the bottom an entry BASE */
@@ -88,6 +107,7 @@ struct sd_call_tree {
     struct sd_call_slot *slots;      /* (caller, key) to cell; owned */
     size_t n_slots;                  /* a power of two */
     uint32_t n_max;                  /* nodes that there may be */
+    struct sd_call_pairs *pairs;     /* calls beyond them; NULL: none yet; owned */
     bool is_followed;                /* between begin and end */
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
     uint64_t began;                  /* ticks */
@@ -287,11 +307,24 @@ void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame);
 
 /* The site of this function in the tree's definitions, new or known; 0: none. */
 uint32_t sd_call_tree_site(struct sd_call_tree *t, uint64_t key, const void *what);
+/* The cell for all calls along paths that leave the tree from `parent`, with a call of
+ * a C function or not: new or known; NULL: no memory. */
+struct sd_beyond_cell *sd_call_tree_beyond(struct sd_call_tree *t,
+                                           struct sd_call_cell *parent, bool is_c);
+/* Does this key of a cell stand for calls beyond the tree? */
+bool sd_call_key_is_beyond(uint64_t key);
 
-/* Tells every call that is open, parked ones too, and how long it has run: what a look
- * at a running tree has to leave out. */
+/* Tells every call that is open, parked ones too, the newest of each stack first, and
+ * how long it has run: what a look at a running tree has to leave out.  `inside` are
+ * the calls beyond the tree that were made in it, `left` the cell to which it will add
+ * when it is the first of those. */
+struct sd_open_entry {
+    const struct sd_call_entry *entry;
+    uint64_t ticks;
+    struct sd_calls_inside inside;
+    const struct sd_beyond_cell *left;
+};
 void sd_call_tree_each_open(const struct sd_call_tree *t,
-                            void (*tell)(void *of, const struct sd_call_cell *cell,
-                                         uint64_t ticks),
+                            void (*tell)(void *of, const struct sd_open_entry *open),
                             void *of);
 #endif

@@ -363,33 +363,6 @@ TEST(many_waiting_stacks_all_come_back)
     sd_call_tree_free(w.tree);
 }
 
-TEST(recursion_is_folded_when_the_tree_is_full)
-{
-    struct world w;
-    struct sd_call_cell *other;
-
-    begin(&w, 3); /* the root, a and b */
-    enter(&w, 'a', 1, 0);
-    w.now += 1;
-    enter(&w, 'b', 2, 1);
-    w.now += 10;
-    enter(&w, 'a', 3, 2); /* booked on the a outside */
-    w.now += 100;
-    enter(&w, 'c', 4, 3); /* never seen: "[other]" of a */
-    w.now += 1000;
-    leave(&w, 4);
-    leave(&w, 3);
-    leave(&w, 2);
-    leave(&w, 1);
-    sd_call_tree_end(w.tree);
-    CHECK(is(&w, "a", 2, 1111) && is(&w, "ab", 1, 10));
-    CHECK(sd_call_tree_root(w.tree)->folded == 1);
-    CHECK(sd_cells_n(w.tree->table) == 4);
-    other = sd_cells_at(w.tree->table, 3);
-    CHECK(other->parent == 1 && other->calls == 1 && other->ticks == 1000);
-    sd_call_tree_free(w.tree);
-}
-
 TEST(a_call_that_never_ran_is_not_counted)
 {
     struct world w;
@@ -424,12 +397,12 @@ TEST(coroutines_are_told_how_long_they_waited)
     sd_call_tree_free(w.tree);
 }
 
-static void count_open(void *of, const struct sd_call_cell *cell, uint64_t ticks)
+static void count_open(void *of, const struct sd_open_entry *open)
 {
     uint64_t *sums = of;
 
-    sums[0] += cell->calls;
-    sums[1] += ticks;
+    sums[0] += open->entry->cell->calls;
+    sums[1] += open->ticks;
 }
 
 TEST(open_calls_are_told_to_who_looks)

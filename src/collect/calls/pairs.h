@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CALLS_PAIRS_H
+#define SD_CALLS_PAIRS_H
+/* pairs: calls beyond a full tree, counted by caller and callee.
+ *
+ * A tree (tree.h) has room for so many paths.  A call along another path is counted
+ * here instead, in a cell for its caller and its function (capture/pair_cell.h), and so
+ * is all that it calls: whoever called beyond the tree stays there until it returns.
+ *
+ * cProfile counts a call as primitive, and its time in the total, when its function (or
+ * its pair) is not open already.  So every function and every pair knows the place in
+ * the stack where it was opened first; that it is open still is seen by looking there.
+ * Nothing is to be done when it ends.
+ *
+ * The usual call, in the tree, says nothing of this.  A call that leaves the tree makes
+ * up for it: `levels` are the entries of the tree as they were seen last, and those
+ * that differ now are told.  A cell of the tree fixes its whole path, so the first
+ * entry from the top whose cell is the same ends the search; every entry above it was
+ * pushed since, and the work is paid for by those calls.
+ *
+ * Functions and pairs are found as cells of a tree are: a function knows the pair that
+ * was called last from it, a pair the one that was called after it. */
+#include "capture/pair_cell.h"
+#include "collect/calls/tree.h"
+
+/* Is this entry of the stack beyond the tree? */
+static inline bool sd_call_entry_is_beyond(const struct sd_call_entry *e)
+{
+    return (e->frame & SD_FRAME_TAGS) == SD_FRAME_BEYOND;
+}
+
+/* The frame of an entry with its own tags, beyond the tree or in it. */
+static inline uintptr_t sd_call_entry_frame(const struct sd_call_entry *e)
+{
+    if (!sd_call_entry_is_beyond(e))
+        return e->frame;
+    return (e->frame & ~(uintptr_t)SD_FRAME_TAGS) |
+           (e->cell->key & 1 ? (uintptr_t)SD_FRAME_C : 0);
+}
+
+/* A call from the entry on top, which is beyond the tree, is put on the stack; there is
+ * room for it. */
+struct sd_call_entry *sd_call_pairs_enter(struct sd_call_tree *t, uint64_t key,
+                                          const void *what, uintptr_t frame);
+/* The same from an entry in the tree, which has no cell for it.  NULL: no memory, and
+ * it is not followed. */
+struct sd_call_entry *sd_call_pairs_enter_first(struct sd_call_tree *t, uint64_t key,
+                                                const void *what, uintptr_t frame);
+/* hot: did a call of this function leave the tree from here before?  Then
+ * sd_call_pairs_enter is enough. */
+bool sd_call_pairs_leaves_again(struct sd_call_tree *t, uint64_t key);
+/* The entry on top, which is beyond the tree, ends; or it never was. */
+void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
+void sd_call_pairs_undo(struct sd_call_tree *t);
+
+/* Entries that wait (tree.h): of `n` of them, in their order, that were on top of the
+ * stack.  What they give is theirs to take back: where they left the tree, or NULL. */
+struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
+                                          struct sd_call_entry *entries, size_t n);
+/* They are on top of the stack again. */
+void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n,
+                          struct sd_beyond_cell *left);
+/* They never run again: books those beyond the tree, whose `start` and `cpu_start` are
+ * what they ran. */
+void sd_call_pairs_bury(struct sd_call_tree *t, struct sd_call_entry *entries, size_t n,
+                        struct sd_beyond_cell *left);
+
+/* Calls beyond the tree that were made in this entry, which is on the stack; where the
+ * entries beyond it left it. */
+struct sd_calls_inside sd_call_pairs_inside(const struct sd_call_tree *t,
+                                            const struct sd_call_entry *e);
+const struct sd_beyond_cell *sd_call_pairs_left(const struct sd_call_tree *t);
+
+/* All pairs of the tree: how many, each of them, which one a cell is, and the keys of
+ * its functions (0: there is no caller). */
+uint32_t sd_call_pairs_n(const struct sd_call_tree *t);
+const struct sd_pair_cell *sd_call_pairs_at(const struct sd_call_tree *t, uint32_t i);
+uint32_t sd_call_pairs_index(const struct sd_call_tree *t,
+                             const struct sd_call_cell *c);
+void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *caller,
+                        uint64_t *callee);
+/* Calls that are known by their pair alone. */
+uint64_t sd_call_pairs_calls(const struct sd_call_tree *t);
+
+void sd_call_pairs_free(struct sd_call_pairs *p);
+#endif
