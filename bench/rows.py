@@ -135,6 +135,8 @@ CALLS_GOALS = [
     ("Python functions", "ours", "yappi", (0.12, 0.16, 0.18)),
     ("CPU time too", "ourscpu", "yappicpu", (0.03, 0.03, 0.04)),
     ("timeline", "timeline", "viztracer", (0.15, 0.17, 0.35)),
+    ("Python functions beyond the tree", "beyond", "ours", (1.5, 1.5, 1.5)),
+    ("C functions too, beyond the tree", "beyondc", "oursc", (1.5, 1.5, 1.5)),
 ]
 
 

@@ -24,6 +24,7 @@ import call_programs
 from rounds import tell, version_of
 
 clock = time.thread_time_ns
+FEW = 2           # nodes: the root and the program, so that all its calls lie beyond the tree
 ROUNDS_EACH = 2   # they are short, and a minimum wants many
 
 
@@ -98,7 +99,7 @@ def tools(versions):
     """{name: (how it traces, whether C functions are among what it sees)}"""
     found = {"plain": (plain, False), "ours": (ours(builtins=False), False), "cprofile": (cprofile(False), False),
              "oursc": (ours(), True), "cprofilec": (cprofile(True), True), "ourscpu": (ours(builtins=False, cpu=True), False),
-             "timeline": (timeline(), False)}
+             "timeline": (timeline(), False), "beyond": (ours(builtins=False, nodes=FEW), False), "beyondc": (ours(nodes=FEW), True)}
     if versions["yappi"]:
         found.update(yappi=(with_yappi("wall"), False), yappicpu=(with_yappi("cpu"), False))
     if versions["viztracer"]:
