@@ -20,11 +20,29 @@ void sd_out_to_fd(struct sd_out *o, int fd) { *o = (struct sd_out){ .fd = fd }; 
 
 void sd_out_to_memory(struct sd_out *o) { *o = (struct sd_out){ .fd = -1 }; }
 
+void sd_out_to_count(struct sd_out *o, uint64_t limit_bytes)
+{
+    *o = (struct sd_out){ .fd = -1, .is_counted = true, .limit_bytes = limit_bytes };
+}
+
+uint64_t sd_out_counted(const struct sd_out *o) { return o->n_counted + o->pending.n; }
+
+static bool keeps_all(const struct sd_out *o) { return o->fd < 0 && !o->is_counted; }
+
+static void count(struct sd_out *o, size_t n)
+{
+    o->n_counted += n;
+    if (o->err == 0 && o->n_counted > o->limit_bytes)
+        o->err = EFBIG;
+}
+
 /* After the first failure nothing more is written: a report with a hole in its
  * middle is worse than one that stops. */
 static void put(struct sd_out *o, const void *p, size_t n)
 {
-    if (o->err == 0 && sd_write_all(o->fd, p, n) < 0)
+    if (o->is_counted)
+        count(o, n);
+    else if (o->err == 0 && sd_write_all(o->fd, p, n) < 0)
         o->err = errno;
 }
 
@@ -38,7 +56,7 @@ static void drain(struct sd_out *o)
 
 static void drain_if_full(struct sd_out *o)
 {
-    if (o->fd >= 0 && (o->pending.n >= PENDING_MAX || o->pending.bad))
+    if (!keeps_all(o) && (o->pending.n >= PENDING_MAX || o->pending.bad))
         drain(o);
 }
 
@@ -46,7 +64,7 @@ void sd_out_write(struct sd_out *o, const void *p, size_t n)
 {
     if (o->err)
         return;
-    if (o->fd >= 0 && n >= PENDING_MAX) { /* copying it first would gain nothing */
+    if (!keeps_all(o) && n >= PENDING_MAX) { /* copying it first would gain nothing */
         drain(o);
         put(o, p, n);
         return;
@@ -71,7 +89,7 @@ void sd_out_printf(struct sd_out *o, const char *fmt, ...)
 
 int sd_out_flush(struct sd_out *o)
 {
-    if (o->fd < 0)
+    if (keeps_all(o))
         return o->pending.bad ? sd_no_memory() : 0;
     drain(o);
     return o->err ? sd_fail_errno(o->err, "cannot write the output") : 0;

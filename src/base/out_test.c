@@ -163,3 +163,21 @@ TEST(output_that_lost_something_for_lack_of_memory_says_so)
         close(fd);
     }
 }
+
+TEST(out_counts_without_keeping_and_stops_at_its_limit)
+{
+    enum { LIMIT = 200000 };
+    struct sd_out o;
+    char block[1000];
+
+    memset(block, 'x', sizeof block);
+    sd_out_to_count(&o, LIMIT);
+    for (size_t i = 0; i < LIMIT / sizeof block; i++)
+        sd_out_write(&o, block, sizeof block);
+    CHECK(sd_out_counted(&o) == LIMIT);
+    CHECK(sd_out_flush(&o) == 0);
+    CHECK(sd_out_counted(&o) == LIMIT && o.pending.n == 0);
+    sd_out_text(&o, "x");
+    CHECK(sd_out_flush(&o) < 0 && o.err == EFBIG);
+    sd_out_release(&o);
+}

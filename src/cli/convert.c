@@ -12,7 +12,15 @@
 #include "formats/format.h"
 #include "report/report.h"
 
-enum { OPT_FORMAT, OPT_QUALIFIED, OPT_MINE, OPT_MIN_DURATION, OPT_FORCE, OPT_LIST };
+enum {
+    OPT_FORMAT,
+    OPT_QUALIFIED,
+    OPT_MINE,
+    OPT_MIN_DURATION,
+    OPT_ALL,
+    OPT_FORCE,
+    OPT_LIST
+};
 static const struct sd_option options[] = {
     [OPT_FORMAT] = { "format", SD_TEXT, NULL,
                      "the format to write, when the suffix of OUT does not say it", 'f',
@@ -26,6 +34,7 @@ static const struct sd_option options[] = {
                            "of a timeline of calls only those that took this long at "
                            "least (.trace.json)",
                            0, "TIME" },
+    [OPT_ALL] = SD_OPTION_ALL,
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT when it is there already", 0,
                     NULL },
     [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',
@@ -49,17 +58,17 @@ static int list(void)
 }
 
 /* A flame graph shows functions, other formats the executed lines. */
-static struct sd_stack_style qualified(const char *to, const char *format)
+static struct sd_stack_style style_of(const char *to, const char *format)
 {
     bool is_flame =
         format ? strcmp(format, "flamegraph") == 0 : sd_path_has_suffix(to, ".svg");
 
-    return (struct sd_stack_style){ .is_qualified = true, .is_by_function = is_flame };
+    return (struct sd_stack_style){ .is_by_function = is_flame };
 }
 
 static int run(const struct sd_command *c)
 {
-    struct sd_stack_style wish = { 0 };
+    struct sd_stack_style wish;
     const struct sd_stack_style *style = NULL;
     const char *format = c->values[OPT_FORMAT].text;
     enum sd_create_flags create =
@@ -74,10 +83,11 @@ static int run(const struct sd_command *c)
     if (strcmp(c->words[1], "-") == 0 && !format)
         return sd_say_failure(sd_fail(
             SD_EUSAGE, "which format? sonde convert %s - --format csv", c->words[0]));
-    if (c->values[OPT_QUALIFIED].number) {
-        wish = qualified(c->words[1], format);
+    wish = style_of(c->words[1], format);
+    wish.is_qualified = c->values[OPT_QUALIFIED].number != 0;
+    wish.has_all_paths = c->values[OPT_ALL].number != 0;
+    if (wish.is_qualified || wish.has_all_paths)
         style = &wish;
-    }
     rc = sd_export_check_spares(c->words[1], c->words, 1);
     wish.min_ns = (uint64_t)c->values[OPT_MIN_DURATION].number;
     wish.is_mine = c->values[OPT_MINE].number != 0;
@@ -113,6 +123,7 @@ const struct sd_verb sd_verb_convert = {
     .examples = "sonde convert train.sonde train.csv\n"
                 "sonde convert train.sonde - --format json | jq .\n"
                 "sonde convert --qualified train.sonde train.speedscope.json\n"
+                "sonde convert --all app.sonde app.collapsed    # every path\n"
                 "sonde convert --min-duration 100us app.sonde app.trace.json\n"
                 "sonde convert --list\n",
     .options = options,

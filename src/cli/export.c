@@ -2,6 +2,8 @@
 #include "cli/export.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,10 +20,14 @@
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
-#include "formats/format.h"
+#include "formats/path_fold.h"
 #include "report/report.h"
 
-enum { FLAME_WIDTH = 1200 };
+enum {
+    FLAME_WIDTH = 1200,
+    ANNOUNCED_BYTES = 100 * 1000 * 1000,
+    GB = 1000 * 1000 * 1000
+};
 
 /* Words of py-spy for what has another name here. */
 static const struct {
@@ -332,12 +338,74 @@ static bool is_list_of_lines(const struct sd_profile *p, const struct sd_format 
            (format == sd_format_named("csv") || format == sd_format_named("json"));
 }
 
+/* --- Stacks, which may be folded */
+
+/* Small shares without an exponent: "0.000032". */
+static char *percent_text(char text[SD_TEXT_MAX], double percent)
+{
+    int digits = percent < 1 ? 1 - (int)floor(log10(percent)) : 0;
+
+    snprintf(text, SD_TEXT_MAX, "%.*f", digits < 12 ? digits : 12, percent);
+    return text;
+}
+
+static void say_folded(const struct sd_path_fold *fold, const char *to)
+{
+    char n[SD_TEXT_MAX], of[SD_TEXT_MAX], percent[SD_TEXT_MAX];
+
+    if (fold->n_folded == 0)
+        return;
+    sd_say("%s has %s of %s paths folded into their callers, each below %s %% of the "
+           "whole, so that it stays small; --all writes every path",
+           strcmp(to, "-") == 0 ? "the output" : to,
+           sd_text_count(n, (int64_t)fold->n_folded),
+           sd_text_count(of, (int64_t)fold->n_paths),
+           percent_text(percent, fold->percent));
+}
+
+/* A file that takes long, or more room than there is, is announced. */
+static int say_expected(const struct sd_profile *p, const char *capture,
+                        const struct wish *wish, const char *to,
+                        const struct sd_filter *all)
+{
+    uint64_t bytes = 0;
+    int rc = sd_path_fold_expect(wish->format, p, capture, all, wish->style, &bytes);
+    double size = (double)bytes / (bytes < GB ? 1e6 : 1e9);
+    char n[SD_TEXT_MAX];
+
+    if (rc == 0 && bytes > ANNOUNCED_BYTES)
+        sd_say("%s will have about %.*f %s: %s paths",
+               strcmp(to, "-") == 0 ? "the output" : to, size < 10 ? 1 : 0, size,
+               bytes < GB ? "MB" : "GB", sd_text_count(n, (int64_t)p->calls.n));
+    return rc;
+}
+
+static int write_format(const struct sd_profile *p, const char *capture,
+                        const struct wish *wish, const char *to, struct sd_out *out)
+{
+    const struct sd_filter all = { 0 };
+    struct sd_path_fold fold = { .profile = *p };
+    int rc = 0;
+
+    if (sd_path_fold_applies(wish->format, p, wish->style))
+        rc = wish->style && wish->style->has_all_paths
+                 ? say_expected(p, capture, wish, to, &all)
+                 : sd_path_fold_make(&fold, wish->format, p, capture, &all, wish->style,
+                                     SD_FOLD_LIMIT);
+    if (rc == 0)
+        rc = sd_format_write(wish->format, &fold.profile, capture, &all, wish->style,
+                             out);
+    if (rc == 0)
+        say_folded(&fold, to);
+    sd_path_fold_release(&fold);
+    return rc;
+}
+
 static int write_as(const struct sd_profile *p, const char *capture,
                     const struct wish *wish, const char *to, struct sd_out *out)
 {
     const struct sd_plot_wish plot = { "rss", 1000, 500 };
     const struct sd_traced_wish calls = { .is_raw = false };
-    const struct sd_filter all = { 0 };
 
     if (wish->is_pstats)
         return sd_traced_put_pstats(p, &calls, out);
@@ -350,7 +418,7 @@ static int write_as(const struct sd_profile *p, const char *capture,
             p, wish->format == sd_format_named("csv") ? SD_LINE_CSV : SD_LINE_JSON,
             out);
     if (wish->format)
-        return sd_format_write(wish->format, p, capture, &all, wish->style, out);
+        return write_format(p, capture, wish, to, out);
     if (wish->is_flame ||
         (wish->output->what == SD_OUTPUT_PICTURE_SVG && (p->samples.n || p->calls.n)))
         return write_flame(p, wish->style, out);

@@ -18,6 +18,7 @@
 #include "cli/launch.h"
 #include "cli/load.h"
 #include "cli/package.h"
+#include "cli/path.h"
 #include "cli/recording.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
@@ -35,6 +36,7 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
+    [SD_RUN_ALL] = SD_OPTION_ALL,
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -181,13 +183,18 @@ static int make_export(const struct run *r, const struct sd_profile *p)
 {
     const struct sd_recording *rec = &r->recording;
     const char *to = rec->naming.export;
-    struct sd_stack_style style = { 0 };
+    struct sd_stack_style style = {
+        .has_all_paths = rec->command->values[SD_RUN_ALL].number != 0,
+        .is_by_function = sd_path_has_suffix(to, ".svg"), /* a flame graph's */
+    };
+    bool has_style = style.has_all_paths;
 
     if (r->manner && r->manner->makes(rec->command, to))
         return r->manner->make(rec->command, p, to, rec->create);
-    if (r->manner && r->manner->style && r->manner->style(rec->command, &style))
-        return sd_export(rec->naming.capture, to, NULL, &style, rec->create);
-    return sd_export(rec->naming.capture, to, NULL, NULL, rec->create);
+    if (r->manner && r->manner->style)
+        has_style |= r->manner->style(rec->command, &style);
+    return sd_export(rec->naming.capture, to, NULL, has_style ? &style : NULL,
+                     rec->create);
 }
 
 static void export(const struct run *r, const struct sd_profile *p)

@@ -20,6 +20,7 @@ enum sd_run_option {
     SD_RUN_FORCE,
     SD_RUN_PYTHON,
     SD_RUN_SYNC,
+    SD_RUN_ALL,
     SD_RUN_OPTIONS
 };
 

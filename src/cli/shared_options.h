@@ -50,6 +50,11 @@
 #define SD_OPTION_WITH(otherwise)                                                      \
     SD_OPTION("with", SD_TEXT, NULL, "which collectors to use; " otherwise, 0,         \
               "NAME[,NAME...]")
+#define SD_OPTION_ALL                                                                  \
+    SD_OPTION("all", SD_FLAG, NULL,                                                    \
+              "write every path of traced calls, however large the file grows; "       \
+              "without it small paths are folded into their callers beyond 20 MB",     \
+              0, NULL)
 /* "off", "seal" or a time. */
 #define SD_OPTION_SYNC                                                                 \
     SD_OPTION("sync", SD_TEXT, "1s",                                                   \

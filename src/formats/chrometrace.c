@@ -359,5 +359,6 @@ const struct sd_format sd_format_chrometrace = {
                "chrome://tracing",
     .loses = "how many samples stand behind a frame, CPU time of samples, idle samples "
              "unless asked for; all samples where calls have a timeline",
+    .prefers_timeline = true,
     .write_stacks = write_stacks,
 };

@@ -11,7 +11,9 @@ struct sd_format {
     const char *name;
     const char *suffix; /* ".csv" */
     const char *summary;
-    const char *loses; /* what it cannot carry */
+    const char *loses;     /* what it cannot carry */
+    bool prefers_timeline; /* where calls have one, it is written instead of their paths
+                            */
     /* Streams from the capture at `path`, of which `p` is the profile, loaded with the
      * same filter.  One of the two; sd_format_write calls it. */
     int (*write)(const struct sd_profile *p, const char *path,

@@ -118,7 +118,7 @@ static int take_samples(const struct sd_profile *p, const char *path,
 
 /* By stack, its number in a walk depth first.  A parent has a smaller id than its
  * children, so sizes run up in one pass and numbers down in another. */
-static uint64_t *number_stacks(const struct sd_profile *p)
+uint64_t *sd_sampled_number_stacks(const struct sd_profile *p)
 {
     uint64_t *sizes = sd_zalloc((p->n_stacks + 1) * sizeof *sizes);
     uint64_t *numbers = sd_alloc((p->n_stacks + 1) * sizeof *numbers);
@@ -156,7 +156,7 @@ static int take_calls(const struct sd_profile *p, struct sd_sampled *out,
 {
     uint32_t time = sd_totals_metric(p, &p->calls, "time");
     uint32_t cpu = sd_totals_metric(p, &p->calls, "cpu_time");
-    uint64_t *numbers = number_stacks(p);
+    uint64_t *numbers = sd_sampled_number_stacks(p);
     int rc = numbers ? 0 : sd_no_memory();
 
     out->has_wall = time != NONE;

@@ -37,4 +37,8 @@ int sd_sampled_collect(const struct sd_profile *p, const char *path,
                        const struct sd_filter *filter,
                        const struct sd_stack_style *style, struct sd_sampled *out);
 void sd_sampled_release(struct sd_sampled *s);
+
+/* By stack: its number in a walk depth first, in which those of traced calls come;
+ * freed by the caller, NULL without memory. */
+uint64_t *sd_sampled_number_stacks(const struct sd_profile *p);
 #endif

@@ -19,5 +19,6 @@ struct sd_stack_style {
     const char *metric;  /* of what is counted; NULL: samples */
     uint64_t min_ns;     /* of a timeline: shorter calls are left out */
     bool is_mine;        /* of a timeline: calls of libraries are left out */
+    bool has_all_paths;  /* of traced calls every path, however large the file gets */
 };
 #endif
