@@ -100,6 +100,14 @@ static long long line_of(const struct sd_call_function *f)
     return f->line > 0 ? (long long)f->line : 0;
 }
 
+/* Samples do not tell how often a function was called.  callgrind_annotate takes the
+ * cost below a "calls=0" for the caller's own, so one that is not known is written 1.
+ */
+static long long calls_of(const struct sd_call_edge *e)
+{
+    return e->n.calls > 0 ? (long long)e->n.calls : 1;
+}
+
 static void put_call(struct writer *w, const struct sd_call_function *caller,
                      uint32_t edge)
 {
@@ -108,8 +116,7 @@ static void put_call(struct writer *w, const struct sd_call_function *caller,
 
     put_file(w, "cfi", f);
     put_name(w, "cfn", w->callee[edge]);
-    sd_out_printf(w->out, "calls=%lld %lld\n%lld %lld\n",
-                  (long long)(e->n.calls > 0 ? e->n.calls : 0), line_of(f),
+    sd_out_printf(w->out, "calls=%lld %lld\n%lld %lld\n", calls_of(e), line_of(f),
                   line_of(caller), cost(w, sd_call_edge_total(e, f)));
 }
 

@@ -244,6 +244,18 @@ def test_callgrind_is_read_by_its_own_reader(folder):
     between(int(total.group(1).replace(",", "")), stats.total_tt * 1e9 - 500, stats.total_tt * 1e9 + 500, "all of it")
 
 
+def test_callgrind_of_samples_has_the_right_own_cost(folder):
+    """How often functions were called is not known of samples, but their own cost is not that of what they call."""
+    need(shutil.which("callgrind_annotate"), "no valgrind; CI=true make test installs it")
+    path = os.path.join(folder, "x.callgrind")
+    equal(sonde("convert", hostile(folder), path).status, 0, "status of convert")
+    for inclusive, expected in (("no", {"<module>": 10, "leaf": 40}), ("yes", {"<module>": 100, "leaf": 40})):
+        done = helpers.run(["callgrind_annotate", "--auto=no", "--threshold=100", "--inclusive=" + inclusive, path])
+        equal(done.status, 0, "status of callgrind_annotate: " + done.err)
+        equal(re.search(r"^ *([\d,]+) .*PROGRAM TOTALS", done.out, re.M).group(1), "100", "samples in all")
+        equal({name: int(n) for n, name in re.findall(r"^ *(\d+) .*app\.py:(\S+)", done.out, re.M)}, expected, "inclusive " + inclusive)
+
+
 def test_callgrind_is_read_by_gprof2dot(folder):
     path = os.path.join(folder, "x.callgrind")
     equal(sonde("convert", hostile(folder), path).status, 0, "status of convert")
