@@ -75,6 +75,7 @@ struct sd_summary {
     uint64_t wall_ns, cpu_ns;
     bool has_cpu;       /* CPU time was read at all */
     int64_t peak_bytes; /* -1: not known */
+    bool is_peak_sum;   /* of all processes at one moment; else of the largest one */
     uint32_t n_processes, n_threads;
     uint64_t n_points, n_spans;
     uint64_t n_samples; /* as they count themselves: one record may be many */

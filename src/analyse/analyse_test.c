@@ -248,6 +248,7 @@ TEST(summary_tells_peak_cpu_and_how_many)
     CHECK(sd_analyse_summary(p, &s) == 0);
     CHECK(s.wall_ns == 200 * MS + 1 && s.cpu_ns == 320 * MS);
     CHECK(s.peak_bytes == 120 * MIB); /* one process's mark is above the sum */
+    CHECK(!s.is_peak_sum);
     CHECK(s.n_processes == 2 && s.n_points == 6 && s.n_spans == 0);
     sd_profile_free(p);
     sd_made_release(&m);

@@ -105,8 +105,10 @@ static int raise_peak(const struct sd_profile *p, struct sd_summary *out)
     rc = sd_sum_over_processes(p, "rss", &all);
     if (rc < 0)
         return rc;
-    if (all.n_buckets > 0 && all.sum.max > out->peak_bytes)
+    if (all.n_buckets > 0 && all.sum.max >= out->peak_bytes) {
         out->peak_bytes = all.sum.max;
+        out->is_peak_sum = true;
+    }
     sd_series_release(&all);
     return 0;
 }

@@ -110,8 +110,10 @@ int sd_facts_of(const struct sd_profile *p, struct sd_summary *out)
 
     if (rc < 0 || p->window.is_set) /* what `run` knew says nothing of a window */
         return rc;
-    if (maxrss > out->peak_bytes)
+    if (maxrss > out->peak_bytes) {
         out->peak_bytes = maxrss;
+        out->is_peak_sum = false;
+    }
     if (out->n_processes == 0)
         out->n_processes = 1; /* nobody watched it, but it ran */
     return 0;

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "analyse/processes.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/line_tables.h"
 #include "cli/load.h"
 #include "cli/path.h"
@@ -337,6 +339,67 @@ int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
     return check_metric(a, p);
 }
 
+/* Nothing is after the end: the tables would be of zeros. */
+int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p)
+{
+    uint64_t end_ns = sd_run_wall_ns(p);
+    char from[SD_TEXT_MAX], length[SD_TEXT_MAX];
+
+    if (p->run_end_ns > end_ns)
+        end_ns = p->run_end_ns;
+    if (!a->v[SD_REPORT_FROM].is_given || a->filter.from_ns < end_ns)
+        return 0;
+    return sd_fail(SD_EUSAGE, "--from %s is past the end: %s %s long",
+                   sd_text_duration(from, (int64_t)a->filter.from_ns),
+                   a->n_words > 1 ? "the captures are" : "the capture is",
+                   sd_text_duration(length, (int64_t)end_ns));
+}
+
+/* --- A capture that was cut */
+
+static bool has_collector(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = list; at && *at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* What was to be recorded and is not there, of a capture that was cut before its first;
+ * NULL: nothing. */
+static const char *missing_of(const struct sd_profile *p)
+{
+    const char *list = sd_profile_meta(p, "collectors");
+
+    if (!p->complaint || p->is_part)
+        return NULL;
+    if (p->samples.n == 0 && has_collector(list, "sample"))
+        return "samples";
+    if (p->calls.n == 0 && has_collector(list, "calls"))
+        return "calls";
+    return p->lines.n == 0 && has_collector(list, "lines") ? "lines" : NULL;
+}
+
+static bool is_empty(const struct sd_profile *p)
+{
+    return p->samples.n == 0 && p->calls.n == 0 && p->lines.n == 0 && p->n_spans == 0 &&
+           p->n_series == 0 && sd_profile_n_models(p) == 0;
+}
+
+static int check_rest(const struct sd_asked *a, const struct sd_profile *p)
+{
+    if (!p->complaint || p->is_part || !is_empty(p))
+        return 0;
+    return sd_fail(SD_EABSENT,
+                   "there is nothing to report: %s before the first samples, calls, "
+                   "sections and readings",
+                   a->n_words > 1 ? "the captures end" : "the capture ends");
+}
+
 static int report_captures(const struct sd_asked *a)
 {
     struct sd_profile *p = NULL;
@@ -350,6 +413,10 @@ static int report_captures(const struct sd_asked *a)
                      "line_profiler",
                      sd_fail_text());
     if (rc == 0)
+        rc = check_rest(a, p);
+    if (rc == 0)
+        rc = sd_report_check_window(a, p);
+    if (rc == 0)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
         sd_profile_drop_signatures(p);
@@ -359,6 +426,10 @@ static int report_captures(const struct sd_asked *a)
         sd_profile_qualify(p);
     if (rc == 0)
         rc = sd_report_write(a, p);
+    if (rc == 0 && missing_of(p)) {
+        sd_say("there are no %s in it: it ends before the first", missing_of(p));
+        rc = 1;
+    }
     sd_profile_free(p);
     return rc;
 }
@@ -385,7 +456,7 @@ static int run(const struct sd_command *c)
              : kind == KIND_LPROF ? sd_report_lprof_files(&a)
                                   : report_captures(&a);
     sd_asked_release(&a);
-    return rc < 0 ? sd_say_failure(rc) : 0;
+    return rc < 0 ? sd_say_failure(rc) : rc;
 }
 
 const struct sd_verb sd_verb_report = {

@@ -120,6 +120,8 @@ void sd_asked_release(struct sd_asked *a);
 /* What is said of calls means nothing where none were traced, what is said of samples
  * where calls alone are asked for, and so does a metric that nothing has: SD_EUSAGE. */
 int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p);
+/* Does --from lie past the end?  SD_EUSAGE with how long it is. */
+int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p);
 /* Why there is nothing to draw, when options have left nothing: SD_EABSENT.  0 where it
  * is not theirs to answer for. */
 int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p);

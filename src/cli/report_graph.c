@@ -157,6 +157,8 @@ static int load_captures(const struct sd_asked *a, int first, int n,
     int rc = sd_load(a->command, (size_t)n, a->words + first, &a->filter, &p);
 
     if (rc == 0)
+        rc = sd_report_check_window(a, p);
+    if (rc == 0)
         rc = sd_report_check_left(a, p);
     if (rc == 0)
         rc = sd_report_check_traced(a, p);

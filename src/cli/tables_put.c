@@ -42,6 +42,10 @@ static void put_summary(struct sd_json *j, const struct sd_profile *p)
         sd_json_null(j);
     else
         sd_json_int(j, f.peak_bytes);
+    sd_json_key_string(j, "peak_rss_of",
+                       f.peak_bytes < 0 ? NULL
+                       : f.is_peak_sum  ? "all processes"
+                                        : "largest process");
     sd_json_key(j, "processes");
     sd_json_uint(j, f.n_processes);
     sd_json_key(j, "threads");
@@ -160,7 +164,10 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
     if (f.has_cpu)
         sd_buf_printf(to, ", %s CPU", in_seconds(cpu, f.cpu_ns));
     if (f.peak_bytes >= 0)
-        sd_buf_printf(to, ", peak %s", sd_text_bytes(peak, f.peak_bytes));
+        sd_buf_printf(to, ", peak %s%s", sd_text_bytes(peak, f.peak_bytes),
+                      f.n_processes < 2 ? ""
+                      : f.is_peak_sum   ? " of all processes together"
+                                        : " of the largest process");
     put_samples(to, p, &f);
     sd_buf_printf(to, " in %u %s", f.n_processes,
                   plural(f.n_processes, "process", "processes"));

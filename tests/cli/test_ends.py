@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""What is said of ends: of a time past the end, of a capture that was cut, and whose peak it is."""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import helpers  # noqa: E402
+from helpers import equal, sonde, write  # noqa: E402
+
+BUSY = """
+import time
+end = time.time() + 0.6
+while time.time() < end:
+    sum(range(1000))
+"""
+
+
+def recorded(folder, *words):
+    return helpers.run([helpers.SONDE, words[0], "--force", "--python", helpers.PYTHON, "-o", "x.sonde", *words[1:]], cwd=folder)
+
+
+def test_the_summary_says_whose_peak_it_is(folder):
+    write(folder, "two.py", "import subprocess, sys\nsubprocess.call([sys.executable, '-c', 'import time; time.sleep(0.3)'])\n")
+    write(folder, "one.py", "import time\ntime.sleep(0.2)\n")
+    for words, said in ((("run", "--with", "rss", "two.py"), " of all processes together"), (("calls", "-n", "1", "two.py"), " of the largest process"),
+                        (("run", "--with", "rss", "one.py"), "")):
+        done = recorded(folder, *words)
+        equal(done.status, 0, "status: " + done.err)
+        found = re.search(r"CPU, peak [\d.]+ \w+( of [a-z ]+?)?(,| in \d)", done.err)
+        assert found, done.err
+        equal(found.group(1) or "", said, "whose peak, by sonde " + " ".join(words))
+
+
+def test_a_time_past_the_end_is_refused(folder):
+    write(folder, "busy.py", BUSY)
+    equal(recorded(folder, "run", "-q", "busy.py").status, 0, "status of run")
+    for words in ([], ["--json"], ["--graph"], ["--flame", "-o", "x.svg"]):
+        done = sonde("report", "--from", "1000s", "x.sonde", *words, cwd=folder)
+        equal((done.status, done.out), (2, ""), "status and output with %s" % words)
+        assert re.fullmatch(r"sonde: --from 16m40s is past the end: the capture is [\d.]+ m?s long\n", done.err), done.err
+    equal(sonde("report", "--from", "0.1", "x.sonde", cwd=folder).status, 0, "status within")
+
+
+def test_a_capture_that_was_cut_before_its_samples_says_so(folder):
+    write(folder, "busy.py", BUSY)
+    equal(recorded(folder, "run", "-q", "busy.py").status, 0, "status of run")
+    with open(os.path.join(folder, "x.sonde"), "rb") as f:
+        data = f.read()
+    told = set()
+    for n in range(200, len(data), 200):
+        with open(os.path.join(folder, "cut.sonde"), "wb") as f:
+            f.write(data[:n])
+        done = sonde("report", "--json", "cut.sonde", cwd=folder)
+        has_samples = '"functions"' in done.out
+        equal(done.status, 0 if has_samples else 1, "status of the first %d bytes: %s" % (n, done.err))
+        last = done.err.splitlines()[-1]
+        if not has_samples:
+            told.add(last)
+    assert told <= {"sonde: there is nothing to report: the capture ends before the first samples, calls, sections and readings",
+                    "sonde: there are no samples in it: it ends before the first"}, told
+    assert told, "no cut was before the samples"
+
+
+if __name__ == "__main__":
+    helpers.run_tests(globals())
