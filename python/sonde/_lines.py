@@ -79,6 +79,24 @@ def of_capture(unused):
 
 def lead_line_profiler(asked):
     """line_profiler's own `profile` chooses for the capture: as kernprof does, we tell it when it is imported."""
+    return _lead(asked, lambda module, profile: module.profile._kernprof_overwrite(profile))
+
+
+def lead_memory_profiler(asked):
+    """memory_profiler's `profile` chooses for the capture, which reads memory in the same lines, with the same arguments."""
+    return _lead(asked, lambda module, profile: setattr(module, "profile", memory_profile(profile)))
+
+
+def memory_profile(choose):
+    """memory_profiler's decorator; where its table goes, and how it looks, is the run's to say."""
+    def profile(func=None, stream=None, precision=1, backend="psutil"):
+        return profile if func is None else choose(func)
+
+    return profile
+
+
+def _lead(asked, tell):
+    """The spec of a module that is told of our `profile` once it is executed."""
     ours, profile, name, path, target = asked
     sys.meta_path.remove(ours)
     specs = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))
@@ -92,7 +110,7 @@ def lead_line_profiler(asked):
         vars(loader).pop("exec_module", None)
         execute(module)
         try:
-            module.profile._kernprof_overwrite(profile)
+            tell(sys.modules.get(name, module), profile)
         except Exception:
             pass                        # another version, which knows no kernprof
 

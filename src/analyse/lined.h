@@ -29,6 +29,7 @@ struct sd_lined_function {
     int64_t time_ns;    /* of all its lines */
     int64_t tracing_ns; /* that were taken off for telling of them, not of those of
                            functions that they waited for */
+    const char *shown;  /* the file as it was typed, or NULL: as `file` has it */
 };
 
 struct sd_lined { /* all zero is a fresh one */

@@ -190,6 +190,22 @@ static int put_text(const struct sd_lined *l, const struct sd_lined_wish *wish,
     return put_hottest(l, wish, out);
 }
 
+/* The interpreter keeps the name of a script as it was typed, and memory_profiler shows
+ * that. */
+static void show_as_typed(struct sd_lined *l, const struct sd_lined_wish *wish)
+{
+    struct stat typed, file;
+
+    for (int w = 0; w < wish->n_words; w++) {
+        if (stat(wish->words[w], &typed) < 0 || !S_ISREG(typed.st_mode))
+            continue;
+        for (size_t i = 0; i < l->n; i++)
+            if (!l->functions[i].shown && stat(l->functions[i].file, &file) == 0 &&
+                file.st_dev == typed.st_dev && file.st_ino == typed.st_ino)
+                l->functions[i].shown = wish->words[w];
+    }
+}
+
 int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
                  struct sd_out *out)
 {
@@ -198,6 +214,8 @@ int sd_lined_put(const struct sd_profile *p, const struct sd_lined_wish *wish,
 
     if (rc == 0)
         say_changed(p, &l);
+    if (rc == 0 && wish->layout == SD_LINED_MEMORY)
+        show_as_typed(&l, wish);
     if (wish->skips_zero)
         sd_lined_skip_zero(&l);
     if (wish->is_raw)

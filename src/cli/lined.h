@@ -29,6 +29,9 @@ struct sd_lined_wish {
     bool skips_zero, is_sorted, has_summary;
     bool is_raw;        /* times with what it took to tell of lines */
     unsigned precision; /* of memory */
+    char *const *words; /* what was typed of the program; a file among them is shown by
+                           that name where memory_profiler would */
+    int n_words;
 };
 
 /* "1e-6" to seconds; SD_EUSAGE with a sentence. */

@@ -96,6 +96,8 @@ static int wish_of(const struct sd_command *c, struct sd_lined_wish *w)
         .is_sorted = v[OPT_SORT].number != 0,
         .has_summary = v[OPT_SUMMARIZE].number != 0,
         .precision = (unsigned)v[OPT_PRECISION].number,
+        .words = c->words,
+        .n_words = c->n_words,
     };
     return sd_lined_unit(v[OPT_UNIT].text, &w->unit_s);
 }

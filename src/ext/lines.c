@@ -422,6 +422,13 @@ PyObject *sd_lines_of_capture(PyObject *module, PyObject *args)
     return self;
 }
 
+PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(sd_lines_memory_is_asked());
+}
+
 static PyMethodDef lines_methods[] = {
     { "add", lines_add, METH_O,
       "add(code)\n--\n\nChooses a code object; True when it was not chosen before." },

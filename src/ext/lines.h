@@ -8,4 +8,6 @@
 extern PyType_Spec sd_lines_spec;
 /* The Lines of the capture (collect/lines/collector.h), or None. */
 PyObject *sd_lines_of_capture(PyObject *module, PyObject *args);
+/* Does the run ask for the memory of lines? */
+PyObject *sd_lines_want_memory(PyObject *module, PyObject *unused);
 #endif

@@ -444,6 +444,7 @@ static PyMethodDef module_methods[] = {
     { "memory_text", sd_memory_lines_text, METH_VARARGS, NULL },
     { "memory_rows", sd_memory_lines_rows, METH_VARARGS, NULL },
     { "lines_capture", sd_lines_of_capture, METH_VARARGS, NULL },
+    { "lines_want_memory", sd_lines_want_memory, METH_NOARGS, NULL },
     { "memory_free", module_memory_free, METH_NOARGS, NULL },
     { "processor", module_processor, METH_NOARGS, NULL },
     { "graph_border", module_graph_border, METH_VARARGS, NULL },

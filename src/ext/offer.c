@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ext/offer.h"
 
+#include <string.h>
+
 #include "collect/lines/collector.h"
 #include "ext/decorate.h"
 
@@ -99,21 +101,24 @@ static PyType_Spec offer_spec = {
 /* --- The finder */
 
 struct finder {
-    PyObject_HEAD PyObject *profile; /* owned: what line_profiler is told of */
+    PyObject_HEAD PyObject *profile; /* owned: what the package is told of */
+    const char *module;              /* where its `profile` is ... */
+    const char *adapter;             /* ... and who tells it, in sonde._lines */
 };
 
 /* As of a finder in sys.meta_path: find_spec(name, path=None, target=None). */
 static PyObject *finder_find_spec(PyObject *self, PyObject *args)
 {
     PyObject *name, *path = Py_None, *target = Py_None, *asked, *spec;
+    const struct finder *finder = (const struct finder *)self;
 
     if (!PyArg_UnpackTuple(args, "find_spec", 1, 3, &name, &path, &target))
         return NULL;
     if (!PyUnicode_Check(name) ||
-        PyUnicode_CompareWithASCIIString(name, "line_profiler.explicit_profiler") != 0)
+        PyUnicode_CompareWithASCIIString(name, finder->module) != 0)
         Py_RETURN_NONE;
-    asked = PyTuple_Pack(5, self, ((struct finder *)self)->profile, name, path, target);
-    spec = asked ? sd_ext_adapter("_lines", "lead_line_profiler", asked) : NULL;
+    asked = PyTuple_Pack(5, self, finder->profile, name, path, target);
+    spec = asked ? sd_ext_adapter("_lines", finder->adapter, asked) : NULL;
     Py_XDECREF(asked);
     if (spec || !PyErr_ExceptionMatches(PyExc_Exception))
         return spec;
@@ -133,7 +138,7 @@ static PyMethodDef finder_methods[] = {
 };
 
 static PyType_Slot finder_slots[] = {
-    { Py_tp_doc, "Tells line_profiler of `profile` when it is imported." },
+    { Py_tp_doc, "Tells a package of `profile` when it is imported." },
     { Py_tp_dealloc, finder_dealloc },
     { Py_tp_methods, finder_methods },
     { 0, NULL },
@@ -160,16 +165,33 @@ static PyObject *make(PyType_Spec *spec)
     return made;
 }
 
-static void lead_importers(PyObject *offer)
+/* The extension is imported again, as part of the package, when that is asked for. */
+static bool is_led(PyObject *importers, const char *module)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(importers); i++) {
+        PyObject *one = PyList_GET_ITEM(importers, i);
+
+        if (strcmp(Py_TYPE(one)->tp_name, finder_spec.name) == 0 &&
+            strcmp(((struct finder *)one)->module, module) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void lead_importers(PyObject *offer, const char *module, const char *adapter)
 {
     PyObject *importers = PySys_GetObject("meta_path");
-    PyObject *finder = importers && PyList_Check(importers) ? make(&finder_spec) : NULL;
+    bool can = importers && PyList_Check(importers) && !is_led(importers, module);
+    PyObject *made = can ? make(&finder_spec) : NULL;
+    struct finder *finder = (struct finder *)made;
 
     if (!finder)
         return;
-    ((struct finder *)finder)->profile = Py_NewRef(offer);
-    PyList_Insert(importers, 0, finder);
-    Py_DECREF(finder);
+    finder->profile = Py_NewRef(offer);
+    finder->module = module;
+    finder->adapter = adapter;
+    PyList_Insert(importers, 0, made);
+    Py_DECREF(made);
 }
 
 /* Also where nothing can be recorded: the run has ended, and its child goes on. */
@@ -182,7 +204,9 @@ void sd_offer_profile(void)
     if (offer && !PyDict_GetItemString(builtins, "profile"))
         PyDict_SetItemString(builtins, "profile", offer);
     if (offer)
-        lead_importers(offer);
+        lead_importers(offer, "line_profiler.explicit_profiler", "lead_line_profiler");
+    if (offer && sd_lines_memory_is_asked())
+        lead_importers(offer, "memory_profiler", "lead_memory_profiler");
     Py_XDECREF(offer);
     PyErr_Clear();
 }

@@ -10,7 +10,9 @@
  * A finder stands first in sys.meta_path until the program imports line_profiler
  * itself, whose `profile` does nothing unless kernprof says so: here we say it.  It is
  * an object of its own, since the import system asks every finder for names that it
- * need not have: `profile` would answer with an import. */
+ * need not have: `profile` would answer with an import.  Where the memory of lines is
+ * wanted, another one stands there for memory_profiler, whose `profile` would count
+ * the same lines by itself: it becomes ours. */
 #include "ext/ext.h"
 
 /* Nothing, where the capture wants no lines; never raises. */

@@ -21,7 +21,8 @@ struct some {
 static void fill(struct some *s, const char *file, bool has_memory)
 {
     memset(s, 0, sizeof *s);
-    s->f = (struct sd_lined_function){ "work", file, 1, s->rows, N_ROWS, 40000000, 0 };
+    s->f = (struct sd_lined_function){ "work", file,     1, s->rows,
+                                       N_ROWS, 40000000, 0, NULL };
     s->l = (struct sd_lined){ .functions = &s->f, .n = 1, .has_memory = has_memory };
     for (uint32_t i = 0; i < N_ROWS; i++) {
         int64_t *v = s->rows[i].values;

@@ -55,10 +55,11 @@ static void put_function(struct sd_out *out, const struct sd_lined_function *f,
 {
     static const char heading[] =
         "Line #    Mem usage    Increment  Occurrences   Line Contents";
+    const char *shown = f->shown ? f->shown : f->file;
     size_t n = count_lines(f, source), at = 0;
 
     sd_out_text(out, "Filename: ");
-    sd_code_put(out, f->file, strlen(f->file));
+    sd_code_put(out, shown, strlen(shown));
     sd_out_printf(out, "\n\n%s\n", heading);
     for (size_t i = 1; i < sizeof heading; i++)
         sd_out_text(out, "=");

@@ -10,7 +10,7 @@
 static char *printed(const char *file, uint32_t first, uint32_t line)
 {
     struct sd_lined_row row = { .line = line };
-    struct sd_lined_function f = { "f", file, first, &row, 1, 0, 0 };
+    struct sd_lined_function f = { "f", file, first, &row, 1, 0, 0, NULL };
     struct sd_lined l = { .functions = &f, .n = 1, .has_memory = true };
     struct sd_out out;
     char *text;

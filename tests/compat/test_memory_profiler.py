@@ -293,6 +293,49 @@ def test_the_command(folder):
     equal(command(folder).status, 1, "without a program")
 
 
+LINES = [helpers.SONDE, "lines", "--memory", "-q", "-o", "x.sonde", "--force", "--python", PYTHON]
+INSTALLED = """
+def profile(func=None, stream=None, precision=1, backend="psutil"):
+    raise SystemExit("this one counts by itself")
+"""
+CHOSEN = """
+@profile
+def f():
+    a = [1] * (10 ** 6)
+    return a
+@profile(precision=4)
+def g():
+    return f()
+g()
+import sys
+print([type(x).__name__ for x in sys.meta_path if type(x).__module__ == 'sonde'])
+"""
+
+
+def test_the_profile_of_a_memory_profiler_that_is_installed_is_counted_by_sonde_lines(folder):
+    """Not Sonde's: it would trace by itself.  The name of the file is the one that was typed, as memory_profiler shows it."""
+    write(folder, "memory_profiler.py", INSTALLED)
+    os.mkdir(os.path.join(folder, "below"))
+    for head in ("from memory_profiler import profile", "import memory_profiler\nprofile = memory_profiler.profile"):
+        write(folder, "program.py", head + CHOSEN)
+        for typed in ("program.py", "./program.py", os.path.join(folder, "program.py"), "below/../program.py"):
+            done = run(LINES + [typed], cwd=folder)
+            equal((done.status, done.err), (0, ""), "end")
+            contains(done.out, "['ProfileFinder']\n")    # that of line_profiler, which nobody asked for
+            equal(done.out.count("Filename: %s\n\nLine #" % typed), 2, "tables of " + typed)
+            contains(done.out, "           1       return f()\n")
+    done = run([w for w in LINES if w != "--memory"] + ["program.py"], cwd=folder)
+    equal((done.status, "this one counts by itself" in done.err), (1, True), "without --memory it is left alone")
+
+
+def test_the_profile_of_ours_is_counted_by_sonde_lines(folder):
+    write(folder, "program.py", "from sonde.compat.memory_profiler import profile" + CHOSEN)
+    done = run(LINES + ["program.py"], cwd=folder)
+    equal((done.status, done.err), (0, ""), "end")
+    equal(done.out.count("Filename: program.py\n\nLine #"), 2, "tables")
+    contains(done.out, "           1       return f()\n")
+
+
 def test_the_debugger_stops_at_the_line(folder):
     write(folder, "script.py", SCRIPT)
     write(folder, "typed", "p 'seen', len(a)\nc\n")

@@ -378,6 +378,8 @@ def profile(func=None, stream=None, precision=1, backend="psutil"):
             tracemalloc.start()
     if func is None:
         return lambda f: profile(f, stream=stream, precision=precision, backend=backend)
+    if _sonde.lines_want_memory():
+        return _sonde.profile(func)  # under `sonde lines --memory`, which prints the table at the end
 
     def show(prof):
         show_results(prof, stream=stream, precision=precision)

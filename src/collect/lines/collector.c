@@ -248,6 +248,18 @@ bool sd_lines_are_asked(void)
     return true;
 }
 
+bool sd_lines_memory_is_asked(void)
+{
+    struct sd_lines_asked asked;
+    bool has_memory;
+
+    if (!sd_lines_asked_from(secure_getenv("SONDE_WITH"), &asked))
+        return false;
+    has_memory = asked.has_memory;
+    sd_lines_asked_release(&asked);
+    return has_memory;
+}
+
 void sd_lines_start_from_env(void)
 {
     struct sd_lines_asked asked;

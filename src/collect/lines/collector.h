@@ -16,6 +16,8 @@ struct sd_line_session;
 void sd_lines_start_from_env(void);
 /* Does the run ask for them, whether this process could join it or not? */
 bool sd_lines_are_asked(void);
+/* And with the memory of each? */
+bool sd_lines_memory_is_asked(void);
 /* Before a capture of our own is sealed. */
 void sd_lines_stop_captured(void);
 
