@@ -239,7 +239,7 @@ static void wait_for_stragglers(struct sd_capture *c)
     const struct timespec step = { 0, 5 * 1000 * 1000 };
     uint64_t from = sd_clock_ns(), waited = 0;
 
-    while (sd_seal_n_open(c) > 0 && waited < STRAGGLERS_MAX_NS &&
+    while (sd_seal_n_awaited(c) > 0 && waited < STRAGGLERS_MAX_NS &&
            waited < STRAGGLERS_NS + sd_seal_starved_ns(c)) {
         nanosleep(&step, NULL);
         seal_all(c);

@@ -119,6 +119,23 @@ uint32_t sd_seal_n_open(const struct sd_capture *c)
     return n;
 }
 
+static bool is_daemon(const struct sd_joined *j)
+{
+    struct sd_who who = { j->in.head.pid, j->in.head.start, j->in.head.pid_ns };
+    pid_t session = sd_who_lives(&who) ? getsid((pid_t)who.pid) : 0;
+
+    return session > 0 && session != getsid(0);
+}
+
+uint32_t sd_seal_n_awaited(const struct sd_capture *c)
+{
+    uint32_t n = 0;
+
+    for (const struct sd_joined *j = c->joined; j; j = j->next)
+        n += is_open(c, j) && !is_daemon(j);
+    return n;
+}
+
 /* A process may have several files: its first in the list counts. */
 static bool is_first(const struct sd_capture *c, const struct sd_joined *joined)
 {

@@ -86,6 +86,9 @@ void sd_seal_look(struct sd_capture *c);
 void sd_seal_pass(struct sd_capture *c, bool must_check);
 /* Files of other processes that are not sealed to their end. */
 uint32_t sd_seal_n_open(const struct sd_capture *c);
+/* Those of them whose processes may be about to end.  One that has left our session has
+ * made itself independent: it is a daemon, and nobody waits for that. */
+uint32_t sd_seal_n_awaited(const struct sd_capture *c);
 /* How many processes they are of, and one of these. */
 uint32_t sd_seal_n_running(const struct sd_capture *c, uint32_t *pid);
 /* How long the one of them that was given the least has wanted a CPU since this was

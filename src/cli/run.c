@@ -7,6 +7,8 @@
 #include "cli/run.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -25,6 +27,9 @@
 #include "cli/summary.h"
 #include "cli/tables.h"
 #include "cli/target.h"
+#include "process/heirs.h"
+
+enum { LEFT_STEP_NS = 5 * 1000 * 1000, LEFT_STEPS = 40 };
 
 static const struct sd_option options[] = {
     [SD_RUN_WITH] = SD_OPTION_WITH("without it sample and rss, and the sections the "
@@ -105,10 +110,43 @@ static char **environment(struct run *r)
     return result;
 }
 
+/* Processes of the program that go on without it.  What ends with it (the helpers of
+ * multiprocessing) gets a moment to do so, a daemon needs none. */
+static unsigned find_left(const char *entry, struct sd_heir *first)
+{
+    const struct timespec step = { .tv_nsec = LEFT_STEP_NS };
+
+    for (int i = 0; i < LEFT_STEPS && sd_heirs_find(entry, getsid(0), first) > 0; i++)
+        nanosleep(&step, NULL);
+    return sd_heirs_find(entry, 0, first);
+}
+
+/* Those that record are told of by sd_recording_finish. */
+static void say_left(const struct run *r, const char *entry)
+{
+    const struct sd_recording *rec = &r->recording;
+    char others[48] = "";
+    struct sd_heir first;
+    unsigned n;
+
+    if (!entry || rec->n_running > 0 || sd_loudness_of(rec->command) == SD_QUIET)
+        return;
+    n = find_left(entry, &first);
+    if (n == 0)
+        return;
+    if (n > 1)
+        snprintf(others, sizeof others, " and %u more", n - 1);
+    sd_say("process %d (%s)%s still run%s, and what is done there from now on is not "
+           "recorded; to sample it: sonde record --pid %d",
+           (int)first.pid, first.name, others, n > 1 ? "" : "s", (int)first.pid);
+}
+
 /* Follows the program to its end and seals the capture. */
 static void follow(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
+    const char *entry = sd_arena_printf(&rec->arena, "SONDE_LIVE=%s",
+                                        sd_capture_live_dir(rec->capture));
     struct sd_log *log;
 
     sd_launch_wait(&r->child);
@@ -119,6 +157,7 @@ static void follow(struct run *r)
     if (log)
         sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid));
     sd_recording_finish(rec, r->child.status);
+    say_left(r, entry);
     sd_launch_done(&r->child);
 }
 

@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""What is said of ends: of a time past the end, of a capture that was cut, and whose peak it is."""
+"""What is said of ends: of a program that leaves a process behind, of a time past the end, of a capture that was cut, and whose peak it is."""
 import os
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import helpers  # noqa: E402
-from helpers import equal, sonde, write  # noqa: E402
+from helpers import contains, equal, is_alive, sonde, wait_for, write  # noqa: E402
 
+# It leaves its parents and its session, as daemons do, and stays until it is told to go.
+DAEMON = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        null = os.open(os.devnull, os.O_RDWR)
+        for i in range(3):
+            os.dup2(null, i)
+        with open("daemon.part", "w") as f:
+            f.write(str(os.getpid()))
+        os.rename("daemon.part", "daemon")
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+    os._exit(0)
+os.wait()
+while not os.path.exists("daemon"):
+    time.sleep(0.01)
+"""
+# What ends a moment after the program is not named: multiprocessing's own helper.
+HELPED = """
+import multiprocessing as m, time
+if __name__ == "__main__":
+    m.set_start_method("spawn")
+    p = m.Process(target=print, args=("child",))
+    p.start(); p.join()
+    q = m.Queue()
+"""
 BUSY = """
 import time
 end = time.time() + 0.6
@@ -18,6 +46,36 @@ while time.time() < end:
 
 def recorded(folder, *words):
     return helpers.run([helpers.SONDE, words[0], "--force", "--python", helpers.PYTHON, "-o", "x.sonde", *words[1:]], cwd=folder)
+
+
+def daemon_of(folder):
+    with open(os.path.join(folder, "daemon")) as f:
+        return int(f.read())
+
+
+def test_a_daemon_is_named_and_not_waited_for(folder):
+    write(folder, "program.py", DAEMON)
+    for words, said in ((("run",), "process %d (python) still runs, and what is done there from now on is not recorded; to sample it: sonde "
+                                   "record --pid %d\n"),
+                        (("calls", "-n", "1"), "process %d still runs: what is recorded there from now on stays in x.sonde.live")):
+        for name in ("daemon", "go"):
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        done = recorded(folder, *words, "program.py")
+        pid = daemon_of(folder)
+        try:
+            equal((done.status, is_alive(pid)), (0, True), "end of sonde %s, and the daemon: %s" % (words[0], done.err))
+            contains(re.sub(r"\(python[\d.]*\)", "(python)", done.err), said % ((pid,) * said.count("%d")))
+        finally:
+            write(folder, "go", "")
+            wait_for(lambda: not is_alive(pid), "the daemon's end")
+
+
+def test_what_ends_with_the_program_is_not_named(folder):
+    write(folder, "program.py", HELPED)
+    for verb in ("run", "calls"):
+        done = recorded(folder, verb, "program.py")
+        equal((done.status, "still run" in done.err), (0, False), "end of sonde %s: %s" % (verb, done.err))
 
 
 def test_the_summary_says_whose_peak_it_is(folder):
