@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/test.h"
+#include "capture/owner.h"
 #include "capture/pool.h"
 #include "capture/source.h"
 #include "capture/capture_testing.h"
@@ -132,6 +133,44 @@ TEST(capture_leaves_the_folder_to_a_process_that_goes_on)
     CHECK(seen.events == 2 * n && seen.sum == n * (2 * n + 1));
     CHECK(seen.out_of_order == 0 && !seen.complaint[0] && seen.health.has_live);
     sd_scratch_remove(&s);
+}
+
+TEST(capture_awaits_no_process_that_has_left_its_session)
+{
+    for (int is_daemon = 0; is_daemon < 2; is_daemon++) {
+        struct sd_scratch s;
+        int ready[2], go[2];
+        char c;
+        pid_t pid;
+
+        sd_scratch_make(&s);
+        CHECK(pipe(ready) == 0 && pipe(go) == 0);
+        CHECK(sd_scratch_create(&s, NULL) == 0);
+        pid = fork();
+        if (pid == 0) {
+            close(ready[0]);
+            close(go[1]);
+            if (is_daemon)
+                setsid();
+            if (sd_writer_join(s.live, &s.writer) < 0)
+                _exit(1);
+            sd_scratch_event(sd_writer_log(s.writer), 1);
+            close(ready[1]);
+            _exit(read(go[0], &c, 1) == 0 ? 0 : 1);
+        }
+        close(ready[1]);
+        CHECK(read(ready[0], &c, 1) == 0); /* it has joined */
+        sd_seal_stop(s.capture);
+        sd_seal_look(s.capture);
+        CHECK(sd_seal_n_open(s.capture) == 1);
+        CHECK(sd_seal_n_awaited(s.capture) == (is_daemon ? 0 : 1));
+        close(go[1]);
+        waitpid(pid, NULL, 0);
+        CHECK(sd_capture_finish(s.capture, 0, NULL) == 0);
+        close(ready[0]);
+        close(go[0]);
+        sd_scratch_remove(&s);
+    }
 }
 
 TEST(capture_waits_for_a_process_that_is_about_to_end)

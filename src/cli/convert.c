@@ -34,7 +34,7 @@ static const struct sd_option options[] = {
                            "of a timeline of calls only those that took this long at "
                            "least (.trace.json)",
                            0, "TIME" },
-    [OPT_ALL] = SD_OPTION_ALL,
+    [OPT_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
     [OPT_FORCE] = { "force", SD_FLAG, NULL, "overwrite OUT when it is there already", 0,
                     NULL },
     [OPT_LIST] = { "list", SD_FLAG, NULL, "list the formats and what each loses", 'l',

@@ -45,7 +45,7 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL,
+    [SD_RUN_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
     [OPT_HOT] = { "hot", SD_TEXT, NULL,
                   "choose the functions that took most time in this capture", 0,
                   "FILE" },

@@ -41,7 +41,7 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL,
+    [SD_RUN_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -115,10 +115,14 @@ static char **environment(struct run *r)
 static unsigned find_left(const char *entry, struct sd_heir *first)
 {
     const struct timespec step = { .tv_nsec = LEFT_STEP_NS };
+    unsigned n = sd_heirs_find(entry, 0, first);
 
-    for (int i = 0; i < LEFT_STEPS && sd_heirs_find(entry, getsid(0), first) > 0; i++)
+    for (int i = 0; n > 0 && i < LEFT_STEPS; i++) {
+        if (sd_heirs_find(entry, getsid(0), first) == 0)
+            break;
         nanosleep(&step, NULL);
-    return sd_heirs_find(entry, 0, first);
+    }
+    return n > 0 ? sd_heirs_find(entry, 0, first) : 0;
 }
 
 /* Those that record are told of by sd_recording_finish. */

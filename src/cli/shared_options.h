@@ -37,6 +37,7 @@
 #define SD_OPTION_QUALIFIED                                                            \
     SD_OPTION("qualified", SD_FLAG, NULL,                                              \
               "show qualified names of functions (Python 3.11 and later)", 0, NULL)
+#define SD_OPTION_ALL(what) SD_OPTION("all", SD_FLAG, NULL, what, 0, NULL)
 
 /* What is started, and what is written. */
 #define SD_OPTION_PYTHON                                                               \
@@ -50,11 +51,10 @@
 #define SD_OPTION_WITH(otherwise)                                                      \
     SD_OPTION("with", SD_TEXT, NULL, "which collectors to use; " otherwise, 0,         \
               "NAME[,NAME...]")
-#define SD_OPTION_ALL                                                                  \
-    SD_OPTION("all", SD_FLAG, NULL,                                                    \
-              "write every path of traced calls, however large the file grows; "       \
-              "without it small paths are folded into their callers beyond 20 MB",     \
-              0, NULL)
+/* Of --all, where files are written (formats/path_fold.h). */
+#define SD_ALL_PATHS                                                                   \
+    "write every path of traced calls, however large the file grows; without it "      \
+    "small paths are folded into their callers beyond 20 MB"
 /* "off", "seal" or a time. */
 #define SD_OPTION_SYNC                                                                 \
     SD_OPTION("sync", SD_TEXT, "1s",                                                   \
