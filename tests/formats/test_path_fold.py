@@ -18,12 +18,12 @@ import random
 random.seed(1)
 R = random.random
 for i in range(10):
-    exec("def f%d_%s(d):\\n    return d and F[int(R() * 10)](d - 1)\\n" % (i, "x" * 90), globals())
+    exec("def f%d_%s(d):\\n    return d and F[int(R() * 10)](d - 1)\\n" % (i, "x" * 130), globals())
 F = [value for name, value in sorted(globals().items()) if name.startswith("f") and "_x" in name]
 for _ in range(%d):
     F[0](8)
 """
-ROUNDS = 40000
+ROUNDS = 25000
 
 
 @helpers.once
@@ -88,7 +88,8 @@ def test_collapsed_stacks_are_folded_into_their_callers(folder):
         while b";" in stack and inclusive[stack] < least[0]:
             stack = stack[:stack.rindex(b";")]
         own[stack] = own.get(stack, 0) + n
-    sure = [stack for stack, n in inclusive.items() if n > least[1]]
+    # Of the program alone: short names of files make one path of several that imports have.
+    sure = [stack for stack, n in inclusive.items() if n > least[1] and b"_x" in stack[stack.rindex(b";") + 1 if b";" in stack else 0:]]
     assert sure and not [stack for stack in sure if own.get(stack) and stack not in lines], "a path above the share is not there"
     equal([stack for stack in lines if inclusive[stack] < least[0] and b";" in stack], [], "paths below the share")
 
