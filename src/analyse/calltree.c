@@ -9,6 +9,7 @@
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };
+enum { ITSELF = 1, BELOW = 2 }; /* a stack, or what stands on it, was counted */
 
 bool sd_sample_is_chosen(const struct sd_sample_choice *choice,
                          const struct sd_sample_total *t)
@@ -76,15 +77,12 @@ static int function_of(struct maker *m, uint32_t site, uint32_t *id)
     return rc;
 }
 
-static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
+static int add_callee(struct maker *m, struct sd_triple key, struct sd_callee callee,
+                      uint32_t *id)
 {
-    uint32_t line = m->by == SD_CALLS_BY_LINE ? s->line : 0;
-    struct sd_triple key = { 0, line, 0 };
     struct sd_callee *callees;
-    int rc = function_of(m, s->site.at, &key.a);
+    int rc = sd_triples_add(&m->callees, key, id);
 
-    if (rc == 0)
-        rc = sd_triples_add(&m->callees, key, id);
     if (rc < 0 || *id < m->t->n_callees)
         return rc;
     callees =
@@ -92,25 +90,66 @@ static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
     if (!callees)
         return sd_no_memory();
     m->t->callees = callees;
-    callees[m->t->n_callees++] = (struct sd_callee){ s->site, line };
+    callees[m->t->n_callees++] = callee;
     return 0;
+}
+
+static int callee_of(struct maker *m, const struct sd_stack *s, uint32_t *id)
+{
+    uint32_t line = m->by == SD_CALLS_BY_LINE ? s->line : 0;
+    struct sd_triple key = { 0, line, 0 };
+    int rc = function_of(m, s->site.at, &key.a);
+
+    return rc < 0 ? rc
+                  : add_callee(m, key,
+                               (struct sd_callee){ .site = s->site, .line = line }, id);
 }
 
 /* --- Nodes */
 
-/* Only stacks under a chosen sample get a node: marked from leaves to roots. */
-static bool *mark_stacks(const struct sd_profile *p, const struct sd_stack_totals *t,
-                         const struct sd_sample_choice *choice)
+/* Sonde's own start is nothing that the program did. */
+static bool is_startup(const struct maker *m, uint32_t stack)
 {
-    bool *is_in = sd_zalloc(p->n_stacks + 1);
+    return stack != NONE && m->t->imports.is_startup && m->t->imports.is_startup[stack];
+}
+
+static bool is_counted(const struct maker *m, const struct sd_sample_choice *choice,
+                       const struct sd_sample_total *t)
+{
+    return sd_sample_is_chosen(choice, t) && !is_startup(m, t->stack.at);
+}
+
+/* Only stacks under a chosen sample get a node: marked from leaves to roots. */
+static uint8_t *mark_stacks(const struct maker *m,
+                            const struct sd_sample_choice *choice)
+{
+    const struct sd_profile *p = m->p;
+    const struct sd_stack_totals *t = m->t->totals;
+    uint8_t *is_in = sd_zalloc(p->n_stacks + 1);
 
     for (size_t i = 0; is_in && i < t->n; i++)
-        if (t->items[i].stack.at != NONE && sd_sample_is_chosen(choice, &t->items[i]))
-            is_in[t->items[i].stack.at] = true;
+        if (t->items[i].stack.at != NONE && is_counted(m, choice, &t->items[i]))
+            is_in[t->items[i].stack.at] = ITSELF;
     for (size_t i = p->n_stacks; is_in && i-- > 0;)
         if (is_in[i] && p->stacks[i].parent.at != NONE)
-            is_in[p->stacks[i].parent.at] = true;
+            is_in[p->stacks[i].parent.at] |= BELOW;
     return is_in;
+}
+
+/* All frames of an import are one node below its importer's; of them only the module's
+ * body counts as a call. */
+static int find_import(struct maker *m, size_t i)
+{
+    const struct sd_import_rows *imports = &m->t->imports;
+    const struct sd_import_row *row = &imports->rows[imports->row_of[i]];
+    uint32_t importer = imports->importer[i];
+    struct sd_triple key = { importer == NONE ? NONE : m->node_of[importer], 0, 0 };
+    int rc =
+        add_callee(m, (struct sd_triple){ imports->row_of[i], 0, 1 },
+                   (struct sd_callee){ row->importer, row->line, row->name }, &key.b);
+
+    m->is_part[i] = !imports->is_body[i];
+    return rc < 0 ? rc : sd_triples_add(&m->nodes, key, &m->node_of[i]);
 }
 
 /* A frame that is folded is no node of its own, but part of the one that called it. */
@@ -123,7 +162,8 @@ static int find_node(struct maker *m, size_t i)
     if (s->parent.at != NONE)
         key.a = m->node_of[s->parent.at];
     m->is_part[i] =
-        key.a != NONE && m->is_mine && sd_site_is_library(&m->p->sites[s->site.at]);
+        key.a != NONE && (is_startup(m, (uint32_t)i) ||
+                          (m->is_mine && sd_site_is_library(&m->p->sites[s->site.at])));
     if (!m->is_part[i])
         rc = callee_of(m, s, &key.b);
     if (rc < 0)
@@ -136,7 +176,7 @@ static int find_node(struct maker *m, size_t i)
     return 0;
 }
 
-static int find_nodes(struct maker *m, const bool *is_in)
+static int find_nodes(struct maker *m, const uint8_t *is_in)
 {
     const struct sd_profile *p = m->p;
     int rc = 0;
@@ -147,7 +187,9 @@ static int find_nodes(struct maker *m, const bool *is_in)
         return sd_no_memory();
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
         m->node_of[i] = NONE;
-        if (is_in[i])
+        if (m->t->imports.row_of && m->t->imports.row_of[i] != NONE)
+            rc = is_in[i] & ITSELF ? find_import(m, i) : 0;
+        else if (is_in[i])
             rc = find_node(m, i);
     }
     return rc;
@@ -255,6 +297,10 @@ static void add_samples(struct maker *m, const struct sd_sample_choice *choice)
             continue;
         for (uint32_t k = 0; k < t->n_metrics; k++)
             row[k] = t->totals->values[k][i];
+        if (is_startup(m, s->stack.at)) {
+            add_row(t->startup, row, t->n_metrics);
+            continue;
+        }
         if (s->stack.at != NONE && m->is_part[s->stack.at])
             forget_counts(t, row);
         add_row(t->all, row, t->n_metrics);
@@ -331,9 +377,14 @@ static int choose_metric(struct sd_calltree *t, const char *name)
 
 static int make(struct maker *m, const struct sd_sample_choice *choice)
 {
-    bool *is_in = mark_stacks(m->p, m->t->totals, choice);
-    int rc;
+    bool has_imports = choice->folds_imports && !choice->is_mine;
+    uint8_t *is_in = NULL;
+    int rc = sd_import_rows_make(m->p, has_imports && m->by == SD_CALLS_BY_FUNCTION,
+                                 &m->t->imports);
 
+    if (rc < 0)
+        return rc;
+    is_in = mark_stacks(m, choice);
     m->function_of = sd_zalloc((m->p->n_sites + 1) * sizeof *m->function_of);
     rc = is_in && m->function_of ? find_nodes(m, is_in) : sd_no_memory();
     if (rc == 0)
@@ -458,6 +509,7 @@ void sd_calltree_release(struct sd_calltree *t)
     sd_free(t->total);
     sd_free(t->callee_self);
     sd_free(t->callee_total);
+    sd_import_rows_release(&t->imports);
     *t = (struct sd_calltree){ 0 };
 }
 

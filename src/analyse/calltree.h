@@ -2,6 +2,7 @@
 #ifndef SD_ANALYSE_CALLTREE_H
 #define SD_ANALYSE_CALLTREE_H
 /* calltree: the samples, or the traced calls, that were chosen, as one tree of calls.
+ * Sonde's own start is never among them.
  *
  * The stacks of a profile tell lines apart; here those of one function (or one line)
  * under the same callers are one node.  Every amount is kept under every metric that
@@ -10,6 +11,7 @@
  * be thousands deep. */
 #include <stdbool.h>
 
+#include "analyse/import_rows.h"
 #include "base/buf.h"
 #include "base/matcher.h"
 #include "profile/profile.h"
@@ -27,6 +29,7 @@ struct sd_sample_choice {
     bool has_pairs; /* calls beyond a full tree, too, by caller and callee */
     bool is_mine;   /* library frames are folded into what called them; where nothing
                        did, the outermost one stays */
+    bool folds_imports; /* by function: an import is one callee (import_rows.h) */
 };
 
 enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE, SD_CALLS_BY_MODULE };
@@ -34,8 +37,10 @@ enum sd_calls_by { SD_CALLS_BY_FUNCTION, SD_CALLS_BY_LINE, SD_CALLS_BY_MODULE };
 /* A function: sites of one name, file and first line.  By line: one line of it.  By
  * module: all functions of a file, and what they call in it is the module itself. */
 struct sd_callee {
-    sd_site_id site; /* the first of its sites */
-    uint32_t line;   /* executed; 0 when not by line */
+    sd_site_id site;    /* the first of its sites; of an import the importer's, or
+                           SD_NO_SITE */
+    uint32_t line;      /* executed; 0 when not by line; of an import the importer's */
+    const char *import; /* "import json", of the tree's rows; NULL: a function */
 };
 
 struct sd_call_node {
@@ -68,7 +73,9 @@ struct sd_calltree {                      /* all zero is a released one */
     int64_t *callee_self, *callee_total; /* by callee; each stack counts once in total,
                                             however often the function is in it */
     int64_t all[SD_SAMPLE_METRICS];      /* everything that was chosen */
-    int64_t n_samples;                   /* the same under `samples`, or 0 */
+    int64_t startup[SD_SAMPLE_METRICS];  /* Sonde's own start, which is not in all */
+    int64_t n_samples;                   /* all under `samples`, or 0 */
+    struct sd_import_rows imports;       /* owned */
 };
 
 /* SD_EUSAGE when no samples carry the metric. */

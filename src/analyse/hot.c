@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/text.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX, MAX_COLUMNS = 16 + 2 * SD_SAMPLE_METRICS };
@@ -99,10 +100,14 @@ static int put_place(struct sd_view *v, struct sd_view_table *t, const struct la
                      size_t row, const struct sd_calltree *tree,
                      const struct sd_callee *c)
 {
-    const struct sd_site *s = &tree->p->sites[c->site.at];
+    const struct sd_site nobody = { .name = "" };
+    const struct sd_site *s =
+        c->site.at == NONE ? &nobody : &tree->p->sites[c->site.at];
     bool is_module = tree->by == SD_CALLS_BY_MODULE;
     uint32_t line = is_module ? 0 : c->line ? c->line : s->line;
-    const char *name = sd_callee_name(&v->arena, s, tree->by);
+    const char *name = c->import
+                           ? sd_arena_string(&v->arena, c->import, strlen(c->import))
+                           : sd_callee_name(&v->arena, s, tree->by);
     const char *file = s->file ? sd_site_short_file(s) : "";
     const char *where = line ? sd_arena_printf(&v->arena, "%s:%u", file, line)
                              : sd_arena_string(&v->arena, file, strlen(file));
@@ -144,6 +149,31 @@ static void put_amounts(struct sd_view_table *v, const struct layout *l, size_t 
 
 /* --- Functions and lines */
 
+/* What the rows do not show by themselves. */
+static int add_remarks(const struct sd_calltree *t, struct sd_view *v,
+                       struct sd_view_table *table)
+{
+    uint32_t wall = sd_totals_metric(t->p, t->totals, "wall");
+    char time[SD_TEXT_MAX];
+    struct sd_buf text = { 0 };
+    int rc = 0;
+
+    for (size_t i = 0; i < t->n_callees && text.n == 0; i++)
+        if (t->callees[i].import)
+            sd_buf_text(&text, "an import is one row (--all shows what it does)");
+    if (wall != NONE && t->startup[wall] > 0)
+        sd_buf_printf(&text, "%sSonde's own start took %s and is left out",
+                      text.n ? "; " : "", sd_text_duration(time, t->startup[wall]));
+    if (text.bad)
+        rc = sd_no_memory();
+    else if (text.n > 0)
+        table->note = sd_arena_string(&v->arena, (const char *)text.p, text.n);
+    if (rc == 0 && text.n > 0 && !table->note)
+        rc = sd_no_memory();
+    sd_buf_release(&text);
+    return rc;
+}
+
 static int callee_table(const struct sd_calltree *t, struct sd_view *v,
                         const char *name, const char *title, const char *line_meaning)
 {
@@ -165,6 +195,8 @@ static int callee_table(const struct sd_calltree *t, struct sd_view *v,
         put_amounts(table, &l, i, t, t->callee_self + i * n, t->callee_total + i * n);
         rc = put_place(v, table, &l, i, t, &t->callees[i]);
     }
+    if (rc == 0)
+        rc = add_remarks(t, v, table);
     /* Equal ones stay in the order of the sort before. */
     if (rc == 0)
         rc = sd_view_table_sort(v, table, "cum%", 0);

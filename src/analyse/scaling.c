@@ -473,12 +473,12 @@ static int scale(const struct sd_scaling_times *g, struct subject *s,
 
 /* --- All of them */
 
-/* Of those not flagged the program's own come first: who asks can change these. */
+/* The program's own come first: who asks can change these. */
 static int rank(const struct sd_scaled *f)
 {
-    if (f->is_flagged)
-        return 0;
-    return (f->total.answer == SD_GROWTH_FITTED ? 1 : 3) + f->is_library;
+    int interest = f->is_flagged ? 0 : f->total.answer == SD_GROWTH_FITTED ? 1 : 2;
+
+    return interest + (f->is_library ? 3 : 0);
 }
 
 static int by_interest(const void *a, const void *b)
@@ -577,6 +577,35 @@ static int scale_all(const struct sd_scaling_times *g, struct signature *list, s
     return rc;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct sd_scaled_import *i = a, *k = b;
+
+    return i->ns > k->ns ? -1 : i->ns < k->ns ? 1 : strcmp(i->name, k->name);
+}
+
+static int list_imports(const struct sd_scaling_times *g, struct sd_scaling *out)
+{
+    out->imports =
+        sd_arena_alloc(&out->arena, (g->imports.n + 1) * sizeof *out->imports);
+    for (size_t i = 0; out->imports && i < g->imports.n; i++) {
+        const struct sd_import_row *row = &g->imports.rows[i];
+        const char *name = sd_arena_string(&out->arena, row->name, strlen(row->name));
+
+        if (!name)
+            return sd_no_memory();
+        if (g->import_ns[i] > 0)
+            out->imports[out->n_imports++] = (struct sd_scaled_import){
+                name, row->importer, g->import_ns[i],
+                g->whole > 0 ? (double)g->import_ns[i] / (double)g->whole : 0
+            };
+    }
+    if (!out->imports)
+        return sd_no_memory();
+    qsort(out->imports, out->n_imports, sizeof *out->imports, by_time);
+    return 0;
+}
+
 static int make(struct sd_scaling_times *g, bool has_sizes, struct sd_scaling *out)
 {
     struct signature *list = sd_alloc((g->p->n_sites + 1) * sizeof *list);
@@ -597,6 +626,8 @@ static int make(struct sd_scaling_times *g, bool has_sizes, struct sd_scaling *o
         qsort(out->functions, out->n, sizeof *out->functions, by_interest);
         rc = find_unsized(g, list, n, out);
     }
+    if (rc == 0)
+        rc = list_imports(g, out);
     sd_free(list);
     return rc;
 }

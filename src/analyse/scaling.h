@@ -45,12 +45,20 @@ struct sd_scaled { /* a function */
     bool is_library;      /* it came with the interpreter, or was installed */
 };
 
+struct sd_scaled_import { /* in the place of all that it did */
+    const char *name;     /* "import json" */
+    sd_site_id importer;  /* or SD_NO_SITE */
+    int64_t ns;
+    double share; /* of all time, 0..1 */
+};
+
 struct sd_scaling {              /* all zero is a released one */
     struct sd_arena arena;       /* owns all below */
-    struct sd_scaled *functions; /* flagged ones first, then the program's own, both by
-                                    time, and libraries'; what could not be fitted is
-                                    last, in the same order */
+    struct sd_scaled *functions; /* the program's own, then libraries'; of both flagged
+                                    ones first, then those that were fitted, by time */
     size_t n;
+    struct sd_scaled_import *imports; /* where the wish folds them; by time */
+    size_t n_imports;
     size_t n_one_size;  /* functions that were called with one size only, and are not
                            among them */
     size_t n_unsized;   /* functions with arguments of which none has a known size: they

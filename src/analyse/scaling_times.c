@@ -50,6 +50,8 @@ void sd_scaling_times_release(struct sd_scaling_times *g)
     sd_free(g->total_of);
     sd_free(g->spent);
     sd_table_release(&g->below);
+    sd_free(g->import_ns);
+    sd_import_rows_release(&g->imports);
     *g = (struct sd_scaling_times){ .p = g->p };
 }
 
@@ -99,6 +101,31 @@ static void sum_up(struct sd_scaling_times *g)
     }
 }
 
+/* --- Imports */
+
+static bool is_in_import(const struct sd_scaling_times *g, size_t stack)
+{
+    return g->imports.row_of && g->imports.row_of[stack] != NONE;
+}
+
+static int sum_imports(struct sd_scaling_times *g)
+{
+    int rc = sd_import_rows_make(g->p, true, &g->imports);
+
+    if (rc < 0)
+        return rc;
+    g->import_ns = sd_zalloc((g->imports.n + 1) * sizeof *g->import_ns);
+    if (!g->import_ns)
+        return sd_no_memory();
+    for (size_t i = 0; i < g->p->n_stacks; i++)
+        if (is_in_import(g, i)) {
+            int64_t *ns = &g->import_ns[g->imports.row_of[i]];
+
+            *ns = sd_sum_i64(*ns, g->own[i]);
+        }
+    return 0;
+}
+
 /* --- By signature and by function */
 
 static int add_edge(struct sd_scaling_times *g, uint32_t caller, uint32_t callee,
@@ -130,7 +157,7 @@ static int sum_signatures(struct sd_scaling_times *g)
     for (size_t i = 0; i < p->n_stacks && rc == 0; i++) {
         uint32_t site = p->stacks[i].site.at, parent = p->stacks[i].parent.at;
 
-        if (g->total[i] == 0 && g->starts[i] == 0)
+        if ((g->total[i] == 0 && g->starts[i] == 0) || is_in_import(g, i))
             continue;
         g->sums[site] = sd_sum_i64(g->sums[site], g->total[i]);
         g->own_sums[site] = sd_sum_i64(g->own_sums[site], g->own[i]);
@@ -181,7 +208,7 @@ static int sum_functions(struct sd_scaling_times *g)
         uint32_t function = sd_scaling_function_of(g->p, g->p->stacks[at].site.at);
         uint32_t edge = g->edge[at];
 
-        if (open.functions[function]++ == 0)
+        if (open.functions[function]++ == 0 && !is_in_import(g, at))
             g->total_of[function] = sd_sum_i64(g->total_of[function], g->total[at]);
         if (edge != NONE && open.edges[edge]++ == 0)
             g->spent[edge] = sd_sum_i64(g->spent[edge], g->total[at]);
@@ -200,6 +227,9 @@ int sd_scaling_times_make(struct sd_scaling_times *g, const struct sd_traced_wis
     if (rc < 0)
         return rc;
     sum_up(g);
-    rc = sum_signatures(g);
+    if (wish->choice.folds_imports && !wish->choice.is_mine)
+        rc = sum_imports(g);
+    if (rc == 0)
+        rc = sum_signatures(g);
     return rc < 0 ? rc : sum_functions(g);
 }

@@ -17,7 +17,9 @@ struct sd_scaling_times { /* all zero but `p` is a released one */
     uint32_t *edge; /* owned; by stack: that of it and its caller; or UINT32_MAX */
     int64_t *spent; /* owned; ns of outermost such calls */
     size_t n_spent, cap_spent;
-    int64_t whole; /* ns */
+    int64_t whole;                 /* ns */
+    struct sd_import_rows imports; /* owned; what they do is in no sum above */
+    int64_t *import_ns;            /* owned; by their rows */
 };
 
 /* 0, SD_EABSENT where no such time was measured, SD_ENOMEM; released in any case. */

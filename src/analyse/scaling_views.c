@@ -287,6 +287,20 @@ static int put_function(struct sd_view *v, struct sd_view_table *t, size_t row,
     return rc;
 }
 
+/* It has no size to grow with. */
+static int put_import(struct sd_view *v, struct sd_view_table *t, size_t row,
+                      const struct sd_profile *p, const struct sd_scaled_import *import)
+{
+    struct sd_site site = { .name = "" };
+
+    if (import->importer.at != NONE)
+        site = p->sites[import->importer.at];
+    site.name = import->name;
+    *sd_view_cell(t, row, S_SHARE) = sd_cell_real(SD_CELL_PERCENT, 100 * import->share);
+    *sd_view_cell(t, row, S_TOTAL) = sd_cell_number(SD_CELL_NS, import->ns);
+    return put_place(v, t, row, &site);
+}
+
 static void put_one_size(struct sd_buf *to, const struct sd_scaling *s)
 {
     if (s->n_one_size)
@@ -338,11 +352,13 @@ static int add_functions(const struct sd_profile *p, const struct sd_scaling *s,
         sd_view_add(v, "scaling",
                     s->is_cpu ? "Growth of CPU time with the size of arguments"
                               : "Growth of time with the size of arguments",
-                    function_columns, S_COLUMNS, s->n);
+                    function_columns, S_COLUMNS, s->n + s->n_imports);
     int rc = t ? put_note(v, t, p, s) : SD_ENOMEM;
 
     for (size_t i = 0; i < s->n && rc == 0; i++)
         rc = put_function(v, t, i, p, &s->functions[i]);
+    for (size_t i = 0; i < s->n_imports && rc == 0; i++)
+        rc = put_import(v, t, s->n + i, p, &s->imports[i]);
     return rc;
 }
 

@@ -267,8 +267,10 @@ static int fill_stats(const struct sd_traced *t, sd_function_id *ids,
         if (t->is_twin[i])
             continue;
         rc = name_function(out, site, by, &ids[i]);
-        if (rc == 0)
+        if (rc == 0) {
+            sd_call_stats_at(out, ids[i])->is_own |= !sd_site_is_library(site);
             rc = sd_call_stats_count(out, ids[i], &n);
+        }
     }
     for (size_t i = 0; i < t->calls.n_edges && rc == 0; i++) {
         const struct sd_calls_edge *e = &t->calls.edges[i];

@@ -142,6 +142,22 @@ static const struct sd_column function_columns[F_COLUMNS] = {
     [F_LINE] = { "line", "its first", SD_CELL_COUNT, true, 0 },
 };
 
+/* An import is named by its module, and stands where it was asked for. */
+static int put_callee(struct sd_view *v, struct sd_view_table *table, size_t row,
+                      const struct sd_traced *t, size_t i, enum sd_calls_by by)
+{
+    const struct sd_callee *c = &t->tree.callees[i];
+    struct sd_site site = { .name = "" };
+
+    if (c->site.at != NONE)
+        site = t->tree.p->sites[c->site.at];
+    if (c->import) {
+        site.name = c->import;
+        site.line = c->line ? c->line : site.line;
+    }
+    return put_place(v, table, row, F_NAME, F_WHERE, &site, by);
+}
+
 static int put_function(struct sd_view *v, struct sd_view_table *table, size_t row,
                         const struct sd_traced *t, size_t i, int64_t whole,
                         enum sd_calls_by by)
@@ -164,7 +180,7 @@ static int put_function(struct sd_view *v, struct sd_view_table *table, size_t r
     if (sd_totals_metric(t->tree.p, t->tree.totals, "cpu_time") != NONE)
         *sd_view_cell(table, row, F_CPU) = ns(amount(t, rows, i, "cpu_time"));
     *sd_view_cell(table, row, F_TRACING) = ns(amount(t, rows, i, "tracing"));
-    return put_place(v, table, row, F_NAME, F_WHERE, site_of(t, (uint32_t)i), by);
+    return put_callee(v, table, row, t, i, by);
 }
 
 /* Columns of what was not measured are for nobody. */

@@ -38,8 +38,14 @@ static int find_first(const struct sd_traced *t, uint32_t *first, bool *has_twin
 
     *has_twins = false;
     for (uint32_t i = 0; i < t->tree.n_callees && rc == 0; i++) {
-        const struct sd_site *s = &t->tree.p->sites[t->tree.callees[i].site.at];
-        struct look look = { s->name, s->file, s->line };
+        const struct sd_callee *c = &t->tree.callees[i];
+        struct look look = { c->import, NULL, UINT64_MAX };
+
+        if (!c->import) {
+            const struct sd_site *s = &t->tree.p->sites[c->site.at];
+
+            look = (struct look){ s->name, s->file, s->line };
+        }
 
         rc = sd_intern(&looks, &look, sizeof look, &id);
         if (rc == 0 && id == n)

@@ -219,6 +219,8 @@ static int read_limits(struct typed *t, const struct sd_call_wish *wish)
         sd_buf_clear(&text);
         rc = limit->rows ? read_rows(limit->rows, &t->limits[i], &text)
                          : read_match(t, i, limit->match, &text);
+        if (limit->prefers_own)
+            t->limits[i].kind = SD_LIMIT_OWN;
         if (rc == 0)
             rc = show(t, &t->limits[i], &text);
     }

@@ -15,6 +15,7 @@ enum sd_call_form { SD_CALL_TEXT, SD_CALL_CSV, SD_CALL_JSON };
 struct sd_call_limit {
     const char *rows;  /* "10", or "0.1" of them; "0" is all */
     const char *match; /* a regular expression */
+    bool prefers_own;  /* of a number of rows: the program's own are chosen first */
 };
 enum { SD_CALL_LIMITS_MAX = 4 };
 

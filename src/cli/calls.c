@@ -20,6 +20,7 @@
 extern const struct sd_collector_about sd_about_calls;
 
 enum { TEXT_ROWS = 20, PICTURE_WIDTH = 1000 }; /* of growth: as of `sonde report` */
+#define FIRST_ROWS "40"                        /* of a table of pstats */
 enum {
     OPT_SORT = SD_RUN_OPTIONS,
     OPT_REVERSE,
@@ -48,7 +49,8 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
+    [SD_RUN_ALL] = SD_OPTION_ALL("print all functions; with --scaling also those that "
+                                 "only imports call; as a file, " SD_ALL_PATHS),
     [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "pstats' words: cumulative, time, calls, name, ... (cumulative); "
                    "several of them apart by commas or said again; with --json, --csv "
@@ -56,8 +58,9 @@ static const struct sd_option options[] = {
                    's', "KEY" },
     [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "the sorted order reversed", 0, NULL },
     [OPT_ROWS] = { "rows", SD_TEXT, NULL,
-                   "print at most N functions, or this fraction of them (0.1)", 'n',
-                   "N" },
+                   "print at most N functions, or this fraction of them (0.1); without "
+                   "it 40, and of those the program's own first",
+                   'n', "N" },
     [OPT_MATCH] = { "match", SD_TEXT, NULL,
                     "print only functions that match this regular expression", 0,
                     "RE" },
@@ -129,7 +132,11 @@ static struct sd_call_wish call_wish(const struct sd_command *c)
         add_limit(&w, (struct sd_call_limit){ .match = v[OPT_CALLERS].text });
     else if (w.has_callees)
         add_limit(&w, (struct sd_call_limit){ .match = v[OPT_CALLEES].text });
-    add_limit(&w, (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
+    if (v[OPT_ROWS].text)
+        add_limit(&w, (struct sd_call_limit){ .rows = v[OPT_ROWS].text });
+    else if (!v[SD_RUN_ALL].number)
+        add_limit(&w,
+                  (struct sd_call_limit){ .rows = FIRST_ROWS, .prefers_own = true });
     return w;
 }
 
@@ -318,7 +325,10 @@ static void wish_growth(const struct sd_command *c, struct sd_tables_wish *wish)
     wish->has_sizes = true;
     if (!v[OPT_SORT].is_given)
         wish->sort = NULL;
-    if (!v[OPT_ROWS].text && !v[OPT_JSON].number && !v[OPT_CSV].number)
+    if (v[OPT_JSON].number || v[OPT_CSV].number || v[SD_RUN_ALL].number)
+        return;
+    wish->folds_imports = !v[OPT_MATCH].text;
+    if (!v[OPT_ROWS].text)
         wish->limit = TEXT_ROWS;
 }
 

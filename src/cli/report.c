@@ -96,6 +96,9 @@ static const struct sd_option options[] = {
     [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
                        "what a row or box is: a function, a line of one, or a module",
                        0, "function|line|module" },
+    [SD_REPORT_ALL] = SD_OPTION_ALL("show every row, and of imports every function; "
+                                    "without it an import is one row (as CSV and JSON "
+                                    "everything is there anyway)"),
     [SD_REPORT_MINE] = { "mine", SD_FLAG, NULL,
                          "fold functions of the standard library and of installed "
                          "packages "

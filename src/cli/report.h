@@ -38,6 +38,7 @@ enum sd_report_option {
     SD_REPORT_IMPORTS,
     SD_REPORT_SCALING,
     SD_REPORT_BY,
+    SD_REPORT_ALL,
     SD_REPORT_MINE,
     SD_REPORT_SIGNATURES,
     SD_REPORT_RAW,

@@ -292,7 +292,7 @@ static int read_tables(struct sd_asked *a)
     a->tables = (struct sd_tables_wish){
         .sort = v[SD_REPORT_SORT].is_given ? v[SD_REPORT_SORT].words : NULL,
         .is_reversed = v[SD_REPORT_REVERSE].number != 0,
-        .limit = a->form == SD_FORM_TEXT ? TEXT_ROWS : 0,
+        .limit = a->form == SD_FORM_TEXT && !v[SD_REPORT_ALL].number ? TEXT_ROWS : 0,
         .is_tree = v[SD_REPORT_TREE].number != 0,
         .is_short = a->form == SD_FORM_TEXT,
         .samples = { .metric = v[SD_REPORT_METRIC].text,
@@ -303,6 +303,8 @@ static int read_tables(struct sd_asked *a)
         .by = strcmp(v[SD_REPORT_BY].text, "line") == 0     ? SD_CALLS_BY_LINE
               : strcmp(v[SD_REPORT_BY].text, "module") == 0 ? SD_CALLS_BY_MODULE
                                                             : SD_CALLS_BY_FUNCTION,
+        .folds_imports = a->form == SD_FORM_TEXT && !v[SD_REPORT_OUTPUT].text &&
+                         !v[SD_REPORT_ALL].number && !v[SD_REPORT_MATCH].text,
         .is_raw = v[SD_REPORT_RAW].number != 0,
         .is_cpu = v[SD_REPORT_CPU].number != 0,
         .has_threads = v[SD_REPORT_PER_THREAD].number != 0,

@@ -70,8 +70,10 @@ static int read_traced(const struct sd_asked *a, const struct sd_profile *p,
     w->calls.has_callees = sd_tables_has(p, &a->tables, "callees");
     if (!a->v[SD_REPORT_SORT].is_given)
         w->calls.sort = by_itself;
-    if (!a->v[SD_REPORT_ROWS].text && w->calls.n_limits < SD_CALL_LIMITS_MAX)
-        w->calls.limits[w->calls.n_limits++] = (struct sd_call_limit){ .rows = "20" };
+    if (!a->v[SD_REPORT_ROWS].text && !a->v[SD_REPORT_ALL].number &&
+        w->calls.n_limits < SD_CALL_LIMITS_MAX)
+        w->calls.limits[w->calls.n_limits++] =
+            (struct sd_call_limit){ .rows = "20", .prefers_own = true };
     return rc;
 }
 

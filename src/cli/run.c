@@ -41,7 +41,8 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL(SD_ALL_PATHS),
+    [SD_RUN_ALL] = SD_OPTION_ALL(
+        "show what imports do, function by function; as a file, " SD_ALL_PATHS),
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -202,10 +203,18 @@ static void say_unsampled(const struct run *r)
         sd_say("no samples: no Python was seen to run in %s", r->target.argv[0]);
 }
 
+/* The verbs that have their own manner have their own tables. */
+static bool folds_imports(const struct sd_command *c)
+{
+    return c->verb->options == options && !c->values[SD_RUN_ALL].number;
+}
+
 /* A collector's verb prints its table where data goes; it is the run's answer. */
 static void put_report(const struct sd_command *c, const struct sd_profile *p)
 {
-    const struct sd_tables_wish wish = { .limit = 20, .is_short = true };
+    const struct sd_tables_wish wish = { .limit = 20,
+                                         .is_short = true,
+                                         .folds_imports = folds_imports(c) };
     struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
     struct sd_view v = { 0 };
     struct sd_out out;
@@ -276,7 +285,7 @@ static void show(struct run *r)
     if (sd_summary_refusals(p) == 0 && rec->has_sampled)
         say_unsampled(r);
     if (!is_quiet)
-        sd_summary_print(rec, p);
+        sd_summary_print(rec, p, folds_imports(c));
     if (r->manner && !(rec->naming.export && r->manner->makes(c, rec->naming.export)))
         r->manner->put_report(c, p, rec->naming.export ? NULL : rec->naming.capture);
     else if (!r->manner && c->verb->collector)

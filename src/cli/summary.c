@@ -52,10 +52,11 @@ static void put_first_rows(const struct sd_command *c, struct sd_view *v,
     sd_out_release(&out);
 }
 
-static void put_functions(const struct sd_command *c, const struct sd_profile *p)
+static void put_functions(const struct sd_command *c, const struct sd_profile *p,
+                          bool folds_imports)
 {
-    const struct sd_sample_choice busy = { 0 };
-    const struct sd_traced_wish traced = { .is_raw = false };
+    const struct sd_sample_choice busy = { .folds_imports = folds_imports };
+    const struct sd_traced_wish traced = { .choice = busy };
     struct sd_view v = { 0 };
     int rc = 0;
 
@@ -77,7 +78,8 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     sd_view_release(&v);
 }
 
-void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p)
+void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
+                      bool folds_imports)
 {
     struct sd_sample_account account;
     struct sd_buf words = { 0 };
@@ -90,7 +92,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p)
     sd_buf_release(&words);
     if (r->command->verb->collector) /* its verb prints its tables on stdout */
         return;
-    put_functions(r->command, p);
+    put_functions(r->command, p, folds_imports);
     put_sections(r->command, p);
 }
 

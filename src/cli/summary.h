@@ -8,7 +8,8 @@
 #include "cli/say.h"
 #include "profile/profile.h"
 
-void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p);
+void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
+                      bool folds_imports);
 /* "1,239 samples (0 missed, 0 lost, 2 partial, 310 idle)": what became of every look at
  * a thread. */
 void sd_summary_say_account(const struct sd_sample_account *a);

@@ -83,12 +83,15 @@ static int traced_callees(const struct sd_profile *p,
 static int make_functions(const struct sd_profile *p, const struct sd_tables_wish *wish,
                           struct sd_view *v)
 {
+    struct sd_tables_wish folded = *wish;
+
+    folded.samples.folds_imports = wish->folds_imports;
     if (sd_tables_are_traced(p, wish))
-        return make_traced(p, wish, traced_functions, v);
+        return make_traced(p, &folded, traced_functions, v);
     if (wish->by == SD_CALLS_BY_MODULE)
         return sd_analyse_modules(p, &wish->samples, v);
     return wish->by == SD_CALLS_BY_LINE ? sd_analyse_lines(p, &wish->samples, v)
-                                        : sd_analyse_functions(p, &wish->samples, v);
+                                        : sd_analyse_functions(p, &folded.samples, v);
 }
 
 /* Traced calls know no lines. */
@@ -138,6 +141,7 @@ static int make_scaling(const struct sd_profile *p, const struct sd_tables_wish 
     struct sd_traced_wish traced = sd_tables_scaling_wish(p, wish);
     bool has_points = sd_tables_has(p, wish, "scaling_points");
 
+    traced.choice.folds_imports = wish->folds_imports;
     return sd_scaling_tables(
         p, &traced, SD_SCALING_FUNCTIONS | (has_points ? SD_SCALING_POINTS : 0), v);
 }

@@ -24,6 +24,7 @@ struct sd_tables_wish {
     double least_percent;            /* of the tree of calls: less is left out */
     enum sd_calls_by by;             /* functions, or lines or modules in their place */
     bool is_raw, is_cpu, has_sizes;  /* of traced calls (analyse/traced.h) */
+    bool folds_imports;              /* of functions: an import is one row */
     bool has_threads; /* of traced calls: rows for each thread, and whose they are */
     bool strips_dirs; /* names of files without their folders */
     bool has_both; /* without a metric: samples, and traced calls in tables of their own

@@ -338,8 +338,10 @@ static int transfer_function(const struct transfer *t, sd_function_id id)
 
     if (rc == 0)
         rc = sd_call_stats_count(t->into, to, &f.n);
-    if (rc == 0 && f.is_top)
-        sd_call_stats_at(t->into, to)->is_top = true;
+    if (rc == 0) {
+        sd_call_stats_at(t->into, to)->is_top |= f.is_top;
+        sd_call_stats_at(t->into, to)->is_own |= f.is_own;
+    }
     for (uint32_t e = f.first_caller; rc == 0 && e != SD_NO_EDGE;
          e = t->from->edges[e].next)
         rc = transfer_edge(t, &t->from->edges[e], to);

@@ -53,6 +53,7 @@ struct sd_call_function {
     uint32_t file_id, name_id; /* in `strings` */
     int64_t line;
     bool is_listed; /* has numbers of its own; else it only called */
+    bool is_own;    /* the program's, as far as that is known, and no library's */
     bool is_top;    /* old files say so of what the profiler itself called */
     struct sd_call_numbers n;
     uint32_t first_caller, last_caller; /* in `edges`, in order; or SD_NO_EDGE */

@@ -78,6 +78,27 @@ static int keep_matching(const struct sd_call_stats *s,
     return rc < 0 ? rc : 0;
 }
 
+/* What stays, stays in order. */
+static void keep_own(const struct sd_call_stats *s, size_t n,
+                     struct sd_pstats_choice *c)
+{
+    size_t n_own = 0, kept = 0, room;
+
+    for (size_t i = 0; i < c->n; i++)
+        n_own += sd_call_stats_at(s, c->ids[i])->is_own;
+    n_own = n_own < n ? n_own : n;
+    room = n - n_own; /* for others */
+    for (size_t i = 0; i < c->n; i++) {
+        size_t *left = sd_call_stats_at(s, c->ids[i])->is_own ? &n_own : &room;
+
+        if (*left == 0)
+            continue;
+        (*left)--;
+        c->ids[kept++] = c->ids[i];
+    }
+    c->n = kept;
+}
+
 static int restrict_to(const struct sd_call_stats *s,
                        const struct sd_pstats_limit *limit, struct sd_pstats_choice *c)
 {
@@ -88,6 +109,10 @@ static int restrict_to(const struct sd_call_stats *s,
     case SD_LIMIT_COUNT:
         if (limit->count >= 0 && (uint64_t)limit->count < c->n)
             c->n = (size_t)limit->count;
+        break;
+    case SD_LIMIT_OWN:
+        if (limit->count >= 0 && (uint64_t)limit->count < c->n)
+            keep_own(s, (size_t)limit->count, c);
         break;
     case SD_LIMIT_FRACTION:
         if (limit->fraction >= 0 && limit->fraction < 1)

@@ -40,6 +40,7 @@ const char *sd_pstats_word_of(long number);
 
 enum sd_pstats_limit_kind {
     SD_LIMIT_COUNT,    /* the first so many */
+    SD_LIMIT_OWN,      /* so many, of which the program's own are chosen first */
     SD_LIMIT_FRACTION, /* the first part of them, from 0 up to 1 */
     SD_LIMIT_MATCH,    /* those whose label matches */
     SD_LIMIT_INVALID,  /* an expression that is none: all stay, and it is said */

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""The first rows of tables: imports are one row each, the program's own functions come first, and data stays whole."""
+import json
+import os
+import pstats
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, contains, equal, run_tests, sonde, write  # noqa: E402
+
+# Most of the time is that of an import, and json brings importlib along.
+BODY = """
+import json, time
+def inner():
+    end = time.process_time() + 0.25
+    while time.process_time() < end:
+        sum(range(100))
+inner()
+"""
+SCRIPT = """
+import mine.net
+def work():
+    return sum(range(1000000))
+work()
+"""
+# More functions than are printed, and the library's take the time.
+MANY = """
+import json
+%s
+def main():
+    for i in range(20):
+        json.loads(json.dumps(list(range(1000))))
+%s
+main()
+""" % ("\n".join("def f%d():\n    pass" % i for i in range(45)), "\n".join("    f%d()" % i for i in range(45)))
+GROWS = """
+import json, decimal
+def total(rows):
+    return sum(x * y for x in rows for y in rows[:10])
+for n in (100, 200, 400, 800, 1600, 3200):
+    total(list(range(n)))
+"""
+
+
+def record(folder, *options):
+    os.mkdir(os.path.join(folder, "mine"))
+    write(folder, "mine/__init__.py", "")
+    write(folder, "mine/net.py", BODY)
+    write(folder, "script.py", SCRIPT)
+    status, out, err = sonde("run", "--python", PYTHON, "--sample-rate", "500", "-o", "x.sonde", *options + ("script.py",), cwd=folder)
+    equal(status, 0, err)
+    return err
+
+
+def share(table, function):
+    found = re.search(r"^ *[\d.]+ +([\d.]+) .*\b%s(?: .*)?$" % re.escape(function), table, re.M)
+    return float(found.group(1)) if found else None
+
+
+def test_an_import_is_one_row_of_the_summary_and_of_the_report(folder):
+    summary = record(folder)
+    _, report, _ = sonde("report", "x.sonde", cwd=folder)
+    for what, table in ("summary", summary), ("report", report):
+        assert (share(table, "import mine.net") or 0) > 50, (what, table)
+        for word in "importlib", "_find_and_load", "sitecustomize", "inner":
+            assert word not in table, (what, word, table)
+        contains(table, "an import is one row (--all shows what it does)", what)
+
+
+def test_all_and_data_are_not_folded(folder):
+    err = record(folder, "--all")
+    for table in err, sonde("report", "x.sonde", "--all", cwd=folder)[1]:
+        assert share(table, "import mine.net") is None and (share(table, "inner") or 0) > 50, table
+    rows = json.loads(sonde("report", "x.sonde", "--json", cwd=folder)[1])["functions"]
+    names = [row["function"] for row in rows]
+    assert "inner" in names and "_find_and_load" in names and not [name for name in names if name.startswith("import ")], names
+    assert not [row for row in rows if (row["file"] or "").endswith("_bootstrap/sitecustomize.py")], "Sonde's own start"
+    contains(sonde("report", "x.sonde", "--csv", cwd=folder)[1], "_find_and_load")
+    contains(sonde("report", "x.sonde", "--match", "inner", cwd=folder)[1], "inner", "what is looked for is shown")
+
+
+def test_an_import_is_one_row_of_traced_calls(folder):
+    err = record(folder, "--with", "calls")
+    assert (share(re.sub(r"(?m)^ +\d+ ", " ", err), "import mine.net") or 0) > 50 and "inner" not in err, err
+
+
+def rows(out):
+    return re.findall(r"^ +[\d/]+ +[\d.]+ .*[:(]([\w<>]+)\)$", out, re.M)
+
+
+def test_calls_prints_forty_rows_and_the_programs_own_first(folder):
+    write(folder, "many.py", MANY)
+    calls = ("calls", "--python", PYTHON)
+    status, out, err = sonde(*calls + ("many.py",), cwd=folder)
+    equal(status, 0, err)
+    contains(out, " to 40 due to restriction <40>\n")
+    equal(len(rows(out)), 40, "rows")
+    assert all(re.match(r"f\d+$|main$|<module>$", name) for name in rows(out)), out
+    times = [float(t) for t in re.findall(r"^ +[\d/]+ +[\d.]+ +[\d.]+ +([\d.]+)", out, re.M)]
+    equal(times, sorted(times, reverse=True), "the order that was asked for")
+    equal(len(rows(sonde(*calls + ("-n", "3", "many.py"), cwd=folder)[1])), 3, "-n")
+    equal(len(rows(sonde(*calls + ("--strip-dirs", "many.py"), cwd=folder)[1])), 40, "--strip-dirs")
+    everything = sonde(*calls + ("--all", "many.py"), cwd=folder)[1]
+    assert len(rows(everything)) > 47 and "reduced" not in everything, everything
+    sonde(*calls + ("-o", "x.prof", "many.py"), cwd=folder)
+    assert len(pstats.Stats(os.path.join(folder, "x.prof")).stats) > 47, "a file is whole"
+
+
+def test_growth_lists_the_programs_functions_first(folder):
+    write(folder, "grows.py", GROWS)
+    calls = ("calls", "--python", PYTHON, "--scaling")
+    status, out, err = sonde(*calls + ("-o", "x.sonde", "grows.py"), cwd=folder)
+    equal(status, 0, err)
+    lines = out.splitlines()
+    assert lines[2].startswith("total "), out
+    contains(out, "\nimport json ")
+    contains(out, "\nimport decimal ")
+    assert "importlib" not in out, out
+    everything = sonde("report", "x.sonde", "--scaling", "--all", cwd=folder)[1]
+    assert "importlib" in everything and "import json" not in everything, everything
+
+
+run_tests(globals())
