@@ -99,6 +99,23 @@ void sd_import_module(struct sd_buf *to, const char *file, const char *script)
                    n > 0 && strncmp(file, script, n) == 0 ? file + n : last_part(file));
 }
 
+bool sd_import_is_package_of(const char *package, const char *module)
+{
+    size_t n = strlen(package);
+
+    return strncmp(package, module, n) == 0 && module[n] == '.';
+}
+
+void sd_import_put_unknown(struct sd_buf *to, bool has_importer, uint32_t line)
+{
+    if (!has_importer)
+        sd_buf_text(to, SD_IMPORT_START);
+    else if (line)
+        sd_buf_printf(to, "import at line %u", line);
+    else
+        sd_buf_text(to, "import (finding and loading)");
+}
+
 /* --- Stacks */
 
 struct finder {
@@ -233,12 +250,7 @@ static int name_unknown(struct finder *f, uint32_t importer, uint32_t *row)
     struct sd_buf name = { 0 }, key = { 0 };
     int rc;
 
-    if (importer == NONE)
-        sd_buf_text(&name, "start of Python");
-    else if (line)
-        sd_buf_printf(&name, "import at line %u", line);
-    else
-        sd_buf_text(&name, "import (finding and loading)");
+    sd_import_put_unknown(&name, importer != NONE, line);
     sd_buf_text(&key, sd_buf_string(&name));
     if (line)
         sd_buf_printf(&key, " of %u", f->p->stacks[importer].site.at);
@@ -247,14 +259,6 @@ static int name_unknown(struct finder *f, uint32_t importer, uint32_t *row)
     sd_buf_release(&name);
     sd_buf_release(&key);
     return rc;
-}
-
-/* "import xml" beside "import xml.dom" */
-static bool is_package_of(const char *package, const char *module)
-{
-    size_t n = strlen(package);
-
-    return strncmp(package, module, n) == 0 && module[n] == '.';
 }
 
 /* What begins at one place is one import, if its modules are packages of one another:
@@ -266,9 +270,9 @@ static void note_row(struct finder *f, uint32_t importer, uint32_t row)
 
     if (*only == SEVERAL || *only == row)
         return;
-    if (*only == NONE || is_package_of(rows[*only].name, rows[row].name))
+    if (*only == NONE || sd_import_is_package_of(rows[*only].name, rows[row].name))
         *only = row;
-    else if (!is_package_of(rows[row].name, rows[*only].name))
+    else if (!sd_import_is_package_of(rows[row].name, rows[*only].name))
         *only = SEVERAL;
 }
 

@@ -37,6 +37,11 @@ enum sd_import_part sd_import_part_of(const char *function, const char *file);
 /* Writes the name of the module in `file`: "json.decoder".  What lies beside or below
  * the program's own file (`script`, or NULL) is named from there on. */
 void sd_import_module(struct sd_buf *to, const char *file, const char *script);
+/* Is what "import xml" imports a package of what "import xml.dom" does? */
+bool sd_import_is_package_of(const char *package, const char *module);
+/* The row of an import of which no module is known; `line` is the importer's, or 0. */
+#define SD_IMPORT_START "start of Python"
+void sd_import_put_unknown(struct sd_buf *to, bool has_importer, uint32_t line);
 
 struct sd_import_row {
     const char *name;    /* "import json" */

@@ -144,13 +144,15 @@ static int start_thread(struct sd_rounds *r)
 
 int sd_rounds_start(struct sd_rounds *r, pid_t pid,
                     const struct sd_sampler_options *options,
-                    enum sd_sampler_open_flags open, enum sd_tally_wants wants)
+                    enum sd_sampler_open_flags open, enum sd_tally_wants wants,
+                    bool folds_imports)
 {
     int err;
 
     *r = (struct sd_rounds){ .pid = pid, .options = *options, .open = open };
     r->period_ns = options->period_ns;
     r->tally.wants = wants;
+    r->tally.folds_imports = folds_imports;
     err = start_thread(r);
     if (err)
         return sd_fail_errno(err, "cannot start a thread");

@@ -43,7 +43,8 @@ struct sd_rounds {
  * With SD_SAMPLER_NEEDS_PYTHON a process just started is waited for a little. */
 int sd_rounds_start(struct sd_rounds *r, pid_t pid,
                     const struct sd_sampler_options *options,
-                    enum sd_sampler_open_flags open, enum sd_tally_wants wants);
+                    enum sd_sampler_open_flags open, enum sd_tally_wants wants,
+                    bool folds_imports);
 /* Under the lock: makes shares and times of what was seen since the last turn. */
 void sd_rounds_turn(struct sd_rounds *r);
 void sd_rounds_set_period(struct sd_rounds *r, uint64_t period_ns);

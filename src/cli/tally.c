@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/import_rows.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "capture/record.h"
@@ -52,7 +53,8 @@ uint32_t sd_tally_function(struct sd_tally *t, const char *name, const char *qua
         struct sd_tally_row row = { .name = keep(t, name),
                                     .qualname = keep(t, qualname),
                                     .file = keep(t, file),
-                                    .line = first_line };
+                                    .line = first_line,
+                                    .part = (uint8_t)sd_import_part_of(name, file) };
 
         id = add_row(t, &t->functions, &row);
     } else if (id > t->functions.n) { /* a row before it found no room */
@@ -167,23 +169,54 @@ static void count_partial(struct sd_tally *t)
         count(&t->lines, sd_tally_line(t, row, 0), t->stamp, true);
 }
 
+static bool read_frames(struct sd_tally *t, const struct sd_told *told)
+{
+    struct sd_tally_frames *f = &t->frames;
+    uint32_t *rows =
+        sd_grow_array(f->rows, &f->cap_rows, told->n_frames + 1, sizeof *rows);
+    int32_t *lines =
+        sd_grow_array(f->lines, &f->cap_lines, told->n_frames + 1, sizeof *lines);
+
+    f->rows = rows ? rows : f->rows;
+    f->lines = lines ? lines : f->lines;
+    t->has_no_room |= !rows || !lines;
+    if (!rows || !lines)
+        return false;
+    for (f->n = 0; f->n < told->n_frames; f->n++) {
+        struct sd_told_frame frame;
+
+        sd_told_frame(told, f->n, &frame);
+        rows[f->n] = row_of(t, told, f->n);
+        lines[f->n] = frame.line;
+    }
+    return true;
+}
+
 static void count_frames(struct sd_tally *t, const struct sd_told *told)
 {
     bool is_partial = told->flags & SD_SAMPLE_PARTIAL;
+    uint32_t import = NO_ROW;
+    size_t n_folded;
 
+    if (!read_frames(t, told))
+        return;
+    n_folded = sd_tally_fold(t, &import);
+    if (n_folded > 0 && import == NO_ROW)
+        return;
     t->stamp++;
     if (is_partial)
         count_partial(t);
+    if (t->folds_imports && n_folded > 0)
+        count(&t->functions, import, t->stamp, !is_partial);
     for (size_t i = 0; i < told->n_frames; i++) {
-        uint32_t row = row_of(t, told, i);
-        struct sd_told_frame frame;
+        uint32_t row = t->frames.rows[i];
+        bool is_own = i == 0 && !is_partial;
 
         if (row == NO_ROW)
             continue;
-        sd_told_frame(told, i, &frame);
-        count(&t->functions, row, t->stamp, i == 0 && !is_partial);
-        count(&t->lines, sd_tally_line(t, row, frame.line), t->stamp,
-              i == 0 && !is_partial);
+        if (i >= n_folded)
+            count(&t->functions, row, t->stamp, is_own);
+        count(&t->lines, sd_tally_line(t, row, t->frames.lines[i]), t->stamp, is_own);
     }
 }
 
@@ -358,7 +391,10 @@ void sd_tally_release(struct sd_tally *t)
     sd_free(t->codes);
     sd_free(t->functions.items);
     sd_free(t->lines.items);
+    sd_free(t->frames.rows);
+    sd_free(t->frames.lines);
     sd_table_release(&t->line_keys);
+    sd_table_release(&t->imports_at);
     sd_intern_release(&t->keys);
     sd_arena_release(&t->arena);
     *t = (struct sd_tally){ 0 };

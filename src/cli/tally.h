@@ -28,6 +28,7 @@ struct sd_tally_row {
     double own_percent, total_percent; /* of the time between it and the one before */
     uint64_t own_ns, total_ns;         /* since the beginning */
     uint64_t stamp;                    /* the last stack that was counted here */
+    uint8_t part; /* enum sd_import_part: what the function is to an import */
 };
 
 struct sd_tally_rows {
@@ -52,13 +53,23 @@ struct sd_tally_codes { /* rows of the code objects of one process */
     size_t n;
 };
 
+struct sd_tally_frames { /* the stack at hand, innermost first */
+    uint32_t *rows;      /* owned; of functions, or UINT32_MAX */
+    int32_t *lines;      /* owned */
+    size_t n, cap_rows, cap_lines;
+};
+
 enum sd_tally_wants { SD_TALLY_ACTIVE, SD_TALLY_ALL, SD_TALLY_GIL };
 
 struct sd_tally { /* all zero but `wants` is a fresh one */
     enum sd_tally_wants wants;
+    bool folds_imports; /* one function stands for all that an import does */
     struct sd_arena arena;
     struct sd_intern keys; /* of functions: its ids are row numbers */
     struct sd_table line_keys;
+    struct sd_table imports_at; /* importer's row << 32 | line: row of the only module
+                                   that was seen there, or UINT32_MAX */
+    struct sd_tally_frames frames;
     struct sd_tally_rows functions, lines;
     struct sd_tally_thread **threads; /* owned, and what they point to */
     size_t n_threads, cap_threads;
@@ -87,6 +98,9 @@ void sd_tally_release(struct sd_tally *t);
  * from elsewhere. */
 uint32_t sd_tally_function(struct sd_tally *t, const char *name, const char *qualname,
                            const char *file, int32_t first_line);
+/* How many of the innermost frames at hand are one import, and its row
+ * (tally_imports.c); all of them and UINT32_MAX when they are Sonde's own start. */
+size_t sd_tally_fold(struct sd_tally *t, uint32_t *row);
 /* The row of one of its lines, the same. */
 uint32_t sd_tally_line(struct sd_tally *t, uint32_t function, int32_t line);
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "analyse/import_rows.h"
 #include "base/test.h"
 #include "capture/record.h"
 
@@ -178,4 +179,49 @@ TEST(tally_without_memory_says_so_and_leaks_nothing)
         CHECK(t.has_no_room || row(&t, "main")->total_ns == 1000);
         sd_tally_release(&t);
     }
+}
+
+/* --- Imports */
+
+/* Functions by their rows, innermost first, with one line each. */
+static void fill(struct sd_tally *t, const uint32_t *rows, const int32_t *lines,
+                 size_t n)
+{
+    t->frames.rows = (uint32_t *)(uintptr_t)rows;
+    t->frames.lines = (int32_t *)(uintptr_t)lines;
+    t->frames.n = n;
+}
+
+TEST(tally_folds_an_import_into_the_module_that_the_program_asked_for)
+{
+    struct sd_tally t = { .folds_imports = true };
+    uint32_t script = sd_tally_function(&t, "<module>", "<module>", "/me/app.py", 1);
+    uint32_t load = sd_tally_function(&t, "_find_and_load", "_find_and_load",
+                                      "<frozen importlib._bootstrap>", 9);
+    uint32_t body = sd_tally_function(&t, "<module>", "<module>", "/me/mine/net.py", 1);
+    uint32_t leaf = sd_tally_function(&t, "leaf", "leaf", "/me/mine/net.py", 5);
+    uint32_t start = sd_tally_function(&t, "<module>", "<module>",
+                                       "/x/sonde/_bootstrap/sitecustomize.py", 1);
+    uint32_t found = 0, other = 0;
+
+    fill(&t, (uint32_t[]){ leaf, script }, (int32_t[]){ 6, 3 }, 2);
+    CHECK(sd_tally_fold(&t, &found) == 0);
+    fill(&t, (uint32_t[]){ load, script }, (int32_t[]){ 10, 3 }, 2);
+    CHECK(sd_tally_fold(&t, &found) == 1);
+    CHECK(strcmp(t.functions.items[found].name, "import at line 3") == 0);
+    fill(&t, (uint32_t[]){ leaf, body, load, script }, (int32_t[]){ 6, 2, 10, 3 }, 4);
+    CHECK(sd_tally_fold(&t, &found) == 3);
+    CHECK(strcmp(t.functions.items[found].name, "import mine.net") == 0);
+    CHECK(t.functions.items[found].line == 3);
+    fill(&t, (uint32_t[]){ load, script }, (int32_t[]){ 10, 3 }, 2);
+    CHECK(sd_tally_fold(&t, &other) == 1 && other == found); /* it is known now */
+    fill(&t, (uint32_t[]){ body, load }, (int32_t[]){ 6, 2 }, 2);
+    CHECK(sd_tally_fold(&t, &found) == 2);
+    CHECK(strcmp(t.functions.items[found].name, SD_IMPORT_START) == 0);
+    t.folds_imports = false;
+    CHECK(sd_tally_fold(&t, &found) == 0 && found == UINT32_MAX);
+    fill(&t, (uint32_t[]){ load, start, load }, (int32_t[]){ 6, 2, 10 }, 3);
+    CHECK(sd_tally_fold(&t, &found) == 3 && found == UINT32_MAX);
+    fill(&t, NULL, NULL, 0);
+    sd_tally_release(&t);
 }

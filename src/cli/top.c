@@ -32,6 +32,7 @@ enum {
     OPT_DURATION,
     OPT_JSON,
     OPT_LIMIT,
+    OPT_ALL,
     OPT_NATIVE,
     OPT_CONSISTENCY,
     OPT_NONBLOCKING,
@@ -63,6 +64,9 @@ static const struct sd_option options[] = {
                    "print one JSON object per refresh, a line each", 'j', NULL },
     [OPT_LIMIT] = { "limit", SD_NUMBER, "20",
                     "rows of the table without a terminal; 0: all", 0, "N" },
+    [OPT_ALL] = SD_OPTION_ALL("show every row, and of imports every function; without "
+                              "it an import is one row (as JSON everything is there "
+                              "anyway)"),
     [OPT_NATIVE] = SD_OPTION_NATIVE,
     [OPT_CONSISTENCY] = SD_OPTION_CONSISTENCY,
     [OPT_NONBLOCKING] = SD_OPTION_NONBLOCKING,
@@ -209,7 +213,8 @@ static int watch(struct sd_top *t, struct asked *a, pid_t pid,
                  enum sd_sampler_open_flags open)
 {
     struct sd_rounds rounds;
-    int rc = sd_rounds_start(&rounds, pid, &a->sampler, open, a->wants);
+    int rc =
+        sd_rounds_start(&rounds, pid, &a->sampler, open, a->wants, t->folds_imports);
 
     if (rc < 0)
         return rc;
@@ -272,12 +277,15 @@ static int start(const struct sd_command *c)
 {
     const struct sd_option_value *v = c->values;
     struct asked a = { 0 };
-    struct sd_top t = { .command = c,
-                        .view = { .sort = SD_TOP_OWN_TIME,
-                                  .has_full_files = v[OPT_FULL_FILENAMES].number,
-                                  .is_qualified = v[OPT_QUALIFIED].number },
-                        .delay_ns = v[OPT_DELAY].number,
-                        .limit = v[OPT_LIMIT].number };
+    struct sd_top t = {
+        .command = c,
+        .view = { .sort = SD_TOP_OWN_TIME,
+                  .has_full_files = v[OPT_FULL_FILENAMES].number,
+                  .is_qualified = v[OPT_QUALIFIED].number },
+        .delay_ns = v[OPT_DELAY].number,
+        .folds_imports = !v[OPT_ALL].number && !v[OPT_JSON].number && !c->is_pyspy,
+        .limit = v[OPT_ALL].number && !v[OPT_LIMIT].is_given ? 0 : v[OPT_LIMIT].number
+    };
     sigset_t before;
     int rc = read_words(c, &a);
 

@@ -57,6 +57,7 @@ struct sd_top {
     struct sd_rounds *rounds; /* or NULL */
     const char *file;         /* or NULL */
     enum sd_tally_wants wants;
+    bool folds_imports;
     uint64_t delay_ns, until_ns; /* until: CLOCK_MONOTONIC, 0: for ever */
     size_t limit;                /* rows of the plain table; 0: all */
     struct sd_top_child *child;  /* that top has started, or NULL */

@@ -29,12 +29,43 @@ static void add_time(struct sd_tally_rows *rows, uint32_t at, uint64_t stamp,
     row->stamp = stamp;
 }
 
-static void add_stack(struct sd_tally *t, const struct sd_profile *p, sd_stack_id stack,
+/* An import's row in the place of its functions; returns how many of them there are,
+ * innermost first. */
+static size_t add_import(struct sd_tally *t, const struct sd_profile *p,
+                         const struct sd_import_rows *imports, uint32_t stack,
+                         uint64_t ns)
+{
+    const struct sd_import_row *row;
+    const char *file = NULL;
+    size_t n = 0;
+
+    if (!imports->row_of || imports->row_of[stack] == UINT32_MAX)
+        return 0;
+    row = &imports->rows[imports->row_of[stack]];
+    if (row->importer.at != UINT32_MAX)
+        file = p->sites[row->importer.at].file;
+    add_time(&t->functions,
+             sd_tally_function(t, row->name, row->name, file ? file : "",
+                               (int32_t)row->line),
+             t->stamp, true, ns);
+    for (uint32_t at = stack; at != imports->importer[stack];
+         at = p->stacks[at].parent.at)
+        n++;
+    return n;
+}
+
+static void add_stack(struct sd_tally *t, const struct sd_profile *p,
+                      const struct sd_import_rows *imports, sd_stack_id stack,
                       uint64_t ns)
 {
     bool is_own = true;
+    size_t n_folded;
 
+    if (stack.at == UINT32_MAX ||
+        (imports->is_startup && imports->is_startup[stack.at]))
+        return;
     t->stamp++;
+    n_folded = add_import(t, p, imports, stack.at, ns);
     for (; stack.at != UINT32_MAX; stack = p->stacks[stack.at].parent) {
         const struct sd_stack *s = &p->stacks[stack.at];
         const struct sd_site *site = &p->sites[s->site.at];
@@ -43,11 +74,13 @@ static void add_stack(struct sd_tally *t, const struct sd_profile *p, sd_stack_i
                               site->file ? site->file : "", (int32_t)site->line);
 
         if (row != UINT32_MAX) {
-            add_time(&t->functions, row, t->stamp, is_own, ns);
+            if (n_folded == 0)
+                add_time(&t->functions, row, t->stamp, is_own, ns);
             add_time(&t->lines, sd_tally_line(t, row, (int32_t)s->line), t->stamp,
                      is_own, ns);
         }
         is_own = false;
+        n_folded -= n_folded > 0;
     }
 }
 
@@ -86,7 +119,8 @@ static bool is_wanted(enum sd_tally_wants wants, uint32_t flags)
     return wants == SD_TALLY_ALL || !(flags & SD_SAMPLE_IDLE);
 }
 
-static void add_total(struct sd_top *top, const struct sd_profile *p, size_t i)
+static void add_total(struct sd_top *top, const struct sd_profile *p,
+                      const struct sd_import_rows *imports, size_t i)
 {
     struct sd_tally *t = &top->shown.of_file;
     const struct sd_sample_total *s = &p->samples.items[i];
@@ -103,7 +137,7 @@ static void add_total(struct sd_top *top, const struct sd_profile *p, size_t i)
         x->cpu_ns += (uint64_t)amount(p, "cpu", i);
     }
     if (is_wanted(top->wants, s->flags))
-        add_stack(t, p, s->stack, ns);
+        add_stack(t, p, imports, s->stack, ns);
 }
 
 static double percent(uint64_t ns, uint64_t of)
@@ -150,14 +184,20 @@ int sd_top_take_file(struct sd_top *t)
     struct sd_profile *p = NULL;
     struct sd_sample_account account;
     const char *version;
+    struct sd_import_rows imports = { 0 };
     int rc = sd_load_one(t->command, t->file, NULL, &p);
 
-    if (rc < 0)
+    if (rc == 0)
+        rc = sd_import_rows_make(p, t->folds_imports, &imports);
+    if (rc < 0) {
+        sd_profile_free(p);
         return rc;
+    }
     sd_tally_release(&s->of_file);
     s->counts = (struct sd_sample_counts){ 0 };
     for (size_t i = 0; i < p->samples.n; i++)
-        add_total(t, p, i);
+        add_total(t, p, &imports, i);
+    sd_import_rows_release(&imports);
     s->of_file.elapsed_ns = p->end_ns;
     make_shares(&s->of_file);
     if (sd_account_of(p, &account)) {

@@ -81,6 +81,21 @@ def test_all_and_data_are_not_folded(folder):
     contains(sonde("report", "x.sonde", "--match", "inner", cwd=folder)[1], "inner", "what is looked for is shown")
 
 
+def last_table(out):
+    """Of what top printed, the last table in which the program was still seen to run."""
+    return [table for table in out.split("%Own")[1:] if "script.py" in table][-1]
+
+
+def test_an_import_is_one_row_of_top(folder):
+    record(folder)
+    for what in ("x.sonde",), ("--delay", "100ms", "--rate", "500", "script.py"):
+        own = () if what[0] == "x.sonde" else ("--python", PYTHON)
+        folded, plain = (last_table(sonde("top", *option + own + what, cwd=folder)[1]) for option in ((), ("--all",)))
+        assert "import mine.net (script.py:2)" in folded and "importlib" not in folded and "inner" not in folded, folded
+        assert "import mine.net" not in plain and "inner" in plain, plain
+    contains(sonde("top", "x.sonde", "--json", cwd=folder)[1], '"_find_and_load"', "data is whole")
+
+
 def test_an_import_is_one_row_of_traced_calls(folder):
     err = record(folder, "--with", "calls")
     assert (share(re.sub(r"(?m)^ +\d+ ", " ", err), "import mine.net") or 0) > 50 and "inner" not in err, err
