@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/out.h"
 #include "base/text.h"
+#include "cli/run.h"
 #include "cli/say.h"
 
 enum { WIDTH = 80, NAME_COLUMN = 14, MEANING_COLUMN = 30 };
@@ -191,25 +192,69 @@ static void put_examples(struct sd_out *out, const struct sd_verb *verb)
     sd_buf_release(&lines);
 }
 
-int sd_print_help(const struct sd_verb *verb)
+static void put_beginning(struct sd_out *out, const struct sd_verb *verb)
+{
+    struct sd_buf about = { 0 };
+
+    sd_out_printf(out, "sonde %s ", verb->name);
+    sd_put_wrapped(out, verb->usage, 7 + strlen(verb->name), 6);
+    sd_out_text(out, "\n");
+    sd_verb_paragraphs(&about, verb);
+    sd_put_wrapped(out, sd_made(out, &about), 0, 0);
+    sd_buf_release(&about);
+}
+
+int sd_print_help_all(const struct sd_verb *verb)
 {
     struct sd_option_table tables[SD_TABLES_MAX];
     size_t n_tables = sd_verb_tables(verb, tables);
-    struct sd_buf about = { 0 };
     struct sd_out out;
 
     sd_out_to_fd(&out, STDOUT_FILENO);
-    sd_out_printf(&out, "sonde %s ", verb->name);
-    sd_put_wrapped(&out, verb->usage, 7 + strlen(verb->name), 6);
-    sd_out_text(&out, "\n");
-    sd_verb_paragraphs(&about, verb);
-    sd_put_wrapped(&out, sd_made(&out, &about), 0, 0);
+    put_beginning(&out, verb);
     for (size_t i = 0; i < n_tables; i++)
         if (tables[i].options != sd_common_options)
             put_table(&out, verb, &tables[i]);
     put_table(&out, verb, &tables[1]);
     put_examples(&out, verb);
-    sd_buf_release(&about);
+    return sd_finish_stdout(&out, 0);
+}
+
+/* Where to write, in which order, and how many rows: what nearly everybody types. */
+static bool is_usual(const struct sd_option *option)
+{
+    return option->letter && strchr("osn", option->letter);
+}
+
+/* The usual ones, the collector's own, and those of the verb that no other has. */
+static void put_own_options(struct sd_out *out, const struct sd_verb *verb)
+{
+    const struct sd_option_table of_verb = { verb->options, NULL, false };
+    const struct sd_option_table own = { verb->collector->options,
+                                         verb->collector->name, true };
+
+    sd_out_printf(out, "\nOptions of %s:\n", verb->name);
+    for (const struct sd_option *o = verb->options; o->name; o++)
+        if (is_usual(o))
+            put_option(out, &of_verb, o);
+    for (const struct sd_option *o = own.options; o->name; o++)
+        put_option(out, &own, o);
+    for (const struct sd_option *o = verb->options + SD_RUN_OPTIONS; o->name; o++)
+        if (!is_usual(o))
+            put_option(out, &of_verb, o);
+}
+
+int sd_print_help(const struct sd_verb *verb)
+{
+    struct sd_out out;
+
+    if (!verb->collector)
+        return sd_print_help_all(verb);
+    sd_out_to_fd(&out, STDOUT_FILENO);
+    put_beginning(&out, verb);
+    put_own_options(&out, verb);
+    put_examples(&out, verb);
+    sd_out_text(&out, "\n`--help-all`: the rest\n");
     return sd_finish_stdout(&out, 0);
 }
 
@@ -271,7 +316,8 @@ const struct sd_verb sd_verb_help = {
     .group = SD_GROUP_LEARN,
     .summary = "says what a verb does",
     .usage = "[VERB]",
-    .about = "Prints what `sonde VERB --help` prints; without a verb, the list of all.",
+    .about = "Prints what `sonde VERB --help` prints; without a verb, the list of all. "
+             "`sonde VERB --help-all` has every option.",
     .examples = "sonde help run\nsonde help report\n",
     .options = no_options,
     .run = run,

@@ -10,6 +10,9 @@
 /* Each prints on stdout and returns the exit status. */
 int sd_print_overview(void);
 int sd_print_help(const struct sd_verb *verb);
+/* With every option that it understands; sd_print_help of a collector's verb has only
+ * its own. */
+int sd_print_help_all(const struct sd_verb *verb);
 
 extern const char *const sd_group_titles[]; /* by enum sd_verb_group */
 

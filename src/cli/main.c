@@ -80,13 +80,14 @@ static size_t count_values(const struct sd_option_table *tables, size_t n)
 
 /* An option that nothing here comes near: the parser cannot know where to look it up,
  * since it does not know our verbs. */
-static int say_misread(int rc, const char *verb)
+static int say_misread(int rc, const struct sd_verb *verb)
 {
     const char *text = sd_fail_text();
 
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);
-    sd_say("%s; `sonde %s%s--help` lists them", text, verb, *verb ? " " : "");
+    sd_say("%s; `sonde %s%s--help%s` lists them", text, verb ? verb->name : "",
+           verb ? " " : "", verb && verb->collector ? "-all" : "");
     return 2;
 }
 
@@ -124,10 +125,12 @@ static int run_verb(const struct sd_verb *verb, const struct sd_option_value *be
     c.common = values + n_own;
     c.of_collectors = values + n_own + sd_options_count(sd_common_options);
     inherit_common(values + n_own, before);
-    if (rc == 0 && c.common[SD_COMMON_HELP].number)
+    if (rc == 0 && c.common[SD_COMMON_HELP_ALL].number)
+        status = sd_print_help_all(verb);
+    else if (rc == 0 && c.common[SD_COMMON_HELP].number)
         status = sd_print_help(verb);
     else
-        status = rc < 0 ? say_misread(rc, verb->name) : verb->run(&c);
+        status = rc < 0 ? say_misread(rc, verb) : verb->run(&c);
     sd_free(values);
     return status;
 }
@@ -147,7 +150,7 @@ int main(int argc, char **argv)
     rc = sd_options_parse(tables, 2, SD_PARSE_STOP_AT_WORD, argc, argv, values,
                           &n_words);
     if (rc < 0)
-        return say_misread(rc, "");
+        return say_misread(rc, NULL);
     if (values[SD_COMMON_VERBOSE + 1].number)
         return print_version(as_pyspy);
     if (n_words == 0 && as_pyspy)
@@ -157,6 +160,8 @@ int main(int argc, char **argv)
     rc = sd_verb_find(argv[1], &verb);
     if (rc < 0)
         return sd_say_failure(rc);
+    if (values[SD_COMMON_HELP_ALL].number)
+        return sd_print_help_all(&verb);
     if (values[SD_COMMON_HELP].number)
         return sd_print_help(&verb);
     return run_verb(&verb, values, as_pyspy, n_words, argv + 1);

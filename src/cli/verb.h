@@ -44,7 +44,13 @@ struct sd_command {
 extern const struct sd_verb sd_verb_run; /* the verb of most collectors, too */
 
 /* What may be said to every verb. */
-enum sd_common { SD_COMMON_HELP, SD_COMMON_COLOR, SD_COMMON_QUIET, SD_COMMON_VERBOSE };
+enum sd_common {
+    SD_COMMON_HELP,
+    SD_COMMON_HELP_ALL,
+    SD_COMMON_COLOR,
+    SD_COMMON_QUIET,
+    SD_COMMON_VERBOSE
+};
 extern const struct sd_option sd_common_options[];
 
 /* The ith verb, collectors last; false behind the end.  *out borrows from the

@@ -19,6 +19,9 @@ enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 const struct sd_option sd_common_options[] = {
     { "help", SD_FLAG, NULL, "say what this verb does and what it understands", 'h',
       NULL },
+    { "help-all", SD_FLAG, NULL,
+      "the same with every option; --help of a collector leaves out those of others", 0,
+      NULL },
     { "color", SD_CHOICE, "auto", "colour text: on a terminal, always, or never", 0,
       "auto|always|never" },
     { "quiet", SD_FLAG, NULL, "say nothing on stderr but what went wrong", 'q', NULL },
