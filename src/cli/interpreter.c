@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "cli/package.h"
 #include "cli/path.h"
+#include "cli/say.h"
 
 bool sd_interpreter_is_python(const char *command)
 {
@@ -71,13 +72,37 @@ static int ask(const char *python, const char *question, struct sd_buf *answer)
 
 /* --- Which one */
 
+/* A virtual environment is a folder with the interpreter in it. */
 static int find_named(struct sd_arena *a, const char *named, const char *by,
                       const char **path)
 {
+    const char *inside = sd_arena_printf(a, "%s/bin/python", named);
+
     *path = sd_path_find_program(a, named);
+    if (!*path && inside && sd_path_is_program(inside))
+        return sd_fail(SD_EABSENT, "%s is a folder; its interpreter is: %s %s", named,
+                       by, inside);
     if (!*path)
         return sd_fail(SD_EABSENT, "no interpreter to run at %s (%s)", named, by);
     return 0;
+}
+
+/* What is called python is one.  Another name may be one, too: it is asked. */
+static int check_python(const char *path)
+{
+    struct sd_buf answer = { 0 };
+    int rc = 0;
+
+    if (sd_interpreter_is_python(path))
+        return 0;
+    rc = ask(path, "import sys; print('Python', sys.version)", &answer);
+    if (rc == 0 && strncmp(sd_buf_string(&answer), "Python ", 7) != 0)
+        rc = sd_fail(SD_EUSAGE,
+                     "%s is not Python; --python wants an interpreter, such as "
+                     "/usr/bin/python3; any other command is run by: sonde run -- %s",
+                     path, path);
+    sd_buf_release(&answer);
+    return rc;
 }
 
 static int find(struct sd_arena *a, const char *named, const char **path)
@@ -86,8 +111,11 @@ static int find(struct sd_arena *a, const char *named, const char **path)
     const char *caller = getenv("SONDE_PYTHON"); /* of `python -m sonde` */
     const char *venv = getenv("VIRTUAL_ENV");
 
-    if (named)
-        return find_named(a, named, "--python", path);
+    if (named) {
+        int rc = find_named(a, named, "--python", path);
+
+        return rc < 0 ? rc : check_python(*path);
+    }
     if (caller && *caller)
         return find_named(a, caller, "SONDE_PYTHON", path);
     if (venv && *venv) {
@@ -100,6 +128,10 @@ static int find(struct sd_arena *a, const char *named, const char **path)
     }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         *path = sd_path_find_program(a, usual[i]);
+        if (*path && venv && *venv)
+            sd_say("there is no Python in %s, which VIRTUAL_ENV names: %s is run "
+                   "instead; --python chooses another",
+                   venv, *path);
         if (*path)
             return 0;
     }

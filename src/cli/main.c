@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "cli/cut_file.h"
 #include "cli/help.h"
 #include "cli/path.h"
@@ -78,12 +79,39 @@ static size_t count_values(const struct sd_option_table *tables, size_t n)
     return count;
 }
 
+/* Python's own options before a script: they belong to Python. */
+static bool is_of_python(const struct sd_verb *verb, const char *text, int argc,
+                         char **argv)
+{
+    char letter = strncmp(text, "no option -", 11) == 0 ? text[11] : 0;
+
+    if (!verb || !(verb->takes_program || verb->takes_command) || !letter ||
+        !strchr("OXWBEISubdix", letter))
+        return false;
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] == '-' && argv[i][1] == letter) {
+            struct sd_buf words = { 0 };
+
+            for (; i < argc; i++) {
+                sd_buf_text(&words, " ");
+                sd_quote_word(&words, argv[i], strlen(argv[i]));
+            }
+            sd_say("-%c is an option of Python, not of sonde: sonde %s -- python%s",
+                   letter, verb->name, sd_buf_string(&words));
+            sd_buf_release(&words);
+            return true;
+        }
+    return false;
+}
+
 /* An option that nothing here comes near: the parser cannot know where to look it up,
  * since it does not know our verbs. */
-static int say_misread(int rc, const struct sd_verb *verb)
+static int say_misread(int rc, const struct sd_verb *verb, int argc, char **argv)
 {
     const char *text = sd_fail_text();
 
+    if (is_of_python(verb, text, argc, argv))
+        return 2;
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);
     sd_say("%s; `sonde %s%s--help%s` lists them", text, verb ? verb->name : "",
@@ -130,7 +158,7 @@ static int run_verb(const struct sd_verb *verb, const struct sd_option_value *be
     else if (rc == 0 && c.common[SD_COMMON_HELP].number)
         status = sd_print_help(verb);
     else
-        status = rc < 0 ? say_misread(rc, verb) : verb->run(&c);
+        status = rc < 0 ? say_misread(rc, verb, argc, argv) : verb->run(&c);
     sd_free(values);
     return status;
 }
@@ -150,7 +178,7 @@ int main(int argc, char **argv)
     rc = sd_options_parse(tables, 2, SD_PARSE_STOP_AT_WORD, argc, argv, values,
                           &n_words);
     if (rc < 0)
-        return say_misread(rc, NULL);
+        return say_misread(rc, NULL, argc, argv);
     if (values[SD_COMMON_VERBOSE + 1].number)
         return print_version(as_pyspy);
     if (n_words == 0 && as_pyspy)

@@ -175,7 +175,10 @@ static void say_absence(struct run *r)
         return;
     if (!r->target.is_python) {
         if (rec->chosen.is_named && sd_chosen_needs_inside(&rec->chosen))
-            sd_say("nothing inside %s took part in the recording", r->target.argv[0]);
+            sd_say("nothing inside %s took part in the recording: no Python in it read "
+                   "PYTHONPATH, which frozen programs do not; samples are taken from "
+                   "outside: sonde run -- %s",
+                   r->target.argv[0], r->target.argv[0]);
         return;
     }
     if (sd_interpreter_fits(&rec->arena, r->target.path, r->package) < 0)
