@@ -70,6 +70,11 @@ int sd_analyse_flame(const struct sd_profile *p, const struct sd_flame_wish *wis
  * interpreter's lock, waiting for it, partial. */
 int sd_analyse_threads(const struct sd_profile *p, struct sd_view *v);
 
+/* Did threads that could run often have no CPU?  Then shares of CPU time are nearer to
+ * the truth than those of samples.  *share is the part of their time in which they had
+ * one, 0..1; 1 where too little is known. */
+bool sd_analyse_lacks_cpu(const struct sd_profile *p, double *share);
+
 /* The figures of run's one-line summary. */
 struct sd_summary {
     uint64_t wall_ns, cpu_ns;

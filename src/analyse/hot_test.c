@@ -335,3 +335,60 @@ TEST(call_tree_keeps_what_matches_and_what_it_hangs_on)
     sd_profile_free(p);
     sd_made_release(&m);
 }
+
+/* --- Busy machines */
+
+/* Two functions with as much CPU time, of which one was put aside for longer. */
+static struct sd_profile *share_cpu(struct sd_made *m, int64_t samples, int64_t cpu,
+                                    unsigned other_flags)
+{
+    struct ids i;
+    uint32_t module;
+
+    sd_made_begin(m);
+    sd_made_chunk(m, 1, 1);
+    i = define(m);
+    module = sd_made_stack(m, 0, i.module, 20);
+    for (int k = 0; k < 2; k++) {
+        int64_t n = k ? samples : 3 * samples;
+        int64_t values[] = { n, n * 10000000, cpu };
+
+        sd_made_sample_with(m, i.main, sd_made_stack(m, module, k ? i.leaf : i.fib, 5),
+                            0, 10, i.shape, values, 3);
+    }
+    if (other_flags) {
+        int64_t values[] = { 1000, 10000000000, 0 };
+
+        sd_made_sample_with(m, i.worker, module, (uint16_t)other_flags, 20, i.shape,
+                            values, 3);
+    }
+    sd_made_end(m, 0);
+    return sd_made_load(m, NULL);
+}
+
+TEST(hot_machines_are_busy_when_threads_that_could_run_had_no_cpu)
+{
+    static const struct {
+        int64_t samples, cpu_ns;
+        unsigned other_flags;
+        bool is_busy;
+    } cases[] = {
+        { 100, 400000000, 0, true },   /* 0.8 s of 4 s */
+        { 100, 1900000000, 0, false }, /* 3.8 s */
+        { 10, 40000000, 0, false },    /* too few samples */
+        { 100, 1900000000, SD_SAMPLE_IDLE, false },
+        { 100, 1900000000, SD_SAMPLE_WAITS_GIL, false }, /* another thread's doing */
+    };
+
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct sd_made m;
+        struct sd_profile *p =
+            share_cpu(&m, cases[k].samples, cases[k].cpu_ns, cases[k].other_flags);
+        double share;
+
+        CHECK(sd_analyse_lacks_cpu(p, &share) == cases[k].is_busy);
+        CHECK(k != 0 || is_near(share, 0.2));
+        sd_profile_free(p);
+        sd_made_release(&m);
+    }
+}

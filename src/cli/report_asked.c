@@ -295,6 +295,7 @@ static int read_tables(struct sd_asked *a)
         .limit = a->form == SD_FORM_TEXT && !v[SD_REPORT_ALL].number ? TEXT_ROWS : 0,
         .is_tree = v[SD_REPORT_TREE].number != 0,
         .is_short = a->form == SD_FORM_TEXT,
+        .is_for_eyes = a->form == SD_FORM_TEXT,
         .samples = { .metric = v[SD_REPORT_METRIC].text,
                      .has_idle = v[SD_REPORT_IDLE].number != 0,
                      .is_gil_only = v[SD_REPORT_GIL].number != 0,

@@ -13,6 +13,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/clock.h"
+#include "cli/compiled.h"
 #include "cli/environment.h"
 #include "cli/export.h"
 #include "cli/facts.h"
@@ -31,6 +33,8 @@
 
 enum { LEFT_STEP_NS = 5 * 1000 * 1000, LEFT_STEPS = 40 };
 
+#define FIRST_LOOK_NS UINT64_C(250000000)
+#define LAST_LOOK_NS UINT64_C(16000000000)
 static const struct sd_option options[] = {
     [SD_RUN_WITH] = SD_OPTION_WITH("without it sample and rss, and the sections the "
                                    "program itself opens"),
@@ -146,21 +150,50 @@ static void say_left(const struct run *r, const char *entry)
            (int)first.pid, first.name, others, n > 1 ? "" : "s", (int)first.pid);
 }
 
+/* Modules are loaded early, so we look less and less often; each look takes about a
+ * tenth of a millisecond. */
+static void wait_and_look(struct run *r, struct sd_compiled *compiled)
+{
+    uint64_t pause_ns = FIRST_LOOK_NS;
+
+    if (!sd_chosen_sampler(&r->recording.chosen)) {
+        sd_launch_wait(&r->child);
+        return;
+    }
+    while (!sd_launch_wait_until(&r->child, sd_clock_ns() + pause_ns)) {
+        sd_compiled_look(compiled, &r->recording.arena, r->child.pid);
+        pause_ns = pause_ns < LAST_LOOK_NS ? 2 * pause_ns : pause_ns;
+    }
+}
+
+static void put_compiled(struct sd_log *log, const struct sd_compiled *compiled)
+{
+    struct sd_buf text = { 0 };
+
+    sd_compiled_put(compiled, &text);
+    if (text.n > 0 && !text.bad)
+        sd_log_meta(log, SD_COMPILED_META, sd_buf_string(&text));
+    sd_buf_release(&text);
+}
+
 /* Follows the program to its end and seals the capture. */
 static void follow(struct run *r)
 {
     struct sd_recording *rec = &r->recording;
     const char *entry = sd_arena_printf(&rec->arena, "SONDE_LIVE=%s",
                                         sd_capture_live_dir(rec->capture));
+    struct sd_compiled compiled = { .n = 0 };
     struct sd_log *log;
 
-    sd_launch_wait(&r->child);
+    wait_and_look(r, &compiled);
     sd_chosen_at_end(&rec->chosen);
     sd_launch_reap(&r->child);
     sd_recording_stop(rec);
     log = sd_writer_log(rec->writer);
     if (log)
         sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid));
+    if (log)
+        put_compiled(log, &compiled);
     sd_recording_finish(rec, r->child.status);
     say_left(r, entry);
     sd_launch_done(&r->child);
@@ -217,6 +250,7 @@ static void put_report(const struct sd_command *c, const struct sd_profile *p)
 {
     const struct sd_tables_wish wish = { .limit = 20,
                                          .is_short = true,
+                                         .is_for_eyes = true,
                                          .folds_imports = folds_imports(c) };
     struct sd_text_style style = sd_style_for(c, STDOUT_FILENO);
     struct sd_view v = { 0 };

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/redact.h"
 #include "base/text.h"
+#include "cli/compiled.h"
 #include "cli/tables.h"
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };
@@ -55,11 +56,16 @@ static void put_first_rows(const struct sd_command *c, struct sd_view *v,
 static void put_functions(const struct sd_command *c, const struct sd_profile *p,
                           bool folds_imports)
 {
-    const struct sd_sample_choice busy = { .folds_imports = folds_imports };
+    struct sd_sample_choice busy = { .folds_imports = folds_imports };
     const struct sd_traced_wish traced = { .choice = busy };
+    struct sd_buf why = { 0 };
     struct sd_view v = { 0 };
     int rc = 0;
 
+    if (p->samples.n && sd_tables_by_cpu(p, &busy, &why)) {
+        busy.metric = "cpu";
+        sd_say("%s", why.bad ? "shares are of CPU time" : sd_buf_string(&why));
+    }
     if (p->samples.n)
         rc = sd_analyse_functions(p, &busy, &v);
     else if (p->calls.n)
@@ -67,6 +73,17 @@ static void put_functions(const struct sd_command *c, const struct sd_profile *p
     if (rc == 0)
         put_first_rows(c, &v, p->samples.n ? NULL : "self%", FUNCTIONS);
     sd_view_release(&v);
+    sd_buf_release(&why);
+}
+
+static void put_hint(const struct sd_profile *p)
+{
+    struct sd_buf hint = { 0 };
+
+    sd_compiled_hint(p, &hint);
+    if (hint.n > 0 && !hint.bad)
+        sd_say("%s", sd_buf_string(&hint));
+    sd_buf_release(&hint);
 }
 
 static void put_sections(const struct sd_command *c, const struct sd_profile *p)
@@ -93,6 +110,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
     if (r->command->verb->collector) /* its verb prints its tables on stdout */
         return;
     put_functions(r->command, p, folds_imports);
+    put_hint(p);
     put_sections(r->command, p);
 }
 

@@ -8,6 +8,22 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+bool sd_tables_by_cpu(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                      struct sd_buf *why)
+{
+    double share;
+
+    if (choice->metric || choice->has_idle || !sd_analyse_lacks_cpu(p, &share))
+        return false;
+    sd_buf_printf(
+        why,
+        "threads that could run had a CPU %.0f %% of the time (a busy machine, "
+        "or a limit), so shares are of CPU time; sonde report --metric "
+        "samples has those of samples",
+        100 * share);
+    return true;
+}
+
 typedef int make_table(const struct sd_profile *p, const struct sd_tables_wish *wish,
                        struct sd_view *v);
 
@@ -327,12 +343,48 @@ static int tell_apart(struct sd_view *v, size_t from, bool is_traced)
     return 0;
 }
 
+/* Behind what the table says itself. */
+static int add_note(struct sd_view *v, struct sd_view_table *t, struct sd_buf *text)
+{
+    const char *note =
+        text->bad ? NULL
+                  : sd_arena_printf(&v->arena, "%s%s%s", t->note ? t->note : "",
+                                    t->note ? "; " : "", sd_buf_string(text));
+
+    if (!note)
+        return sd_no_memory();
+    t->note = note;
+    return 0;
+}
+
+static int make_by_cpu(const struct sd_profile *p, const struct sd_tables_wish *wish,
+                       size_t i, struct sd_view *v)
+{
+    struct sd_tables_wish by_cpu = *wish;
+    struct sd_buf why = { 0 };
+    size_t from = v->n_tables;
+    bool is_by_cpu = sd_tables_by_cpu(p, &wish->samples, &why);
+    int rc;
+
+    if (is_by_cpu)
+        by_cpu.samples.metric = "cpu";
+    rc = tables[i].make(p, &by_cpu, v);
+    for (; is_by_cpu && from < v->n_tables && rc == 0; from++)
+        rc = add_note(v, &v->tables[from], &why);
+    sd_buf_release(&why);
+    return rc;
+}
+
 static int make(const struct sd_profile *p, const struct sd_tables_wish *wish, size_t i,
                 struct sd_view *v)
 {
     if (!is_wanted(p, wish, i) || (tables[i].of_samples && !has_stacks(p)) ||
         is_printed_as_pstats(p, wish, i))
         return 0;
+    if (wish->is_for_eyes && tables[i].of_samples && tables[i].make != make_threads &&
+        tables[i].make != make_imports && p->samples.n > 0 &&
+        !sd_tables_are_traced(p, wish))
+        return make_by_cpu(p, wish, i, v);
     return tables[i].make(p, wish, v);
 }
 

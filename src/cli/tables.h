@@ -25,6 +25,8 @@ struct sd_tables_wish {
     enum sd_calls_by by;             /* functions, or lines or modules in their place */
     bool is_raw, is_cpu, has_sizes;  /* of traced calls (analyse/traced.h) */
     bool folds_imports;              /* of functions: an import is one row */
+    bool is_for_eyes; /* without a metric, shares of samples are of CPU time where the
+                         threads often waited for a CPU, and a note says so */
     bool has_threads; /* of traced calls: rows for each thread, and whose they are */
     bool strips_dirs; /* names of files without their folders */
     bool has_both; /* without a metric: samples, and traced calls in tables of their own
@@ -52,6 +54,10 @@ struct sd_traced_wish sd_tables_traced_wish(const struct sd_tables_wish *wish);
 struct sd_traced_wish sd_tables_scaling_wish(const struct sd_profile *p,
                                              const struct sd_tables_wish *wish);
 
+/* Should shares of samples be of CPU time, as nothing else was asked for?  Then *why is
+ * a sentence about it. */
+bool sd_tables_by_cpu(const struct sd_profile *p, const struct sd_sample_choice *choice,
+                      struct sd_buf *why);
 /* Fills a zeroed view: functions or calls, lines, threads, sections, processes, series,
  * less those without rows.  Of samples and traced calls both, the latter's have the
  * name that they have alone behind "traced_". SD_EUSAGE with a sentence when there is

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_CLI_COMPILED_H
+#define SD_CLI_COMPILED_H
+/* compiled: modules of a program that mypyc or Cython made of Python code.
+ *
+ * Their functions have no frames, so a sample shows the Python function that called
+ * them, however far away that is; --native shows them.  They are known by the files
+ * that the program has mapped, which are looked at while it runs. */
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "profile/profile.h"
+
+enum { SD_COMPILED_MAX = 64 };
+
+struct sd_compiled {                      /* all zero is a fresh one */
+    const char *modules[SD_COMPILED_MAX]; /* extension modules, in the arena */
+    size_t n;
+};
+
+/* Adds what the process has mapped now; one that cannot be read adds nothing. */
+void sd_compiled_look(struct sd_compiled *c, struct sd_arena *a, pid_t pid);
+/* "mypyc (path)" or "Cython (path)", of the first that one of the two made; or nothing.
+ * Reads the files. */
+void sd_compiled_put(const struct sd_compiled *c, struct sd_buf *to);
+
+/* A sentence for who looks at the hottest rows, where it is in place: the capture knows
+ * of such modules, has no native frames, and one line has most of the hottest function.
+ * Nothing otherwise. */
+void sd_compiled_hint(const struct sd_profile *p, struct sd_buf *to);
+#define SD_COMPILED_META "run.compiled" /* what sd_compiled_put says, in the capture   \
+                                         */
+#endif
