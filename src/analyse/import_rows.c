@@ -125,6 +125,8 @@ struct finder {
     uint8_t *parts;        /* owned; by site */
     uint32_t *entry_of;    /* owned; by stack: where its import begins, or NONE */
     uint32_t *body_of;     /* owned; by stack: the first body below that, or NONE */
+    uint32_t *script_of;   /* owned; by stack: the outermost body in a file, which is
+                              the program's own; or NONE */
     uint32_t *only;        /* owned; by importer's stack: the only row of its imports,
                               NONE, or SEVERAL */
 };
@@ -179,6 +181,10 @@ static void find_imports(struct finder *f)
         uint32_t parent = f->p->stacks[i].parent.at;
         enum sd_import_part part = part_at(f, i);
 
+        f->script_of[i] = parent == NONE ? NONE : f->script_of[parent];
+        if (f->script_of[i] == NONE && part == SD_IMPORT_BODY &&
+            *function_at(f->p, i)->file != '<')
+            f->script_of[i] = (uint32_t)i;
         f->entry_of[i] = parent == NONE ? NONE : f->entry_of[parent];
         f->body_of[i] = parent == NONE ? NONE : f->body_of[parent];
         if (f->entry_of[i] == NONE &&
@@ -196,17 +202,6 @@ static uint32_t importer_of(const struct finder *f, size_t stack)
 }
 
 /* --- Rows */
-
-/* The file of the outermost body: the program's own. */
-static const char *script_of(const struct finder *f, uint32_t importer)
-{
-    const char *file = NULL;
-
-    for (uint32_t at = importer; at != NONE; at = f->p->stacks[at].parent.at)
-        if (part_at(f, at) == SD_IMPORT_BODY && *function_at(f->p, at)->file != '<')
-            file = function_at(f->p, at)->file;
-    return file;
-}
 
 /* The row of this key, made when new. */
 static int add_row(struct finder *f, const struct sd_buf *key, const char *name,
@@ -237,7 +232,10 @@ static int name_module(struct finder *f, size_t body, uint32_t *row)
     int rc;
 
     sd_buf_text(&name, "import ");
-    sd_import_module(&name, function_at(f->p, body)->file, script_of(f, importer));
+    sd_import_module(&name, function_at(f->p, body)->file,
+                     f->script_of[importer] == NONE
+                         ? NULL
+                         : function_at(f->p, f->script_of[importer])->file);
     rc = name.bad ? sd_no_memory()
                   : add_row(f, &name, sd_buf_string(&name), importer, row);
     sd_buf_release(&name);
@@ -317,11 +315,12 @@ static int find_rows(struct finder *f)
 
     f->entry_of = sd_alloc((n + 1) * sizeof *f->entry_of);
     f->body_of = sd_alloc((n + 1) * sizeof *f->body_of);
+    f->script_of = sd_alloc((n + 1) * sizeof *f->script_of);
     f->only = sd_alloc((n + 1) * sizeof *f->only);
     f->out->row_of = sd_alloc((n + 1) * sizeof *f->out->row_of);
     f->out->importer = sd_alloc((n + 1) * sizeof *f->out->importer);
     f->out->is_body = sd_zalloc(n + 1);
-    if (!f->entry_of || !f->body_of || !f->only || !f->out->row_of ||
+    if (!f->entry_of || !f->body_of || !f->script_of || !f->only || !f->out->row_of ||
         !f->out->importer || !f->out->is_body)
         return sd_no_memory();
     memset(f->only, 0xff, (n + 1) * sizeof *f->only);
@@ -358,6 +357,7 @@ int sd_import_rows_make(const struct sd_profile *p, bool has_rows,
     sd_free(f.parts);
     sd_free(f.entry_of);
     sd_free(f.body_of);
+    sd_free(f.script_of);
     sd_free(f.only);
     if (rc < 0)
         sd_import_rows_release(out);
