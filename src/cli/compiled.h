@@ -29,6 +29,6 @@ void sd_compiled_put(const struct sd_compiled *c, struct sd_buf *to);
  * of such modules, has no native frames, and one line has most of the hottest function.
  * Nothing otherwise. */
 void sd_compiled_hint(const struct sd_profile *p, struct sd_buf *to);
-#define SD_COMPILED_META "run.compiled" /* what sd_compiled_put says, in the capture   \
-                                         */
+/* The key under which the capture holds what sd_compiled_put says. */
+#define SD_COMPILED_META "run.compiled"
 #endif
