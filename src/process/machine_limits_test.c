@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/test.h"
-#include "process/machine_testing.h"
+#include "base/root_testing.h"
 
 TEST(machine_cores_are_no_more_than_a_limit_allows)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/test.h"
-#include "process/machine_testing.h"
+#include "base/root_testing.h"
 
 static const uint64_t KIB = 1024, MIB = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_PROCESS_MACHINE_TESTING_H
-#define SD_PROCESS_MACHINE_TESTING_H
-/* machine_testing: a root in /tmp in whose /proc and /sys a test says what machine it
+#ifndef SD_BASE_ROOT_TESTING_H
+#define SD_BASE_ROOT_TESTING_H
+/* root_testing: a root in /tmp in whose /proc and /sys a test says what machine it
  * is. */
 #include <stdio.h>
 #include <stdlib.h>

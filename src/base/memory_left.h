@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SD_BASE_MEMORY_LEFT_H
+#define SD_BASE_MEMORY_LEFT_H
+/* memory_left: how much memory this process can still take: the least of what the
+ * machine has available, what its control groups leave, and what its own limit on
+ * addresses (RLIMIT_AS) leaves.
+ *
+ * Linux grants more memory than there is and ends whoever uses it, so that an
+ * allocation that succeeds proves nothing.  Who reads a file of unknown content asks
+ * here first. */
+#include <stdint.h>
+
+/* Bytes; UINT64_MAX where nothing is known.  `root` is put before /proc and /sys: "",
+ * but in tests. */
+uint64_t sd_memory_left(const char *root);
+
+/* For tests: so much is left, whatever there is; 0 ends that. */
+void sd_memory_left_pretend(uint64_t bytes);
+#endif
