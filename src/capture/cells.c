@@ -57,7 +57,7 @@ static void *map_segment(struct sd_cells *t)
 {
     uint64_t at = SD_PAGE + (uint64_t)t->n_all * SD_SEGMENT;
     void *p;
-    int fd;
+    int fd, why;
 
     if (!t->is_mapped) {
         p = mmap(NULL, SD_SEGMENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -65,9 +65,13 @@ static void *map_segment(struct sd_cells *t)
         return p == MAP_FAILED ? NULL : p;
     }
     fd = sd_kept_fd(&t->file, 0);
-    if (fd < 0 || sd_live_reserve(fd, at, SD_SEGMENT) != 0)
-        return NULL;
-    return sd_live_map(fd, at, SD_SEGMENT, SD_SEGMENT);
+    why = fd < 0 ? errno : sd_live_reserve(fd, at, SD_SEGMENT);
+    p = why ? NULL : sd_live_map(fd, at, SD_SEGMENT, SD_SEGMENT);
+    if (p)
+        atomic_fetch_add(&t->pool->table_bytes, SD_SEGMENT);
+    else
+        atomic_store(&t->pool->why_no_room, why ? why : errno);
+    return p;
 }
 
 /* On a full disk every call asks for room again: not each of them is a system call. */
@@ -114,8 +118,10 @@ static int back_by_file(struct sd_cells *t, struct sd_writer *w)
     if (!t->pool)
         return sd_fail(SD_EGONE, "the writer has left its capture");
     why = sd_pool_make_file(t->pool, SD_LIVE_CELLS, &t->file, &t->head);
-    if (why)
+    if (why) {
+        atomic_store(&t->pool->why_no_room, why);
         return sd_fail_errno(why, "cannot make a table in %s", t->pool->dir);
+    }
     t->is_mapped = !t->pool->is_written;
     return 0;
 }
@@ -216,6 +222,17 @@ void sd_cells_lose(struct sd_cells *t, uint64_t n)
     host->lost += n;
     if (host->head && sd_cells_is_ours(host))
         atomic_fetch_add(&host->head->lost, n);
+}
+
+int sd_cells_refused(struct sd_cells *t)
+{
+    if (t->head && sd_cells_is_ours(t))
+        atomic_fetch_sub(&t->head->lost, t->lost);
+    t->lost = 0;
+    if (!t->is_mapped)
+        return sd_no_memory();
+    return sd_fail_errno(atomic_load(&t->pool->why_no_room),
+                         "there is no room for a table in %s", t->pool->dir);
 }
 
 /* What finds no room is tried again at every event, so it counts once for each time

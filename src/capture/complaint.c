@@ -58,12 +58,13 @@ void sd_complain(struct sd_reader *r)
     if (!h->is_ended && h->is_running && h->is_orphan)
         add(r, "whoever wrote it was killed, and the program still runs: this is what "
                "there is so far");
-    if (h->lost_events)
-        add(r, "%s events were dropped while recording",
-            sd_text_count(n, (int64_t)h->lost_events));
     if (r->n_parts_gone)
         add(r, "%u of the captures that were merged in it %s missing behind this one",
             r->n_parts_gone, r->n_parts_gone == 1 ? "is" : "are");
     if (r->is_folder_foreign)
         add(r, "the live folder beside it is another capture's and was not read");
+    memcpy(r->damage, r->complaint, sizeof r->damage);
+    if (h->lost_events)
+        add(r, "%s events were dropped while recording",
+            sd_text_count(n, (int64_t)h->lost_events));
 }

@@ -282,6 +282,9 @@ static int add_file(struct sd_reader *r, struct sd_live_in *in)
     r->health.is_running |= is_alive;
     r->health.is_alive |= r->is_boot_ours && sd_live_in_is_alive(in);
     r->health.lost_events += in->head.lost;
+    r->health.lost_tables += in->head.lost_tables;
+    if (in->head.lost_tables)
+        r->health.lost_tables_why = in->head.lost_tables_why;
     if (in->head.kind == SD_LIVE_CELLS)
         return add_segments(r, in);
     rc = add_slots(r, in, is_alive);
@@ -336,6 +339,14 @@ static int read_folder(struct sd_reader *r)
 
 /* --- All of it */
 
+static void lose_tables(struct sd_health *h, uint64_t n, uint64_t why)
+{
+    if (n == 0)
+        return;
+    h->lost_tables += n < UINT32_MAX ? n : UINT32_MAX; /* it is what the file says */
+    h->lost_tables_why = why < INT32_MAX ? (int)why : 0;
+}
+
 static void count(struct sd_reader *r)
 {
     struct sd_health *h = &r->health;
@@ -346,8 +357,11 @@ static void count(struct sd_reader *r)
         h->events += ref->head.count;
         h->lost_events += ref->head.lost_before;
         h->raw_bytes += ref->head.raw_len;
+        h->stored_bytes += ref->head.stored_len;
         if (ref->place != SD_IN_FILE)
             h->live_events += ref->head.count;
+        if (ref->head.type == SD_CHUNK_LOST)
+            lose_tables(h, ref->head.t0, ref->head.t1);
     }
     h->chunks = r->refs.n;
     h->missing_chunks = r->refs.missing;

@@ -35,7 +35,7 @@ struct sd_reader {
     bool is_folder_foreign; /* its salt is another capture's */
     bool is_boot_ours;      /* the folder was made since this machine started */
     struct sd_health health;
-    char complaint[512];
+    char complaint[512], damage[512];
 };
 
 /* Everything that can be found, in order; health is filled. */

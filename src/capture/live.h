@@ -77,7 +77,9 @@ struct sd_live_head {
     _Atomic uint64_t lost;     /* events that found no slot at all */
     _Atomic uint64_t peak_bytes;
     _Atomic uint64_t own_read, own_written; /* by Sonde itself, in this process */
-    uint8_t zeros[24];
+    _Atomic uint32_t lost_tables;           /* threads that found no room for one */
+    _Atomic int32_t lost_tables_why;        /* errno of the last */
+    uint8_t zeros[16];
     /* 128: written by the owner of the capture */
     _Atomic uint64_t drained; /* bytes of .chunks that are sealed */
 };

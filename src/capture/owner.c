@@ -97,20 +97,37 @@ int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head, const vo
     return why;
 }
 
+static int append_next(struct sd_capture *c, struct sd_chunk_head *head,
+                       const void *raw)
+{
+    int why;
+
+    pthread_mutex_lock(&c->file_lock);
+    head->seq = c->seq + 1;
+    why = append_locked(c, head, raw);
+    c->seq += why == 0;
+    pthread_mutex_unlock(&c->file_lock);
+    return why;
+}
+
 int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
                           const void *raw, uint32_t n, uint32_t lost)
 {
     struct sd_chunk_head head = { .type = (uint16_t)type,
                                   .raw_len = n,
                                   .lost_before = lost };
-    int why;
 
-    pthread_mutex_lock(&c->file_lock);
-    head.seq = c->seq + 1;
-    why = append_locked(c, &head, raw);
-    c->seq += why == 0;
-    pthread_mutex_unlock(&c->file_lock);
-    return why;
+    return append_next(c, &head, raw);
+}
+
+int sd_capture_append_lost(struct sd_capture *c, uint32_t events, uint32_t tables,
+                           int why)
+{
+    struct sd_chunk_head head = {
+        .type = SD_CHUNK_LOST, .lost_before = events, .t0 = tables, .t1 = (uint64_t)why
+    };
+
+    return append_next(c, &head, NULL);
 }
 
 /* --- META */

@@ -68,6 +68,11 @@ int sd_capture_append(struct sd_capture *c, struct sd_chunk_head *head,
 int sd_capture_append_own(struct sd_capture *c, enum sd_chunk_type type,
                           const void *raw, uint32_t n, uint32_t lost);
 
+/* A LOST chunk: so many events, and threads without a table, of which the last met the
+ * error `why`. */
+int sd_capture_append_lost(struct sd_capture *c, uint32_t events, uint32_t tables,
+                           int why);
+
 /* The first chunk: both clocks, and how safe what follows is. */
 int sd_capture_append_first(struct sd_capture *c, uint64_t real_ns);
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +19,10 @@ enum {
     WRITTEN_HALF = 64 * 1024,
     LEAVE_MS = 100, /* at most, for events that other threads have begun */
     RETRY_NS = 100 * 1000 * 1000, /* after a slot could not be had */
+    LOOK_NS = 5 * 1000 * 1000,    /* between two looks at the disk */
+    SPARE_SHARE =
+        8, /* an eighth of the disk is left to tables, but not more than ... */
+    SPARE_MOST = 64 << 20, /* ... a full tree of calls needs */
 };
 
 /* --- Files */
@@ -284,6 +289,39 @@ bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to)
 
     errno = kept;
     return why == 0 && sd_live_bring(l->halves[half] + from, to - from);
+}
+
+/* As much again as the tables have now, and a full tree of calls on a disk of usual
+ * size; what is larger than that is not known beforehand. */
+static uint64_t spare_bytes(const struct sd_pool *p, uint64_t disk_bytes)
+{
+    uint64_t least = disk_bytes / SPARE_SHARE;
+
+    return atomic_load_explicit(&p->table_bytes, memory_order_relaxed) +
+           (least < SPARE_MOST ? least : SPARE_MOST);
+}
+
+static bool is_short_of_spare(const struct sd_pool *p)
+{
+    struct statvfs disk;
+    int kept = errno, rc = statvfs(p->dir, &disk);
+
+    errno = kept;
+    if (rc < 0 || disk.f_blocks == 0)
+        return false; /* not known, or without a limit */
+    return (uint64_t)disk.f_bavail * disk.f_frsize <
+           spare_bytes(p, (uint64_t)disk.f_blocks * disk.f_frsize);
+}
+
+bool sd_log_has_spare(const struct sd_log *l, uint64_t now_ns)
+{
+    struct sd_pool *p = l->pool;
+    uint64_t looked = atomic_load_explicit(&p->looked_ns, memory_order_relaxed);
+
+    if (now_ns - looked >= LOOK_NS &&
+        atomic_compare_exchange_strong(&p->looked_ns, &looked, now_ns))
+        atomic_store(&p->is_short_of_spare, is_short_of_spare(p));
+    return !atomic_load_explicit(&p->is_short_of_spare, memory_order_relaxed);
 }
 
 /* All of the slot's addresses, and its first page. */

@@ -31,10 +31,14 @@ struct sd_pool {
     char *dir; /* absolute name of the live folder; owned */
     uint64_t salt;
     struct sd_who who;
-    uint32_t owner_pid;        /* of the capture's owner */
-    struct sd_bell *bell;      /* mapped, or NULL */
-    bool is_written;           /* no shared mapping here */
-    _Atomic uint32_t n_tables; /* made so far, by any thread */
+    uint32_t owner_pid;             /* of the capture's owner */
+    struct sd_bell *bell;           /* mapped, or NULL */
+    bool is_written;                /* no shared mapping here */
+    _Atomic uint32_t n_tables;      /* made so far, by any thread */
+    _Atomic uint64_t table_bytes;   /* that tables have on the disk, all of them */
+    _Atomic uint64_t looked_ns;     /* when the disk was last looked at */
+    _Atomic bool is_short_of_spare; /* and what was seen: sd_log_has_spare */
+    _Atomic int why_no_room; /* errno of the last table or segment that got none */
 
     pthread_mutex_t lock;      /* over all below */
     struct sd_live_out *outs;  /* newest first; slots are taken from it */

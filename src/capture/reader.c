@@ -279,6 +279,11 @@ const char *sd_reader_complaint(const struct sd_reader *r)
     return r->complaint[0] ? r->complaint : NULL;
 }
 
+const char *sd_reader_damage(const struct sd_reader *r)
+{
+    return r->damage[0] ? r->damage : NULL;
+}
+
 void sd_reader_free(struct sd_reader *r)
 {
     if (!r)

@@ -26,6 +26,8 @@ struct sd_health {
     uint64_t chunks, events;
     uint64_t live_events; /* of them, from live regions */
     uint64_t lost_events; /* dropped by producers, as they counted */
+    uint64_t lost_tables; /* threads that found no room for a table of their own */
+    int lost_tables_why;  /* errno of the last of them; 0: not known */
     uint64_t bad_chunks;  /* failed their checks: left out */
     uint64_t bad_bytes;   /* bytes no chunk could be made of */
     uint64_t
@@ -34,6 +36,7 @@ struct sd_health {
     uint64_t created_real_ns, created_mono_ns;
     uint16_t major, minor; /* of the format */
     uint64_t file_bytes, raw_bytes;
+    uint64_t stored_bytes; /* of all chunks as they lie in the file and the folder */
 };
 
 /* One chunk, opened.  Borrowed until the next call. */
@@ -70,6 +73,8 @@ uint64_t sd_reader_n_read(const struct sd_reader *r);
 void sd_reader_rewind(struct sd_reader *r);
 /* One sentence on what is missing, or NULL when the capture is whole.  Borrowed. */
 const char *sd_reader_complaint(const struct sd_reader *r);
+/* The same without what never came into it: what the file itself lacks. */
+const char *sd_reader_damage(const struct sd_reader *r);
 void sd_reader_free(struct sd_reader *r);
 
 /* Walks the records of a chunk: start with *at = 0; NULL at the end.  Every record

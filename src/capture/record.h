@@ -30,7 +30,8 @@ enum sd_chunk_type {
     SD_CHUNK_META = 2,   /* records about the whole capture, from its owner */
     SD_CHUNK_DEFS = 3,   /* records; their ids hold for all CELLS of the stream */
     SD_CHUNK_CELLS = 4,  /* cells of a table (cells.h) */
-    SD_CHUNK_LOST = 5,   /* nothing but its lost_before */
+    SD_CHUNK_LOST = 5,   /* nothing but its lost_before, and in t0 the threads that
+                            found no room for a table, in t1 the errno of the last */
     SD_CHUNK_END = 6,    /* how it ended (chunk.h); the last one */
 };
 

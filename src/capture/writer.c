@@ -198,6 +198,24 @@ struct sd_log *sd_writer_log(struct sd_writer *w)
     return log_slowly(w);
 }
 
+/* Of a child that cannot even make a file of its own it stands with its parent's. */
+void sd_writer_lose_table(struct sd_writer *w)
+{
+    struct sd_live_head *head;
+    struct sd_pool *p;
+
+    if (!atomic_load(w->is_here))
+        return;
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    head = p ? p->first->head : w->parents;
+    if (head) {
+        atomic_fetch_add(&head->lost_tables, 1);
+        atomic_store(&head->lost_tables_why, p ? atomic_load(&p->why_no_room) : ENOSPC);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
 int sd_writer_after_fork(struct sd_writer *w)
 {
     struct sd_pool *p = atomic_load(&w->pool);

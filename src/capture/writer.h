@@ -27,6 +27,10 @@ struct sd_log *sd_writer_log(struct sd_writer *w);
 struct sd_log *sd_writer_take_log(struct sd_writer *w);
 void sd_writer_give_log(struct sd_writer *w, struct sd_log *l); /* NULL is fine */
 
+/* A thread found no room for a table (cells.h), so that all it does is missing: the
+ * capture says so, and why the last one found none. */
+void sd_writer_lose_table(struct sd_writer *w);
+
 /* In the child of a fork, before anything else there uses the writer: leaves the
  * parent's file alone.  The child's own is made at its first event, since most children
  * only exec. */

@@ -15,6 +15,8 @@
 #include "collect/calls/sessions.h"
 #include "collect/session.h"
 
+enum { LAST_WORDS = 2048 }; /* bytes for what is written at the end */
+
 /* The one session that fills the capture, for as long as the process lives. */
 static struct {
     struct sd_calls_session *session;
@@ -106,6 +108,7 @@ static void at_exit(void)
         return;
     tell_of_others();
     sd_calls_tell_missing();
+    sd_calls_tell_unfollowed();
     sd_calls_session_stop(captured.session);
     sd_calls_calibrated(captured.session);
 }
@@ -153,6 +156,16 @@ static int start(const struct sd_option_value *v)
     return rc;
 }
 
+/* What is to be said at the end needs room then, which the program may take away before
+ * (a limit on files, a full disk). */
+static void make_log_ready(void)
+{
+    struct sd_log *l = sd_session_log();
+
+    if (l && sd_log_room(l, LAST_WORDS))
+        sd_log_commit(l, 0, 0);
+}
+
 void sd_calls_start_from_env(void)
 {
     struct sd_option_value values[SD_CALLS_N_OPTIONS];
@@ -169,6 +182,7 @@ void sd_calls_start_from_env(void)
         note(SD_NOTE_REFUSAL, "calls are not traced in process %d: %s", sd_fail_text());
         return;
     }
+    make_log_ready();
     captured.n_made = sd_runtime_is_known() ? sd_interpreters_made() : 0;
     Py_AtExit(at_exit);
     if (values[SD_CALLS_OPT_BOUNDED].number)

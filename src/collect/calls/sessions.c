@@ -4,20 +4,25 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/log.h"
+#include "capture/writer.h"
 #include "collect/calls/pairs.h"
 #include "collect/calls/thread_cpu.h"
 #include "collect/session.h"
 #include "collect/source_name.h"
+
+enum { MISSING_MOST = 16 }; /* threads that are named one by one */
 
 struct thread {
     uint64_t number;  /* never used twice, unlike the system's */
     unsigned seen;    /* the generation that its list is of */
     bool is_in_timer; /* a user's clock runs: its own calls are not followed */
     bool is_stale;    /* look again at the next event */
+    bool is_missing;  /* it found no room for a tree, and is counted as such */
     struct sd_call_tree **only;  /* where its sd_calls_only is */
     struct sd_call_tree **trees; /* those that follow it; owned, the trees are not */
     size_t n, cap;
@@ -37,6 +42,8 @@ static struct {
     uint64_t cpu_at_fork; /* ns of the thread that forks */
     pthread_key_t at_end;
     bool is_ready;
+    uint32_t missing[MISSING_MOST]; /* threads without a tree: the first ones */
+    size_t n_missing;               /* all of them, that nobody was told of yet */
 } calls = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 _Thread_local
@@ -138,6 +145,9 @@ static void after_fork_in_child(void)
         while (s->wish.in_capture && s->n_trees)
             sd_call_tree_free(s->trees[--s->n_trees]);
     sd_calls_only = NULL;
+    calls.n_missing = 0; /* the parent tells of them */
+    if (here)
+        here->is_missing = false;
     calls.generation++;
     pthread_mutex_unlock(&calls.lock);
 }
@@ -278,19 +288,41 @@ static int make_tree(struct sd_calls_session *s, struct thread *th,
     return 0;
 }
 
-/* A thread that finds no room (a full disk) is missing as a whole, so that is written
- * down, where there is room for that. */
-static void note_missing(const struct sd_calls_session *s)
+/* A thread that finds no room (a full disk, a limit on files) is missing as a whole.
+ * It has no log either, so the capture counts it, and who it was is told at the end by
+ * the thread that is there then (sd_calls_tell_unfollowed). */
+static void note_missing(const struct sd_calls_session *s, struct thread *th)
 {
-    struct sd_log *log = s->wish.in_capture ? sd_session_log() : NULL;
-    char text[128];
+    struct sd_writer *w = s->wish.in_capture ? sd_session_writer() : NULL;
 
-    snprintf(text, sizeof text,
-             "calls of thread %u are not traced: no room for them on the disk or in "
-             "memory",
-             sd_thread_self()->tid);
-    if (log)
-        sd_log_note(log, SD_NOTE_REFUSAL, text);
+    if (!w || th->is_missing)
+        return;
+    th->is_missing = true;
+    sd_writer_lose_table(w);
+    if (calls.n_missing < MISSING_MOST)
+        calls.missing[calls.n_missing] = sd_thread_self()->tid;
+    calls.n_missing++;
+}
+
+void sd_calls_tell_unfollowed(void)
+{
+    struct sd_log *log = calls.n_missing ? sd_session_log() : NULL;
+    size_t n = calls.n_missing < MISSING_MOST ? calls.n_missing : MISSING_MOST;
+    char text[512];
+    int at;
+
+    if (!log)
+        return;
+    at = snprintf(text, sizeof text, "process %d: no calls were traced in thread%s",
+                  (int)getpid(), calls.n_missing == 1 ? "" : "s");
+    for (size_t i = 0; i < n; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s %u", i ? "," : "",
+                       calls.missing[i]);
+    if (calls.n_missing > n)
+        snprintf(text + at, sizeof text - (size_t)at, " and %zu more",
+                 calls.n_missing - n);
+    sd_log_note(log, SD_NOTE_LOSS, text);
+    calls.n_missing = 0;
 }
 
 /* The session's tree of this thread, made when it is wanted; NULL when it is not, or
@@ -302,7 +334,7 @@ static struct sd_call_tree *wanted_tree(struct sd_calls_session *s, struct threa
 
     *is_new = false;
     if (!t && s->wish.events & SD_CALLS_ALL && make_tree(s, th, &t) < 0)
-        note_missing(s);
+        note_missing(s, th);
     if (t && !t->is_followed && s->wish.events & SD_CALLS_ALL)
         *is_new = true;
     return t && (t->is_followed || *is_new) ? t : NULL;

@@ -61,6 +61,9 @@ void sd_calls_session_set_costs(struct sd_calls_session *s,
 int sd_calls_session_clear(struct sd_calls_session *s);
 void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */
 
+/* Writes into the capture, through the log of the calling thread, which threads found
+ * no room for a tree of theirs. */
+void sd_calls_tell_unfollowed(void);
 /* All that any active session wants to hear. */
 unsigned sd_calls_wanted(void);
 /* The first moment on both clocks that this process knows; made at the first call. */

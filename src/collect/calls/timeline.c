@@ -13,9 +13,10 @@
 #include "collect/session.h"
 
 enum {
-    RUN_UNITS = 512,        /* 2 KiB: a log is made ready in steps of 8 and 32 */
-    MOST_OPEN = 256,        /* that are told at the beginning of a chunk */
-    NAMES_BYTES = 4 * 1024, /* copied at once, where one name is not longer */
+    RUN_UNITS = 512,              /* 2 KiB: a log is made ready in steps of 8 and 32 */
+    MOST_OPEN = 256,              /* that are told at the beginning of a chunk */
+    NAMES_BYTES = 4 * 1024,       /* copied at once, where one name is not longer */
+    RETRY_NS = 100 * 1000 * 1000, /* after there was no room */
 };
 /* Where nothing is shared events must not wait for longer than the log's 100 ms until
  * they are written: ticks of a part of that.  Only the long form looks at the clock,
@@ -26,8 +27,7 @@ enum {
 int sd_timeline_init(struct sd_timeline *l, bool is_trial)
 {
     *l = (struct sd_timeline){ 0 };
-    if (!is_trial)
-        return 0;
+    l->is_trial = is_trial;
     l->scratch = sd_alloc(RUN_UNITS * sizeof *l->scratch);
     return l->scratch ? 0 : sd_no_memory();
 }
@@ -133,8 +133,19 @@ static void forget_log(struct sd_timeline *l)
     l->at = l->end = NULL;
 }
 
+/* What was put into the scratch is lost, and counted. */
+static void leave_scratch(struct sd_timeline *l)
+{
+    if (!l->is_given_up)
+        return;
+    l->number += (uint64_t)(l->at - l->scratch) - l->n_long;
+    l->at = l->end = NULL;
+    l->is_given_up = false;
+}
+
 static void give_log(struct sd_timeline *l)
 {
+    leave_scratch(l);
     if (!l->log)
         return;
     l->was = l->log;
@@ -225,6 +236,8 @@ static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
     size_t room =
         from_bytes(n_told(t, last)) + sizeof *run + RUN_UNITS * sizeof(uint32_t) + 8;
 
+    if (!sd_log_has_spare(l->log, now_ns))
+        return false;
     copy_names(t);
     if (!sd_log_room(l->log, room))
         return false;
@@ -251,10 +264,23 @@ static bool try_run(struct sd_call_tree *t, const struct sd_call_entry *last,
     if (sd_log_chunk(l->log) != l->chunk)
         return false; /* it was due to be written, and the run went with it */
     l->run = run;
+    l->has_begun = true;
     fill_from(l, run->units, now);
     if (l->log->is_written)
         l->due = now + WRITTEN_REACH;
     return true;
+}
+
+/* This event is lost, and so are those that follow, until it is tried again: to be
+ * refused each time would take longer than to be written. */
+static void give_up(struct sd_timeline *l, uint64_t now, uint64_t now_ns)
+{
+    l->number++;
+    if (l->log) /* what comes behind the gap says what is open there */
+        stand_anew(l);
+    fill_from(l, l->scratch, now);
+    l->is_given_up = true;
+    l->retry_ns = now_ns + RETRY_NS;
 }
 
 static bool begin_run(struct sd_call_tree *t, const struct sd_call_entry *last,
@@ -316,22 +342,27 @@ void sd_timeline_put(struct sd_call_tree *t, enum sd_call_event event,
         now = l->last; /* it was told late, or the clock went back */
     if (try_here(l, event, site, now))
         return;
-    if (l->scratch) {
+    if (l->is_trial) {
         fill_from(l, l->scratch, now);
         try_here(l, event, site, now);
         return;
     }
     now_ns = sd_clock_ns();
+    if (l->is_given_up && now_ns < l->retry_ns) {
+        leave_scratch(l);
+        l->is_given_up = true;
+        fill_from(l, l->scratch, now);
+        try_here(l, event, site, now);
+        return;
+    }
+    leave_scratch(l);
     if (l->log && !sd_log_may_write(l->log))
         give_log(l); /* what stands in the run is not ours to change any more */
     end_run(l, now_ns);
-    if (take_log(t) && begin_run(t, is_new(event) ? e - 1 : e, now, now_ns)) {
+    if (take_log(t) && begin_run(t, is_new(event) ? e - 1 : e, now, now_ns))
         try_here(l, event, site, now);
-    } else { /* what comes behind the gap says what is open there */
-        l->number++;
-        if (l->log)
-            stand_anew(l);
-    }
+    else
+        give_up(l, now, now_ns);
     errno = saved;
 }
 
@@ -346,6 +377,11 @@ void sd_timeline_rest(struct sd_call_tree *t)
         copy_names(t);
     }
     give_log(l);
+    /* Where nothing was ever written nothing else tells that there was a timeline. */
+    if (!l->has_begun && l->number && sd_session_writer()) {
+        sd_cells_lose(t->table, l->number);
+        l->number = l->given = 0;
+    }
 }
 
 void sd_timeline_after_fork(struct sd_timeline *l)
@@ -353,6 +389,7 @@ void sd_timeline_after_fork(struct sd_timeline *l)
     forget_log(l);
     l->was = NULL;
     l->number = l->given = 0;
+    l->is_given_up = l->has_begun = false;
 }
 
 void sd_timeline_release(struct sd_timeline *l)

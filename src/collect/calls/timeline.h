@@ -11,7 +11,9 @@
  * (capture/record.h has the bytes).
  *
  * Without a log (while the cost of tracing is measured) they go to a piece of
- * memory that is filled again and again. */
+ * memory that is filled again and again.  So do they for a while where the disk has no
+ * room, or only what the tables of calls may need: what is given up costs no more than
+ * what is kept, and is counted. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,7 +29,11 @@ struct sd_timeline {    /* all zero: there is none */
     uint64_t last;      /* ticks of the last event */
     uint64_t due;       /* ticks after which the run is not gone on with */
     uint32_t n_long;    /* events of the run that took two units */
-    uint32_t *scratch;  /* instead of a log; owned */
+    uint32_t *scratch;  /* instead of a run, where there is none; owned */
+    bool is_trial;      /* there is never one */
+    bool has_begun;     /* something of it stands in the capture */
+    bool is_given_up;  /* no room: events are only counted, in `scratch`, for a while */
+    uint64_t retry_ns; /* until then */
     struct sd_log *log; /* ours until it is given back; NULL: none now, or scratch */
     const struct sd_log *was; /* the one before it: compared, never looked into */
     struct sd_rec_calls *run; /* that is being filled, or NULL */

@@ -655,7 +655,7 @@ static int add_root(struct sd_call_tree *t, const struct sd_ticks_pair *first)
     struct sd_call_root root = { .zero = 0 };
 
     if (sd_cells_add(t->table, &root) != 0)
-        return sd_no_memory();
+        return sd_cells_refused(t->table);
     if (first->ticks)
         sd_cells_put_clock(t->table, t->clock, first->ticks, first->mono_ns);
     put_pair(t);

@@ -161,7 +161,7 @@ static void say_end(struct collector *c)
              "capture had no room",
              (unsigned long long)(n->lost + c->result.unwritten),
              (unsigned long long)(n->lost + n->samples));
-    sd_log_note(l, SD_NOTE_LOSS, text);
+    sd_log_note(l, SD_NOTE_WARNING, text);
 }
 
 /* What is not of every round. */
