@@ -331,7 +331,7 @@ static void put_traced(struct sd_buf *to, const struct sd_flametree *t)
                       m->name);
     else
         sd_buf_printf(to, "%s %s traced", sd_text_count(text, t->all), m->name);
-    sd_traced_remarks(&remarks, t->p, false);
+    sd_traced_caption(&remarks, t->p, false);
     if (remarks.n > 0)
         sd_buf_printf(to, "; %s", sd_buf_string(&remarks));
     to->bad |= remarks.bad;

@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
+#include "profile/losses.h"
 
 enum { NONE = UINT32_MAX };
 #define SD_CALLS_BEYOND "[beyond the tree]" /* as collectors name it */
-#define OTHER "[other]"                     /* and did before */
 
 /* --- From the tree to nodes that can be counted */
 
@@ -299,14 +299,6 @@ int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wis
 
 /* --- Remarks */
 
-static uint64_t fact(const struct sd_profile *p, const char *key)
-{
-    const char *text = sd_profile_meta(p, key);
-    uint64_t n;
-
-    return text && sd_text_parse_number(text, &n) ? n : 0;
-}
-
 static int64_t total_of(const struct sd_profile *p, const char *metric)
 {
     uint32_t at = sd_totals_metric(p, &p->calls, metric);
@@ -335,57 +327,30 @@ static void remark_beyond(struct sd_buf *to, const struct sd_profile *p)
                       all > 0 ? 100.0 * (double)time / (double)all : 0.0);
 }
 
-/* In captures of before: calls that found no place of their own in a full tree. */
-static uint64_t count_others(const struct sd_profile *p)
-{
-    uint32_t at = sd_totals_metric(p, &p->calls, "calls");
-    int64_t sum = 0;
-
-    for (size_t i = 0; at != NONE && i < p->calls.n; i++) {
-        uint32_t stack = p->calls.items[i].stack.at;
-        const struct sd_site *site =
-            stack == NONE ? NULL : &p->sites[p->stacks[stack].site.at];
-
-        if (site && strcmp(site->name, OTHER) == 0 && site->line == 0)
-            sum = sd_sum_i64(sum, p->calls.values[at][i]);
-    }
-    return (uint64_t)sum;
-}
-
-static void remark_count(struct sd_buf *to, uint64_t n, const char *what)
-{
-    char text[SD_TEXT_MAX];
-
-    if (n > 0)
-        sd_buf_printf(to, "%s%s %s", to->n ? "; " : "",
-                      sd_text_count(text, (int64_t)(n < INT64_MAX ? n : INT64_MAX)),
-                      what);
-}
-
 void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
-    uint64_t untraced = fact(p, "calls.untraced_ns");
     int64_t tracing = total_of(p, "tracing");
     char text[SD_TEXT_MAX];
 
     if (tracing > 0)
         sd_buf_printf(to, "%s of tracing %s", sd_text_duration(text, tracing),
                       is_raw ? "in these times" : "subtracted (--raw keeps it)");
-    if (untraced > 0)
-        sd_buf_printf(to, "%snot traced for %s", to->n ? "; " : "",
-                      sd_text_duration(text, (int64_t)untraced));
     remark_beyond(to, p);
-    remark_count(
-        to, fact(p, "calls.folded"),
-        "calls booked on an outer call of the same function: the tree was full");
-    remark_count(to, count_others(p),
-                 "calls booked on " OTHER ", not on their function: the tree "
-                 "was full (--nodes of sonde calls makes room)");
-    remark_count(to, fact(p, "calls.damaged"), "damaged cells");
-    remark_count(to, p->n_timeline_lost, "calls missing from the timeline");
     if (p->window.is_set)
         sd_buf_printf(to,
                       "%scalls are of the whole run: a window of time does not "
                       "narrow them",
                       to->n ? "; " : "");
+}
+
+void sd_traced_caption(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
+{
+    struct sd_buf lost = { 0 };
+
+    sd_traced_remarks(to, p, is_raw);
+    sd_losses_put(&lost, p, SD_LOSSES_OF_CALLS);
+    if (lost.n > 0)
+        sd_buf_printf(to, "%s%s", to->n ? "; " : "", sd_buf_string(&lost));
+    to->bad |= lost.bad;
+    sd_buf_release(&lost);
 }

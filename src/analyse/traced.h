@@ -84,7 +84,10 @@ int sd_traced_threads(const struct sd_profile *p, struct sd_view *v);
 int sd_traced_imports(const struct sd_profile *p, const struct sd_traced_wish *wish,
                       struct sd_view *v);
 
-/* What is to be known of the numbers: what tracing took, what was folded, not traced or
- * damaged.  Several sentences, or none. */
+/* What is to be known of the numbers, besides what is lost (profile/losses.h): what
+ * tracing took, and that a window of time does not narrow them.  Sentences, or none. */
 void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw);
+/* The same, and what is lost of calls: for what is looked at by itself, as a picture.
+ */
+void sd_traced_caption(struct sd_buf *to, const struct sd_profile *p, bool is_raw);
 #endif

@@ -86,7 +86,7 @@ static int add_remarks(struct sd_view *v, struct sd_view_table *table,
     struct sd_buf text = { 0 };
     int rc = 0;
 
-    sd_traced_remarks(&text, p, is_raw);
+    sd_traced_caption(&text, p, is_raw);
     if (text.bad)
         rc = sd_no_memory();
     else if (text.n > 0) {

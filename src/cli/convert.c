@@ -6,6 +6,7 @@
 #include "cli/call_tables.h"
 #include "cli/export.h"
 #include "cli/line_tables.h"
+#include "cli/losses.h"
 #include "cli/path.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
@@ -104,7 +105,8 @@ static int run(const struct sd_command *c)
     else if (rc == 0 && sd_line_file_is(c->words[0]))
         rc = sd_line_file_convert(c->words[0], c->words[1], format, create);
     else if (rc == 0)
-        rc = sd_export(c->words[0], c->words[1], format, style, create);
+        rc = sd_export(c, c->words[0], c->words[1], format, style, create,
+                       SD_LOSSES_ALL);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }
 

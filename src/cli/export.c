@@ -16,6 +16,8 @@
 #include "cli/graph.h"
 #include "cli/line_tables.h"
 #include "cli/lined.h"
+#include "cli/load.h"
+#include "cli/losses.h"
 #include "cli/path.h"
 #include "cli/say.h"
 #include "cli/tables.h"
@@ -470,25 +472,18 @@ static bool lacks_lines(const struct wish *wish, const struct sd_profile *p)
                         : !wish->output || wish->output->what != SD_OUTPUT_TABLE;
 }
 
-/* Nobody sees in a picture of events which of them are not there. */
 static void say_what_is_missing(const struct wish *wish, const struct sd_profile *p,
                                 const char *capture)
 {
-    char n[SD_TEXT_MAX];
-
     if (wish->format && lacks_lines(wish, p))
         sd_say("the counted lines are not in it, only what else was recorded; they are "
                "written by: sonde report %s --lines --csv",
                capture);
-
-    if (p->n_timeline_lost && wish->format == sd_format_named("chrometrace"))
-        sd_say("%s calls are missing from the timeline, and so from the trace: they "
-               "could not be recorded",
-               sd_text_count(n, (int64_t)p->n_timeline_lost));
 }
 
-int sd_export(const char *capture, const char *to, const char *format,
-              const struct sd_stack_style *style, enum sd_create_flags create)
+int sd_export(const struct sd_command *c, const char *capture, const char *to,
+              const char *format, const struct sd_stack_style *style,
+              enum sd_create_flags create, unsigned losses)
 {
     struct wish wish = { .style = style };
     struct sd_profile *p = NULL;
@@ -496,9 +491,10 @@ int sd_export(const char *capture, const char *to, const char *format,
     int rc = read_wish(capture, to, format, &wish);
 
     if (rc == 0)
-        rc = sd_profile_load(capture, NULL, &p);
+        rc = sd_load_back(c, capture, &p);
     if (rc < 0)
         return rc;
+    sd_losses_say(capture, p, losses);
     if (style && style->is_qualified)
         sd_profile_qualify(p);
     prefer_trace(&wish, p);

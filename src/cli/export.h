@@ -7,6 +7,7 @@
 #include "analyse/traced.h"
 #include "base/file.h"
 #include "base/out.h"
+#include "cli/verb.h"
 #include "formats/stack_style.h"
 #include "profile/profile.h"
 
@@ -25,10 +26,11 @@ int sd_export_check_spares(const char *to, char **files, size_t n);
 /* Writes it: an .svg of a capture with samples is their flame graph.  `format` is such
  * a word, or NULL to go by the suffix of `to`; "-" is stdout.  `style` says which
  * stacks are written and how, NULL: as the format does without being told.  A file that
- * could not be finished is removed.  1: it is written, and lacks what only the capture
- * has. */
-int sd_export(const char *capture, const char *to, const char *format,
-              const struct sd_stack_style *style, enum sd_create_flags create);
+ * could not be finished is removed.  `losses`: the kinds that are to be said of the
+ * capture (losses.h).  1: it is written, and lacks what only the capture has. */
+int sd_export(const struct sd_command *c, const char *capture, const char *to,
+              const char *format, const struct sd_stack_style *style,
+              enum sd_create_flags create, unsigned losses);
 
 /* A file to write to, or stdout for "-"; closed and, after a failure, removed by
  * sd_export_close, which returns `rc` or the failure of the last write.  Only when it

@@ -16,6 +16,7 @@
 #include "cli/load.h"
 #include "cli/machine.h"
 #include "cli/say.h"
+#include "profile/losses.h"
 
 enum { OPT_JSON, OPT_MACHINE, OPT_FRESH };
 enum { PROCESSES_SHOWN = 20 };
@@ -161,7 +162,7 @@ static void put_calls(struct sd_buf *to, const struct sd_profile *p)
 
     for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
         n = sd_sum_i64(n, p->calls.values[at][i]);
-    sd_traced_remarks(&remarks, p, false);
+    sd_traced_caption(&remarks, p, false);
     sd_buf_printf(to, "%s traced%s%s", sd_text_count(number, n), remarks.n ? "; " : "",
                   sd_buf_string(&remarks));
     to->bad |= remarks.bad;
@@ -281,6 +282,29 @@ static void put_processes_json(struct sd_json *j, const struct sd_profile *p)
     sd_json_end(j);
 }
 
+static void put_losses_json(struct sd_json *j, const struct sd_profile *p)
+{
+    sd_json_key(j, "losses");
+    sd_json_array(j);
+    for (unsigned i = 0; i < SD_LOSS_KINDS; i++) {
+        enum sd_loss_kind kind = (enum sd_loss_kind)i;
+        struct sd_buf words = { 0 };
+
+        if (sd_loss_amount(p, kind) == 0)
+            continue;
+        sd_loss_put(&words, p, kind);
+        sd_json_object(j);
+        sd_json_key(j, "kind");
+        sd_json_string(j, sd_loss_word(kind));
+        sd_json_key_uint(j, "amount", sd_loss_amount(p, kind));
+        sd_json_key(j, "text");
+        sd_json_string(j, sd_made(j->out, &words));
+        sd_json_end(j);
+        sd_buf_release(&words);
+    }
+    sd_json_end(j);
+}
+
 static void put_json(struct sd_out *out, const struct sd_profile *p, const char *file)
 {
     struct sd_summary f;
@@ -296,6 +320,7 @@ static void put_json(struct sd_out *out, const struct sd_profile *p, const char 
     sd_json_bool(&j, p->complaint == NULL);
     sd_json_key(&j, "complaint");
     sd_json_string(&j, p->complaint);
+    put_losses_json(&j, p);
     put_health_json(&j, &p->health);
     sd_json_key_uint(&j, "wall_ns", f.wall_ns);
     sd_json_key(&j, "cpu_ns");
@@ -339,7 +364,7 @@ static int run(const struct sd_command *c)
         return sd_say_failure(
             sd_fail(SD_EUSAGE, "info wants one capture (sonde info train.sonde), or "
                                "--machine alone"));
-    rc = sd_load_one(c, c->words[0], NULL, &p);
+    rc = sd_load_one(c, c->words[0], &p);
     if (rc < 0)
         return sd_say_failure(rc);
     sd_out_to_fd(&out, STDOUT_FILENO);

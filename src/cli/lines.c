@@ -301,7 +301,7 @@ static int find_hot(const struct sd_command *c, struct sd_buf *only)
     struct sd_profile *p = NULL;
     int rc = c->values[OPT_MOST].number == 0
                  ? sd_fail(SD_EUSAGE, "--most wants at least one function")
-                 : sd_load_one(c, file, NULL, &p);
+                 : sd_load_one(c, file, &p);
 
     if (rc == 0 && named)
         sd_buf_text(only, named);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "cli/losses.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 
@@ -88,7 +90,8 @@ struct recording {
 struct loading {
     const struct sd_command *c;
     const struct sd_filter *filter;
-    bool is_quiet; /* the caller says what is missing */
+    bool is_quiet;    /* the caller says what is missing */
+    uint64_t n_unfit; /* definitions that are said not to have fitted */
     struct sd_profile *into;
     struct recording *known; /* owned */
     size_t n, cap;
@@ -125,8 +128,9 @@ static int take(struct loading *l, struct sd_profile *take_p, const char *file)
     const struct recording *same = find_same(l, take_p);
     int rc = 0;
 
-    if (take_p->complaint && !l->is_quiet)
-        sd_say("%s: %s", file, take_p->complaint);
+    if (!l->is_quiet)
+        sd_losses_say(file, take_p, SD_LOSSES_ALL);
+    l->n_unfit += sd_loss_amount(take_p, SD_LOSS_MEMORY);
     if (same) {
         sd_say("%s: the same recording as %s, counted once", file, same->file);
         sd_profile_free(take_p);
@@ -174,8 +178,21 @@ static int load_file(struct loading *l, const char *file)
     return rc;
 }
 
+/* Each may fit by itself and all of them together not. */
+static void say_unfit(const struct loading *l)
+{
+    uint64_t n = l->into ? sd_loss_amount(l->into, SD_LOSS_MEMORY) : 0;
+    char text[SD_TEXT_MAX];
+
+    if (n > l->n_unfit)
+        sd_say("all together: %s more definitions did not fit into memory; their "
+               "events are under \"[too many names]\" or left out",
+               sd_text_count(text, (int64_t)(n - l->n_unfit)));
+}
+
 static int finish(struct loading *l, int rc, struct sd_profile **out)
 {
+    say_unfit(l);
     if (rc < 0) {
         sd_profile_free(l->into);
         l->into = NULL;
@@ -185,10 +202,16 @@ static int finish(struct loading *l, int rc, struct sd_profile **out)
     return rc;
 }
 
-int sd_load_one(const struct sd_command *c, const char *file,
-                const struct sd_filter *filter, struct sd_profile **out)
+int sd_load_one(const struct sd_command *c, const char *file, struct sd_profile **out)
 {
-    struct loading l = { .c = c, .filter = filter, .is_quiet = true };
+    struct loading l = { .c = c };
+
+    return finish(&l, load_file(&l, file), out);
+}
+
+int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile **out)
+{
+    struct loading l = { .c = c, .is_quiet = true };
 
     return finish(&l, load_file(&l, file), out);
 }
@@ -210,6 +233,18 @@ int sd_load(const struct sd_command *c, size_t n, char *const *files,
 
 /* --- Every capture of every file, into one file */
 
+/* What is missing of calls is known only when all of it is read. */
+static int say_losses(const char *file, struct sd_reader *reader)
+{
+    struct sd_profile *p = NULL;
+    int rc = sd_profile_load_reader(reader, NULL, &p);
+
+    if (rc == 0)
+        sd_losses_say(file, p, SD_LOSSES_ALL & ~SD_LOSS_BIT(MEMORY));
+    sd_profile_free(p);
+    return rc;
+}
+
 static int copy_file(struct sd_merged *to, const char *file)
 {
     struct origin from = { .file = file };
@@ -222,8 +257,8 @@ static int copy_file(struct sd_merged *to, const char *file)
         rc = open_reader(&from, &reader);
         if (rc == 0)
             rc = sd_merged_add(to, reader, &is_new);
-        if (rc == 0 && sd_reader_complaint(reader))
-            sd_say("%s: %s", file, sd_reader_complaint(reader));
+        if (rc == 0)
+            rc = say_losses(file, reader);
         if (rc == 0 && !is_new)
             sd_say("%s: a recording that is there already, kept once", file);
         if (rc == 0)

@@ -11,11 +11,12 @@
 #define SD_STDIN "/dev/stdin"
 int sd_load_stdin(void);
 
-/* One of them ("-" is stdin), with a progress line on a terminal when it is large. */
-int sd_load_one(const struct sd_command *c, const char *file,
-                const struct sd_filter *filter, struct sd_profile **out);
-/* Loads all of them, merged.  Says on stderr, in one sentence each, what a damaged one
- * lacks; that is no failure. */
+/* One of them ("-" is stdin), with a progress line on a terminal when it is large.
+ * Says on stderr what it lacks (losses.h); that is no failure. */
+int sd_load_one(const struct sd_command *c, const char *file, struct sd_profile **out);
+/* The same of what was recorded just now: the caller says what it lacks. */
+int sd_load_back(const struct sd_command *c, const char *file, struct sd_profile **out);
+/* Loads all of them, merged, and says of each the same. */
 int sd_load(const struct sd_command *c, size_t n, char *const *files,
             const struct sd_filter *filter, struct sd_profile **out);
 /* Copies all of them into one file, and says the same. */

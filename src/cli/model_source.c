@@ -15,6 +15,7 @@
 #include "cli/helper.h"
 #include "cli/interpreter.h"
 #include "cli/load.h"
+#include "cli/losses.h"
 #include "cli/package.h"
 #include "cli/path.h"
 #include "cli/say.h"
@@ -185,14 +186,14 @@ static int read_capture(const struct sd_command *c, const char *path,
     struct sd_profile *p = NULL;
     const void *bytes;
     size_t n;
-    int rc = sd_load_one(c, path, NULL, &p);
+    int rc = sd_load_back(c, path, &p);
 
     if (rc < 0)
         return rc;
     bytes = sd_profile_model(p, 0, &n);
+    /* Why there is no model says some of it already. */
+    sd_losses_say(path, p, bytes ? SD_LOSSES_ALL : SD_LOSSES_ALL & ~SD_LOSSES_OF_FILE);
     rc = bytes ? sd_model_read(m, bytes, n) : no_model(p, path);
-    if (rc == 0 && p->complaint)
-        sd_say("%s: %s", path, p->complaint);
     sd_profile_free(p);
     return rc;
 }

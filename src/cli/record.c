@@ -20,6 +20,7 @@
 #include "cli/interpreter.h"
 #include "cli/launch.h"
 #include "cli/load.h"
+#include "cli/losses.h"
 #include "cli/package.h"
 #include "cli/path.h"
 #include "cli/record_wish.h"
@@ -276,7 +277,7 @@ static void say_why_none(const struct record *r)
     struct sd_profile *p = NULL;
     size_t n_refusals = 0;
 
-    if (sd_load_one(&r->command, rec->naming.capture, NULL, &p) == 0)
+    if (sd_load_back(&r->command, rec->naming.capture, &p) == 0)
         n_refusals = sd_summary_refusals(p);
     sd_profile_free(p);
     if (n_refusals)
@@ -300,7 +301,9 @@ static void settle(const struct record *r, struct sd_sample_account *out)
     struct sd_profile *p = NULL;
 
     if (rec->has_lost)
-        sd_load_one(&r->command, rec->naming.capture, NULL, &p);
+        sd_load_back(&r->command, rec->naming.capture, &p);
+    if (p)
+        sd_losses_say(NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
     sd_summary_account(rec, p, out);
     sd_profile_free(p);
 }
@@ -308,8 +311,9 @@ static void settle(const struct record *r, struct sd_sample_account *out)
 static int export(const struct record *r)
 {
     const struct sd_naming *names = &r->recording.naming;
-    int rc = sd_export(names->capture, names->export, r->wish.format, &r->wish.style,
-                       r->recording.create);
+    unsigned unsaid = r->recording.has_lost ? 0 : SD_LOSSES_ALL; /* said: settle */
+    int rc = sd_export(&r->command, names->capture, names->export, r->wish.format,
+                       &r->wish.style, r->recording.create, unsaid);
 
     if (rc < 0) {
         sd_say("%s; the capture is kept: %s", sd_fail_text(), names->capture);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/facts.h"
+#include "cli/losses.h"
 #include "cli/say.h"
 
 static int read_sync(const char *word, struct sd_capture_options *how)
@@ -165,6 +166,9 @@ void sd_recording_finish(struct sd_recording *r, int32_t status)
     r->capture = NULL;
     r->has_lost = rc < 0 || counts.lost || counts.write_error || r->sampled.unwritten;
     r->n_running = counts.n_running;
+    r->said_losses = counts.lost ? SD_LOSS_BIT(EVENTS) : 0;
+    if (rc < 0 || counts.write_error)
+        r->said_losses |= SD_LOSS_BIT(EVENTS) | SD_LOSS_BIT(DAMAGE);
     say_losses(r, rc, &counts);
     say_running(r, &counts);
 }

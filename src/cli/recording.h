@@ -29,6 +29,7 @@ struct sd_recording { /* all zero, then command, chosen, create and naming are s
     struct sd_sample_result sampled; /* once stopped */
     bool has_sampled;                /* `sample` was one of the collectors */
     bool has_lost;                   /* events, on their way into the file */
+    unsigned said_losses;            /* kinds of them that were said: cli/losses.h */
     int n_joined;                    /* processes that recorded from inside */
     uint32_t n_running; /* of them, those that went on when it was finished */
 };

@@ -21,6 +21,7 @@
 #include "cli/interpreter.h"
 #include "cli/launch.h"
 #include "cli/load.h"
+#include "cli/losses.h"
 #include "cli/package.h"
 #include "cli/path.h"
 #include "cli/recording.h"
@@ -282,8 +283,8 @@ static int make_export(const struct run *r, const struct sd_profile *p)
         return r->manner->make(rec->command, p, to, rec->create);
     if (r->manner && r->manner->style)
         has_style |= r->manner->style(rec->command, &style);
-    return sd_export(rec->naming.capture, to, NULL, has_style ? &style : NULL,
-                     rec->create);
+    return sd_export(rec->command, rec->naming.capture, to, NULL,
+                     has_style ? &style : NULL, rec->create, 0);
 }
 
 static void export(const struct run *r, const struct sd_profile *p)
@@ -315,10 +316,11 @@ static void show(struct run *r)
     const char *verb;
 
     say_absence(r);
-    if (sd_load_one(c, rec->naming.capture, NULL, &p) < 0) {
+    if (sd_load_back(c, rec->naming.capture, &p) < 0) {
         sd_say("the capture cannot be read back: %s", sd_fail_text());
         return;
     }
+    sd_losses_say(NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
     if (sd_summary_refusals(p) == 0 && rec->has_sampled)
         say_unsampled(r);
     if (!is_quiet)

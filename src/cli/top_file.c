@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "capture/record.h"
 #include "cli/load.h"
+#include "cli/losses.h"
 #include "cli/top.h"
 
 static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
@@ -185,7 +186,7 @@ int sd_top_take_file(struct sd_top *t)
     struct sd_sample_account account;
     const char *version;
     struct sd_import_rows imports = { 0 };
-    int rc = sd_load_one(t->command, t->file, NULL, &p);
+    int rc = sd_load_back(t->command, t->file, &p);
 
     if (rc == 0)
         rc = sd_import_rows_make(p, t->folds_imports, &imports);
@@ -193,6 +194,8 @@ int sd_top_take_file(struct sd_top *t)
         sd_profile_free(p);
         return rc;
     }
+    if (!s->is_file) /* it is read again and again */
+        sd_losses_say(t->file, p, SD_LOSSES_ALL);
     sd_tally_release(&s->of_file);
     s->counts = (struct sd_sample_counts){ 0 };
     for (size_t i = 0; i < p->samples.n; i++)

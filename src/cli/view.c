@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "cli/export.h"
+#include "cli/losses.h"
 #include "cli/path.h"
 #include "cli/say.h"
 
@@ -122,7 +123,7 @@ static int open_in_browser(struct sd_arena *a, const char *file)
     return 0;
 }
 
-static int show(struct sd_arena *a, const char *capture)
+static int show(const struct sd_command *c, struct sd_arena *a, const char *capture)
 {
     const char *file = new_file(a, capture);
     char *folder;
@@ -130,7 +131,7 @@ static int show(struct sd_arena *a, const char *capture)
 
     if (!file)
         return SD_EIO;
-    rc = sd_export(capture, file, NULL, NULL, SD_CREATE_NEW);
+    rc = sd_export(c, capture, file, NULL, NULL, SD_CREATE_NEW, SD_LOSSES_ALL);
     if (rc < 0) {
         folder = sd_arena_string(a, file, strlen(file) - strlen(sd_path_base(file)));
         if (folder)
@@ -148,7 +149,7 @@ static int run(const struct sd_command *c)
     if (c->n_words != 1)
         rc = sd_fail(SD_EUSAGE, "view wants one capture: sonde view train.sonde");
     else
-        rc = show(&arena, c->words[0]);
+        rc = show(c, &arena, c->words[0]);
     sd_arena_release(&arena);
     return rc < 0 ? sd_say_failure(rc) : 0;
 }

@@ -97,6 +97,17 @@ int sd_call_tables_add(struct sd_call_tables *t, const struct sd_cells_view *vie
     return 0;
 }
 
+uint64_t sd_call_tables_count(const struct sd_cells_view *view)
+{
+    uint64_t sum = 0;
+
+    if (view->kind != SD_CELLS_CALLS || view->cell_bytes < sizeof(struct sd_call_cell))
+        return 0;
+    for (uint32_t i = view->first == 0; i < view->n; i++)
+        sum += cell_in(view, i)->calls;
+    return sum;
+}
+
 /* Where the cell of this number is; NONE: it is not there. */
 static uint32_t place_of(const struct sd_call_tables *t, uint32_t number)
 {

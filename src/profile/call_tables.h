@@ -63,6 +63,8 @@ struct sd_call_tables {         /* all zero is a fresh one */
 
 /* Takes the cells of a chunk.  0 or SD_ENOMEM. */
 int sd_call_tables_add(struct sd_call_tables *t, const struct sd_cells_view *view);
+/* The calls that the cells of a chunk count. */
+uint64_t sd_call_tables_count(const struct sd_cells_view *view);
 /* The stream has ended: understands what was gathered, in ids of the decoder's table.
  * Facts about the tree go into the profile.  0 or < 0. */
 int sd_call_tables_settle(struct sd_call_tables *t, struct sd_decoder *d);

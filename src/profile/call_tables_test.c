@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "base/matcher_testing.h"
+#include "base/mem.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
+#include "profile/define.h"
 
 struct table { /* ids of its definitions */
     uint32_t track, main, work, late;
@@ -313,4 +315,71 @@ TEST(calls_that_find_no_memory_are_not_loaded)
         sd_profile_free(p);
     }
     sd_made_release(&m);
+}
+
+/* --- More than fits */
+
+enum { BOMB_CHUNKS = 100 };
+enum { CELLS_MAX = (SD_CHUNK_RAW_MAX - SD_SEGMENT_HEAD) / sizeof(struct sd_call_cell) };
+
+/* A chunk full of cells that are all alike, which take next to nothing on disk. */
+static void put_alike(struct sd_made *m, struct sd_squeezer *s, uint32_t seq)
+{
+    uint32_t n = CELLS_MAX * (uint32_t)sizeof(struct sd_call_cell);
+    struct sd_segment *segment = sd_zalloc(sizeof *segment + n);
+    struct sd_call_cell *cells = (void *)(segment + 1);
+    const void *payload;
+
+    *segment = (struct sd_segment){ .magic = SD_SEGMENT_MAGIC,
+                                    .type = SD_CHUNK_CELLS,
+                                    .kind = SD_CELLS_CALLS,
+                                    .cell_bytes = sizeof *cells,
+                                    .used = n,
+                                    .first = (uint64_t)(seq - 2) * CELLS_MAX };
+    for (uint32_t i = seq == 2; i < CELLS_MAX; i++)
+        cells[i] = (struct sd_call_cell){ .site = 2, .calls = 1 };
+    sd_made_end_chunk(m);
+    m->head = (struct sd_chunk_head){ .magic = SD_CHUNK_MAGIC,
+                                      .salt = SD_MADE_SALT,
+                                      .type = SD_CHUNK_CELLS,
+                                      .stream = 9,
+                                      .seq = seq };
+    payload = sd_squeeze(s, 3, segment, (uint32_t)sizeof *segment + n, &m->head);
+    m->head.crc = sd_chunk_sum(&m->head, payload);
+    sd_buf_add(&m->file, &m->head, sizeof m->head);
+    sd_buf_add(&m->file, payload, m->head.stored_len);
+    m->head = (struct sd_chunk_head){ 0 };
+    m->n_chunks++;
+    sd_free(segment);
+}
+
+/* Of a small file only so many cells are read as its size allows; the calls that the
+ * others count are counted. */
+TEST(call_tables_of_a_small_file_with_very_many_cells_take_little)
+{
+    struct sd_squeezer squeezer = { 0 };
+    struct sd_profile *p;
+    struct sd_made m;
+    uint64_t counted = 0;
+
+    sd_made_begin(&m);
+    sd_made_defs(&m, 9, 1);
+    CHECK(sd_made_function(&m, "f", NULL, 1) == 2);
+    for (uint32_t i = 0; i < BOMB_CHUNKS; i++)
+        put_alike(&m, &squeezer, i + 2);
+    sd_made_end(&m, 0);
+    CHECK(m.file.n < 100000);
+    p = sd_made_load(&m, NULL);
+    CHECK(p->index->limit_bytes ==
+          SD_PROFILE_LEAST_BYTES + SD_PROFILE_TIMES * p->health.stored_bytes);
+    for (size_t i = 0; i < p->calls.n; i++)
+        counted +=
+            (uint64_t)p->calls.values[sd_totals_metric(p, &p->calls, "calls")][i];
+    CHECK(counted > 0 && p->index->n_calls_refused > counted);
+    CHECK(counted + p->index->n_calls_refused == BOMB_CHUNKS * CELLS_MAX - 1);
+    CHECK(p->complaint && strstr(p->complaint, "did not fit into memory"));
+    CHECK(strstr(p->complaint, " traced calls"));
+    sd_profile_free(p);
+    sd_made_release(&m);
+    sd_squeezer_release(&squeezer);
 }

@@ -742,6 +742,25 @@ static int grow_locals(struct sd_decoder *d)
     return 0;
 }
 
+/* What a cell takes until its stream has been handed out: itself, in an array that
+ * doubles, and what is worked out of it. */
+enum { GATHERED_BYTES = 256 };
+
+/* Cells that find no room are left out; the calls that they count are counted. */
+static bool has_room_for_cells(struct sd_decoder *d, const struct sd_cells_view *view)
+{
+    struct sd_profile_index *ix = d->grow->index;
+    size_t bytes = (size_t)view->n * GATHERED_BYTES;
+
+    if (sd_profile_has_room(d->grow, bytes)) {
+        ix->gathered_bytes += bytes;
+        return true;
+    }
+    ix->n_cells_refused += view->n;
+    ix->n_calls_refused += sd_call_tables_count(view);
+    return false;
+}
+
 /* Once per chunk, when the calls of the table before have been handed out. */
 static int begin_chunk(struct sd_decoder *d)
 {
@@ -755,7 +774,8 @@ static int begin_chunk(struct sd_decoder *d)
         d->defs_bytes += d->view.n;
         return grow_locals(d);
     }
-    if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells))
+    if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells) ||
+        !has_room_for_cells(d, &cells))
         return 0;
     rc = sd_call_tables_add(&d->calls, &cells);
     return rc < 0 ? rc : sd_line_tables_add(&d->lines, &cells);
@@ -795,6 +815,8 @@ static int end_stream(struct sd_decoder *d, uint64_t stream)
 
 static void begin_stream(struct sd_decoder *d)
 {
+    if (d->grow)
+        d->grow->index->gathered_bytes = 0;
     d->stream_last_ns = 0;
     d->is_past = false;
     d->line = d->has_clocks ? sd_clocks_line(&d->clocks, d->view.stream) : NULL;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/memory_left.h"
 #include "base/text.h"
 
 /* The first strings of every profile. */
@@ -38,12 +39,25 @@ static size_t used_bytes(const struct sd_profile *p)
            p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
            totals_bytes(&p->samples) + totals_bytes(&p->calls) +
            p->pairs.cap * (sizeof *p->pairs.items + TRIPLE_BYTES) +
-           ix->n_rows * ix->stride * sizeof(struct sd_sum);
+           p->lines.cap * (sizeof *p->lines.items + INTERNED_BYTES) +
+           ix->n_rows * ix->stride * sizeof(struct sd_sum) + ix->gathered_bytes;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* What the profile has already is not left any more, and so is part of the half. */
+void sd_profile_bound(struct sd_profile *p, uint64_t stored_bytes)
+{
+    uint64_t used = used_bytes(p), left = sd_memory_left("") / 2, by_input;
+
+    stored_bytes = least(stored_bytes, UINT64_MAX / (4 * SD_PROFILE_TIMES));
+    by_input = p->index->limit_bytes + stored_bytes * SD_PROFILE_TIMES;
+    p->index->limit_bytes = least(by_input, used + least(left, UINT64_MAX / 2));
 }
 
 bool sd_profile_has_room(struct sd_profile *p, size_t n)
 {
-    if (used_bytes(p) + n <= SD_PROFILE_LIMIT_BYTES)
+    if (used_bytes(p) + n <= p->index->limit_bytes)
         return true;
     p->index->n_refused++;
     return false;
@@ -737,6 +751,7 @@ struct sd_profile *sd_profile_new(void)
     p->index = sd_zalloc(sizeof *p->index);
     if (!p->index)
         goto none;
+    p->index->limit_bytes = SD_PROFILE_LEAST_BYTES;
     p->strings.arena = &p->arena;
     p->index->sites.arena = &p->arena;
     p->index->tracks.arena = &p->arena;

@@ -7,8 +7,11 @@
  * that already are ids of the profile; the place in the interning table is the id.
  * Parents are ids of what is there already, so no chain of parents can be a ring.
  *
- * A file may lie about how much there is to remember.  Beyond SD_PROFILE_LIMIT_BYTES
- * new names all become "[too many names]", and the profile says so. */
+ * A file may lie about how much there is to remember, and a few compressed bytes may
+ * stand for very many.  So a profile has a bound: SD_PROFILE_TIMES the bytes of the
+ * capture as they lie on disk, and SD_PROFILE_LEAST_BYTES more, but not more than half
+ * of the memory that is left; the other half is for whatever is made of the profile.
+ * Beyond it new names all become "[too many names]", and the profile says so. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,12 +19,9 @@
 #include "profile/profile.h"
 #include "profile/triples.h"
 
-#ifdef SD_TINY
-enum { SD_PROFILE_LIMIT_BYTES = 8 << 20 };
-#else
-enum { SD_PROFILE_LIMIT_BYTES = 192 << 20 };
-#endif
 enum {
+    SD_PROFILE_TIMES = 256,
+    SD_PROFILE_LEAST_BYTES = 16 << 20,
     SD_NOTE_BYTES = 4096, /* of one note */
     SD_METRICS_MAX = 256,
     SD_PATH_MAX = 4096,  /* bytes; a longer path keeps its end */
@@ -51,9 +51,15 @@ struct sd_profile_index {
     struct sd_sum *sums; /* owned */
     size_t stride, n_rows;
     size_t n_tasks;
-    bool has_hosts;       /* track keys hold hosts too: after a merge */
-    uint64_t n_refused;   /* definitions that were one too many */
-    uint64_t n_notes_cut; /* notes beyond SD_NOTES_MAX */
+    uint64_t limit_bytes;     /* the bound */
+    uint64_t gathered_bytes;  /* of tables that are being read: part of what is used */
+    bool has_hosts;           /* track keys hold hosts too: after a merge */
+    uint64_t n_refused;       /* definitions that were one too many */
+    uint64_t n_cells_refused; /* cells of tables, and ... */
+    uint64_t n_calls_refused; /* ... the calls that those of traced calls counted */
+    uint64_t n_opens_refused; /* unfinished sections beyond SD_OPENS_MAX */
+    uint64_t n_models_cut;    /* models that are not whole */
+    uint64_t n_notes_cut;     /* notes beyond SD_NOTES_MAX */
 };
 
 enum { SD_SIZES_MAX = 64 }; /* arguments of a signature whose sizes are kept */
@@ -80,6 +86,9 @@ struct sd_metric_key {
 
 struct sd_profile *sd_profile_new(void); /* or NULL, with its sentence */
 
+/* Bounds it by the size of its input, in bytes as they lie on disk.  A profile that
+ * captures are added to later has room for `stored_bytes` more of them. */
+void sd_profile_bound(struct sd_profile *p, uint64_t stored_bytes);
 /* Is there room for n bytes more?  If not, one more definition is counted as refused.
  */
 bool sd_profile_has_room(struct sd_profile *p, size_t n);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/decode.h"
 #include "profile/define.h"
 #include "profile/filter.h"
+#include "profile/losses.h"
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"
@@ -25,7 +25,6 @@ struct loader {
     struct sd_screen screen;
     struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
     size_t n_memos;
-    size_t n_models_cut;
 };
 
 static int grow_memos(struct loader *l, uint32_t site)
@@ -166,6 +165,8 @@ static int add_lines(struct loader *l, const struct sd_event *e)
 {
     struct sd_line_total one = { .site = e->site.at, .line = e->flags };
 
+    if (!sd_profile_has_room(l->p, sizeof one))
+        return 0;
     memcpy(one.values, e->values, sizeof one.values);
     return sd_line_totals_add(&l->p->lines, &one);
 }
@@ -215,6 +216,7 @@ static int look_ahead(struct loader *l)
     l->p->n_notes = l->p->n_metas = l->p->models.n = 0; /* they come again */
     l->p->index->n_notes_cut = 0;
     l->p->index->n_refused = 0;
+    l->p->index->n_cells_refused = l->p->index->n_calls_refused = 0;
     return rc;
 }
 
@@ -242,38 +244,19 @@ static int add_events(struct loader *l)
     return rc;
 }
 
-/* What of the recording is not in the profile, or 0 bytes. */
-static int limits_text(const struct loader *l, char *text, size_t size)
-{
-    const struct sd_profile_index *ix = l->p->index;
-
-    *text = '\0';
-    if (ix->n_refused > 0)
-        return snprintf(text, size,
-                        "%" PRIu64 " definitions did not fit into memory; their events "
-                        "are under \"" SD_TOO_MANY "\" or left out",
-                        ix->n_refused);
-    if (l->decoder.opens.n_refused > 0)
-        return snprintf(text, size,
-                        "%" PRIu64 " unfinished sections are not shown: too many were "
-                        "open at once",
-                        l->decoder.opens.n_refused);
-    if (l->n_models_cut > 0)
-        return snprintf(text, size, "%zu models are not whole and not shown",
-                        l->n_models_cut);
-    if (ix->n_notes_cut > 0)
-        return snprintf(text, size, "%" PRIu64 " more notes", ix->n_notes_cut);
-    return 0;
-}
-
 /* Who looks only at the complaint must not take what is shown for all there was. */
-static int complain(struct sd_profile *p, const char *of_file, const char *of_limits)
+static int complain(struct sd_profile *p)
 {
-    if (!of_file && !*of_limits)
-        return 0;
-    p->complaint = sd_arena_printf(&p->arena, "%s%s%s", of_file ? of_file : "",
-                                   of_file && *of_limits ? "; " : "", of_limits);
-    return p->complaint ? 0 : sd_no_memory();
+    struct sd_buf words = { 0 };
+    int rc = 0;
+
+    sd_losses_put(&words, p, SD_LOSSES_OF_FILE);
+    if (words.n > 0 && !words.bad)
+        p->complaint = sd_arena_string(&p->arena, (const char *)words.p, words.n);
+    if (words.bad || (words.n > 0 && !p->complaint))
+        rc = sd_no_memory();
+    sd_buf_release(&words);
+    return rc;
 }
 
 /* What still runs has lasted until now, whenever it told something last.  What only may
@@ -287,26 +270,22 @@ static void reach_now(struct sd_profile *p)
         p->run_end_ns = now - p->zero_ns;
 }
 
-/* What had to be left out is said where users look for it: among the notes, and with
- * what is missing of the file. */
-static int say_missing(struct loader *l, const struct sd_reader *r)
+static int find_losses(struct loader *l, const struct sd_reader *r)
 {
     struct sd_profile *p = l->p;
-    char text[200];
-    int n, rc = sd_models_join(p, &l->n_models_cut);
+    const char *damage = sd_reader_damage(r);
+    size_t n_models_cut;
+    int rc = sd_models_join(p, &n_models_cut);
 
     if (rc < 0)
         return rc;
-    n = limits_text(l, text, sizeof text);
-
     p->health = *sd_reader_health(r);
+    p->index->n_opens_refused = l->decoder.opens.n_refused;
+    p->index->n_models_cut = n_models_cut;
     reach_now(p);
-    if (n > 0) {
-        p->n_notes -= p->n_notes == SD_NOTES_MAX; /* the last one makes room */
-        rc = sd_profile_add_note(p, SD_NOTE_LOSS, p->end_ns, UINT32_MAX, text,
-                                 (size_t)n);
-    }
-    return rc < 0 ? rc : complain(p, sd_reader_complaint(r), text);
+    if (damage && !(p->damage = sd_arena_string(&p->arena, damage, strlen(damage))))
+        return sd_no_memory();
+    return complain(p);
 }
 
 /* Of a part of the file nobody knows how many calls should be in it. */
@@ -324,7 +303,7 @@ static int finish(struct loader *l, struct sd_reader *r)
     int rc = sd_screen_check(&l->screen, p);
 
     if (rc == 0)
-        rc = say_missing(l, r);
+        rc = find_losses(l, r);
     if (p->window.is_set && p->window.to_ns > p->run_end_ns)
         p->window.to_ns = p->run_end_ns;
     for (size_t i = 0; i < p->n_tracks; i++)
@@ -367,6 +346,7 @@ int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
         rc = SD_ENOMEM;
         goto out;
     }
+    sd_profile_bound(l.p, sd_reader_health(r)->stored_bytes);
     l.p->n_captures = 1;
     l.p->is_part = is_choosy(filter);
     l.p->zero_ns = sd_reader_health(r)->created_mono_ns;

@@ -357,26 +357,41 @@ static void merge_health(struct sd_health *into, const struct sd_health *from)
     into->events += from->events;
     into->live_events += from->live_events;
     into->lost_events += from->lost_events;
+    into->lost_tables += from->lost_tables;
+    if (from->lost_tables)
+        into->lost_tables_why = from->lost_tables_why;
     into->bad_chunks += from->bad_chunks;
     into->bad_bytes += from->bad_bytes;
     into->missing_chunks += from->missing_chunks;
     into->file_bytes += from->file_bytes;
     into->raw_bytes += from->raw_bytes;
+    into->stored_bytes += from->stored_bytes;
     if (from->created_real_ns < into->created_real_ns) {
         into->created_real_ns = from->created_real_ns;
         into->created_mono_ns = from->created_mono_ns;
     }
 }
 
-static int merge_complaint(struct sd_profile *into, const struct sd_profile *from)
+/* Both sentences, one behind the other. */
+static int merge_words(struct sd_profile *into, const char **words, const char *more)
 {
-    if (!from->complaint)
+    if (!more)
         return 0;
-    into->complaint =
-        into->complaint
-            ? sd_arena_printf(&into->arena, "%s; %s", into->complaint, from->complaint)
-            : sd_arena_string(&into->arena, from->complaint, strlen(from->complaint));
-    return into->complaint ? 0 : sd_no_memory();
+    *words = *words ? sd_arena_printf(&into->arena, "%s; %s", *words, more)
+                    : sd_arena_string(&into->arena, more, strlen(more));
+    return *words ? 0 : sd_no_memory();
+}
+
+/* What did not fit here is counted already. */
+static void merge_losses(struct sd_profile_index *into,
+                         const struct sd_profile_index *from)
+{
+    into->n_refused += from->n_refused;
+    into->n_cells_refused += from->n_cells_refused;
+    into->n_calls_refused += from->n_calls_refused;
+    into->n_opens_refused += from->n_opens_refused;
+    into->n_models_cut += from->n_models_cut;
+    into->n_notes_cut += from->n_notes_cut;
 }
 
 static int merge_lines(struct sd_profile *into, const struct sd_profile *from,
@@ -432,7 +447,9 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     if (rc == 0)
         rc = sd_models_take(into, &from->models);
     if (rc == 0)
-        rc = merge_complaint(into, from);
+        rc = merge_words(into, &into->damage, from->damage);
+    if (rc == 0)
+        rc = merge_words(into, &into->complaint, from->complaint);
     return rc;
 }
 
@@ -459,6 +476,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
     ids.metrics = sd_alloc((from->n_metrics + 1) * sizeof *ids.metrics);
     ids.stacks = sd_alloc((from->n_stacks + 1) * sizeof *ids.stacks);
     rc = ids.sites && ids.tracks && ids.metrics && ids.stacks ? 0 : sd_no_memory();
+    sd_profile_bound(into, from->health.stored_bytes);
     if (rc == 0)
         rc = bring_hosts(into);
     if (rc == 0) {
@@ -480,6 +498,7 @@ int sd_profile_merge(struct sd_profile *into, const struct sd_profile *from)
         into->n_captures += from->n_captures;
         into->is_part |= from->is_part;
         merge_health(&into->health, &from->health);
+        merge_losses(into->index, from->index);
     }
     sd_profile_settle(into);
     sd_free(ids.sites);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profile/define.h"
 #include "profile/profile.h"
 
 static uint64_t key_of(uint64_t stream, uint64_t number)
@@ -47,6 +48,8 @@ int sd_models_add(struct sd_profile *p, uint64_t stream, const struct sd_rec_mod
                                     .total = r->total };
     struct sd_model_piece *piece;
 
+    if (!sd_profile_has_room(p, sizeof *piece + 2 * (size_t)r->n))
+        return 0; /* the model is then not whole, and counted as such */
     if (!b) {
         int rc = add(&p->models, &fresh);
 

@@ -219,7 +219,8 @@ struct sd_profile {
     uint32_t n_captures;       /* that it was made of */
     bool is_part;              /* a filter was given: not all of the file */
     struct sd_health health;
-    const char *complaint;          /* what is missing, or NULL */
+    const char *damage;    /* what is missing of the file itself, or NULL */
+    const char *complaint; /* that, and what did not get in or fit, or NULL: losses.h */
     struct sd_profile_index *index; /* define.h */
 };
 

@@ -6,9 +6,11 @@
 #include "base/error.h"
 #include "base/matcher_testing.h"
 #include "base/mem.h"
+#include "base/memory_left.h"
 #include "profile/define.h"
 #include "profile/events.h"
 #include "capture/folder.h"
+#include "profile/losses.h"
 #include "profile/profile_testing.h"
 
 enum { MS = 1000000 };
@@ -420,7 +422,8 @@ TEST(profile_books_tasks_beyond_the_limit_on_their_process)
 
 TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
 {
-    const uint64_t n_names = SD_PROFILE_LIMIT_BYTES / 250;
+    enum { LIMIT_BYTES = 8 << 20 };
+    const uint64_t n_names = LIMIT_BYTES / 250;
     struct sd_made m;
     struct sd_profile *p;
     uint64_t name = 0, counted = 0;
@@ -438,14 +441,19 @@ TEST(profile_stays_bounded_and_says_so_when_a_file_names_more_than_fits)
         }
     }
     sd_made_end(&m, 0);
+    sd_memory_left_pretend(2 * LIMIT_BYTES); /* half of which is for the profile */
     p = sd_made_load(&m, NULL);
+    sd_memory_left_pretend(0);
     CHECK(p->n_sites < name && p->n_sites > name / 10);
     for (size_t i = 0; i < p->n_spans; i++)
         counted += p->spans[i].count;
     CHECK(counted == name && p->n_span_events == name);
     CHECK(sd_made_total(p, SD_TOO_MANY)->count > 1);
-    CHECK(p->n_notes == 1 && strstr(p->notes[0].text, "did not fit"));
-    CHECK(p->complaint && strcmp(p->complaint, p->notes[0].text) == 0);
+    CHECK(p->complaint && strstr(p->complaint, "definitions did not fit into memory"));
+    CHECK(sd_loss_amount(p, SD_LOSS_MEMORY) > 1);
+    sd_profile_free(p);
+    p = sd_made_load(&m, NULL); /* with the memory that there is all of it fits */
+    CHECK(p->n_sites == name && !p->complaint);
     sd_profile_free(p);
     sd_made_release(&m);
 }

@@ -368,7 +368,7 @@ print("done")
         path = os.path.join(disk, "x.sonde")
         result = sonde("calls", "--timeline", "--python", PYTHON, "-n", "1", "-o", path, program, os.path.join(disk, "filler"), cwd=folder)
         equal((result.status, result.out.splitlines()[:1]), (0, ["done"]), "the program (%r)" % result.err)
-        contains(result.err, "calls missing from the timeline", "stderr")
+        contains(result.err, "calls are missing from the timeline", "stderr")
         about = json.loads(sonde("info", "--json", path).out)
         assert about["timeline_lost"] > 10000 and about["timeline_calls"] > 100, about
         trace = os.path.join(folder, "x.trace.json")

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+# interpreters: oldest and newest in CI
+# limit: 900
+"""What a recording or a capture lacks is said on stderr by every verb, for every output, and with --quiet.
+
+Each test makes one kind of loss and then asks all verbs that read a capture.  The kinds are those of
+src/profile/losses.def.
+"""
+import contextlib
+import csv
+import io
+import os
+import re
+import resource
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, clean_env, equal, need, run, run_tests, sonde, write  # noqa: E402
+
+# What reads a capture: the words behind `sonde`, with X for the capture.  Those of the second list may fail, because
+# the capture has no samples, no model or no hot function, and say what is lost all the same.
+READERS = ["report X", "report -q X", "report --json X", "report --csv X", "report --tree X", "report --callers X", "report -o OUT.txt X",
+           "report -o OUT.json X", "report --flame -o OUT.svg X", "report --graph -o OUT.dot X", "report --imports X",
+           "info X", "info --json X", "view X", "merge X -o OUT.sonde", "merge X -o OUT.json", "merge X -o OUT.csv",
+           "convert X OUT.prof", "convert X OUT.csv", "convert X OUT.txt", "convert X OUT.json", "convert X OUT.speedscope.json",
+           "convert X OUT.collapsed", "convert X OUT.pb.gz", "convert X OUT.callgrind", "convert X OUT.svg", "convert -q X OUT.trace.json"]
+FAILING = ["top X", "model X", "lines --hot X -c pass"]
+
+
+def lines_with(err, what):
+    return [line for line in err.splitlines() if line.startswith("sonde: ") and re.search(what, line)]
+
+
+def asked(words, folder, capture, **how):
+    out = os.path.join(folder, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    os.mkdir(out)
+    command = [capture if w == "X" else w.replace("OUT", os.path.join(out, "x")) for w in words.split()]
+    if command[0] == "lines":
+        command[1:1] = ["-q", "--python", PYTHON, "-o", os.path.join(out, "hot.sonde")]
+    env = clean_env(BROWSER="true", TMPDIR=out)
+    return sonde(*command, cwd=folder, env=env, **how)
+
+
+def every_verb_says(folder, capture, what, **how):
+    """In one sentence; a verb that is asked for what is not there says it before it fails."""
+    wrong = []
+    for words in READERS + FAILING:
+        result = asked(words, folder, capture, **how)
+        if len(lines_with(result.err, what)) != 1 or (result.status != 0 and words not in FAILING):
+            wrong.append((words, result.status, result.err[-300:]))
+    assert not wrong, "%d of %d do not say it: %r" % (len(wrong), len(READERS + FAILING), wrong)
+
+
+def every_output_says(folder, program, what, options=(), **how):
+    """The recording itself, to each kind of file, loud and quiet.  The last capture's path."""
+    for output in ("x.prof", "x.pstats", "x.txt", "x.svg", "x.speedscope.json", "x.sonde"):
+        for quiet in ([], ["-q"]):
+            path = os.path.join(folder, output)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            result = sonde("calls", *quiet, *options, "--python", PYTHON, "-n", "1", "-o", path, *program, cwd=folder, **how)
+            equal(result.status, 0, "status with -o %s %s (%s)" % (output, quiet, result.err[-300:]))
+            equal(len(lines_with(result.err, what)), 1, "sentences with -o %s %s: %r" % (output, quiet, result.err))
+    return path
+
+
+def limited(what, value):
+    return lambda: resource.setrlimit(what, (value, value))
+
+
+@contextlib.contextmanager
+def small_disk(folder, size):
+    need(os.geteuid() == 0, "only root may mount")
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    mounted = run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", disk])
+    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
+    try:
+        yield disk
+    finally:
+        run(["umount", "-l", disk])
+
+
+FUNCTIONS = "for i in range(3000):\n    eval('lambda x: x', {})(i)\n"
+
+
+def test_a_whole_capture_lacks_nothing(folder):
+    path = os.path.join(folder, "x.sonde")
+    write(folder, "script.py", FUNCTIONS)
+    equal(sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", path, "script.py", cwd=folder).err, "", "stderr")
+    for words in READERS:
+        result = asked(words, folder, path)
+        equal(lines_with(result.err, "x.sonde: "), [], "what `%s` says is lost" % words)
+
+
+def test_a_full_tree(folder):
+    script = write(folder, "script.py", FUNCTIONS)
+    capture = every_output_says(folder, [script], "the tree was full", ["--nodes", "1000"])
+    every_verb_says(folder, capture, "the tree was full")
+
+
+# Two threads begin after the limit has fallen, and two before.
+THREADS = """
+import resource, sys, threading
+def early(): pass
+def late(): pass
+def run(*functions):
+    threads = [threading.Thread(target=f) for f in functions]
+    for t in threads: t.start()
+    for t in threads: t.join()
+run(early, early)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+run(late, late)
+"""
+
+
+def test_threads_after_a_limit_on_files_has_fallen(folder):
+    script = write(folder, "script.py", THREADS)
+    what = r"all calls of 2 threads are missing: the program's files may not become larger \(RLIMIT_FSIZE, ulimit -f\)"
+    for limit in ("0", "100000"):        # not even a head page, and no first segment
+        capture = every_output_says(folder, [script, limit], what)
+        result = sonde("info", capture)
+        assert re.search(r"process \d+: no calls were traced in threads \d+, \d+\n", result.out), result.out
+        assert "events were" not in result.err, result.err
+        table = sonde("report", "--csv", capture).out
+        assert "early" in table and "late" not in table, table
+    every_verb_says(folder, capture, what)
+
+
+def test_a_limit_on_files_for_all(folder):
+    script = write(folder, "script.py", FUNCTIONS.replace("3000", "20000"))
+    capture = os.path.join(folder, "x.sonde")
+    result = sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder, preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
+    equal(result.status, 0, "status (%s)" % result.err[-300:])
+    equal(len(lines_with(result.err, r"were lost; files may not become larger here \(ulimit -f\)|could not be written")), 1, "sentences: %r" % result.err)
+    every_verb_says(folder, capture, "were dropped while recording|it has no end")
+
+
+FILLS = """
+import sys
+def leaf(): pass
+def work(n):
+    for _ in range(n):
+        leaf()
+def function(i):
+    names = {}
+    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
+    return names["f%d" % i]
+work(1000)
+try:
+    with open(sys.argv[1], "wb", buffering=0) as f:
+        while True:
+            f.write(bytes(4096))
+except OSError:
+    pass
+for i in range(1000):
+    function(i)(20)
+work(100000)
+"""
+
+
+def test_events_dropped_on_a_full_disk(folder):
+    script = write(folder, "script.py", FILLS)
+    with small_disk(folder, "8m") as disk:
+        capture, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
+        for quiet in ([], ["-q"]):
+            result = sonde("calls", *quiet, "--force", "--python", PYTHON, "-n", "1", "-o", capture, script, filler, cwd=folder)
+            equal(result.status, 0, "status (%s)" % result.err[-300:])
+            equal(len(lines_with(result.err, "events were lost")), 1, "sentences: %r" % result.err)
+            os.unlink(filler)
+        every_verb_says(folder, capture, "events were dropped while recording")
+
+
+def test_calls_missing_from_a_timeline(folder):
+    script = write(folder, "script.py", FILLS.replace("range(1000)", "range(0)"))
+    what = "calls are missing from the timeline"
+    with small_disk(folder, "6m") as disk:
+        capture, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
+        result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, filler, cwd=folder)
+        equal(result.status, 0, "status (%s)" % result.err[-300:])
+        equal(len(lines_with(result.err, what)), 1, "sentences: %r" % result.err)
+        os.unlink(filler)
+        every_verb_says(folder, capture, what)
+
+
+# The timeline alone would fill the disk; the functions that come behind it need some of it.
+MANY = """
+def leaf(): pass
+def work(n):
+    for _ in range(n):
+        leaf()
+def function(i):
+    names = {}
+    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
+    return names["f%d" % i]
+work(3000000)
+for i in range(1500):
+    function(i)(2)
+"""
+
+
+def test_a_timeline_leaves_the_table_of_calls_its_room(folder):
+    script = write(folder, "script.py", MANY)
+    with small_disk(folder, "3m") as disk:
+        capture = os.path.join(disk, "x.sonde")
+        result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
+        equal(result.status, 0, "status (%s)" % result.err[-300:])
+        said = result.err.splitlines()
+        assert len(said) == 1 and "calls are missing from the timeline" in said[0], said
+        rows = {row["function"]: row for row in csv.DictReader(io.StringIO(sonde("report", "--csv", "-n", "0", capture).out))}
+    equal(int(rows["leaf"]["calls"]), 3000000, "calls of leaf")
+    equal({int(rows["f%d" % i]["calls"]) for i in range(1500)}, {3}, "calls of the functions behind it")
+
+
+def test_a_disk_without_room_for_a_timeline_has_room_for_the_table(folder):
+    script = write(folder, "script.py", "def leaf(): pass\nfor _ in range(20000): leaf()\n")
+    for size in ("540k", "600k"):
+        with small_disk(folder, size) as disk:
+            capture = os.path.join(disk, "x.sonde")
+            result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
+            equal(result.status, 0, "status (%s)" % result.err[-300:])
+            lost = re.findall(r"([\d,]+) (?:events were lost|calls are missing from the timeline)", result.err)
+            assert lost and sum(int(n.replace(",", "")) for n in lost) >= 20000, result.err
+            rows = {row["function"]: row for row in csv.DictReader(io.StringIO(sonde("report", "--csv", "-n", "0", capture).out))}
+            equal(int(rows["leaf"]["calls"]), 20000, "calls of leaf")
+        os.rmdir(os.path.join(folder, "disk"))
+
+
+PATHS = """
+import random; random.seed(1)
+R=lambda a,b,r=random.random: int(r()*10)
+for i in range(10): exec("def f%d(d):\\n    return d and F[R(0,9)](d-1)" % i, globals())
+F=[globals()["f%d" % i] for i in range(10)]
+for _ in range(15000): F[0](8)
+"""
+
+
+def test_more_than_fits_into_memory(folder):
+    script = write(folder, "script.py", PATHS)
+    capture = os.path.join(folder, "x.sonde")
+    result = sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
+    equal((result.status, result.err), (0, ""), "recording")
+    limit = limited(resource.RLIMIT_AS, 60 << 20)
+    wrong = []
+    for words in READERS + FAILING[:-1]:        # the last one starts a program, which needs more
+        result = asked(words, folder, capture, preexec_fn=limit)
+        # A copy is made without what is read of it.
+        if len(lines_with(result.err, "definitions did not fit into memory")) != (words != "merge X -o OUT.sonde"):
+            wrong.append((words, result.status, result.err[-300:]))
+    assert not wrong, wrong
+    equal(sonde("report", "-q", capture).err, "", "with the memory that there is")
+
+
+def test_a_damaged_chunk(folder):
+    write(folder, "script.py", FUNCTIONS)
+    capture = os.path.join(folder, "x.sonde")
+    equal(sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, "script.py", cwd=folder).status, 0, "status")
+    with open(capture, "r+b") as f:
+        f.seek(os.path.getsize(capture) // 2)
+        byte = f.read(1)
+        f.seek(-1, os.SEEK_CUR)
+        f.write(bytes([byte[0] ^ 0xff]))
+    every_verb_says(folder, capture, r"1 of \d+ chunks \([\d.]+ %\) is missing")
+
+
+def test_time_not_traced(folder):
+    need(sys.version_info < (3, 12), "nobody can take the place of sys.monitoring")
+    script = write(folder, "script.py", "import sys, time\ndef f(): len('x')\ndef own(*event): pass\nf()\nsys.setprofile(own)\nf()\ntime.sleep(0.05)\nf()\n")
+    capture = every_output_says(folder, [script], "calls were not traced for ", ["--builtins"])
+    every_verb_says(folder, capture, "calls were not traced for ")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
