@@ -109,6 +109,34 @@ static int put_bare(struct sd_merged *m, const struct sd_reader *r)
     return rc;
 }
 
+static uint64_t less(uint64_t from, uint64_t n) { return from > n ? from - n : 0; }
+
+/* What only the files of a live folder tell of: there is none beside a merged file. */
+static int put_stray_losses(struct sd_merged *m, const struct sd_reader *r)
+{
+    struct sd_chunk_head h = { .magic = SD_CHUNK_MAGIC,
+                               .type = SD_CHUNK_LOST,
+                               .salt = r->salt,
+                               .t1 = (uint64_t)r->health.lost_tables_why };
+    uint64_t events = r->health.lost_events, tables = r->health.lost_tables;
+
+    for (size_t i = 0; i < r->refs.n; i++) {
+        const struct sd_chunk_head *of = &r->refs.at[i].head;
+
+        events = less(events, of->lost_before);
+        if (of->type == SD_CHUNK_LOST)
+            tables = less(tables, of->t0);
+        if (of->stream == 0 && of->seq > h.seq)
+            h.seq = of->seq;
+    }
+    if (events == 0 && tables == 0)
+        return 0;
+    h.seq++;
+    h.lost_before = events < UINT32_MAX ? (uint32_t)events : UINT32_MAX;
+    h.t0 = tables;
+    return put_chunk(m, &h, NULL);
+}
+
 /* How it ended, with the number of chunks that there were then: fewer are here where
  * some were missing. */
 static int put_end(struct sd_merged *m, const struct sd_reader *r)
@@ -134,6 +162,8 @@ static int put_capture(struct sd_merged *m, struct sd_reader *r,
         rc = put_view(m, r, &view);
     if (rc == 0)
         rc = put_bare(m, r);
+    if (rc == 0)
+        rc = put_stray_losses(m, r);
     return rc < 0 ? rc : put_end(m, r);
 }
 

@@ -14,9 +14,10 @@ import re
 import resource
 import shutil
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, clean_env, equal, need, run, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, clean_env, equal, need, run, run_tests, sonde, wait_for, write  # noqa: E402
 
 # What reads a capture: the words behind `sonde`, with X for the capture.  Those of the second list may fail, because
 # the capture has no samples, no model or no hot function, and say what is lost all the same.
@@ -127,6 +128,19 @@ def test_threads_after_a_limit_on_files_has_fallen(folder):
         table = sonde("report", "--csv", capture).out
         assert "early" in table and "late" not in table, table
     every_verb_says(folder, capture, what)
+
+
+def test_threads_without_room_when_sonde_is_killed(folder):
+    """Then only the live folder knows of them, and a merged file must, too."""
+    script = write(folder, "script.py", THREADS + "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(0.1)\nopen('ended', 'w')\n")
+    capture, merged = os.path.join(folder, "x.sonde"), os.path.join(folder, "merged.sonde")
+    equal(sonde("calls", "-q", "--python", PYTHON, "-o", capture, script, "1", cwd=folder).status, -9, "status")
+    wait_for(lambda: os.path.exists(os.path.join(folder, "ended")), "the end of the program")
+    time.sleep(0.3)        # it has to leave the capture yet
+    equal(sonde("merge", capture, "-o", merged).status, 0, "status of merge")
+    for path in (capture, merged):
+        result = sonde("report", "-q", path)
+        assert len(lines_with(result.err, "all calls of 2 threads are missing: the program's files may not become larger")) == 1, (path, result.err)
 
 
 def test_a_limit_on_files_for_all(folder):
