@@ -57,6 +57,9 @@ void sd_calls_rename_c(const void *from, const void *to, const void *callable);
 
 /* Does any session follow the calling thread? */
 bool sd_calls_follows(void);
+/* Is a C function that was called from this frame open in a tree of the calling thread?
+ */
+bool sd_calls_is_in_c(uintptr_t frame);
 /* The call in `frame`, which was told of last, ended before its first instruction. */
 void sd_calls_never_ran(uintptr_t frame);
 /* Between these ticks calls could not be heard, in no thread. */

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collect/calls/front.h"
 #include "collect/calls/front_signed.h"
+#include "collect/calls/own_profile.h"
 
 /* What a program had set in a thread before us. */
 struct kept {
@@ -157,7 +158,7 @@ static void keep(PyThreadState *ts)
     state.kept[state.n_kept++] = (struct kept){
         .ts = ts,
         .id = ts->id,
-        .function = ts->c_profilefunc,
+        .function = sd_own_profile_behind(ts->c_profilefunc),
         .object = Py_XNewRef(ts->c_profileobj),
     };
 }
@@ -224,6 +225,7 @@ void sd_front_profile_on(enum sd_profile_scope scope)
     PyThreadState *self = PyThreadState_Get();
 
     state.is_for_all = scope == SD_PROFILE_ALL;
+    sd_own_profile_watch(profile);
     if (self->c_profilefunc != profile) {
         keep(self);
         sd_profile_put(self, profile, state.object);
@@ -247,6 +249,7 @@ void sd_front_profile_off(enum sd_profile_scope scope)
         return;
     }
     state.is_for_all = false;
+    sd_own_profile_unwatch();
     for (PyThreadState *ts = PyInterpreterState_ThreadHead(self->interp); ts;
          ts = PyThreadState_Next(ts))
         put_back(ts);

@@ -9,7 +9,8 @@
  * sys.setprofile as its public face:
  *   - what a program had set before is put back at the end;
  *   - what a program sets later stands, as it does under cProfile; the thread is not
- *     traced from then on, which is told, and again once it sets None. */
+ *     traced from then on, which is told, and again once it sets None.  It hears the
+ *     same events as without us (own_profile.h). */
 #include "cpython/compat.h"
 
 /* In this thread, or in all threads of the interpreter that run; those that start later

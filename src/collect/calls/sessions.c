@@ -401,6 +401,24 @@ static struct thread *followed_thread(void)
 
 bool sd_calls_follows(void) { return sd_calls_only || followed_thread(); }
 
+static bool has_open_c(const struct sd_call_tree *t, uintptr_t frame)
+{
+    for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
+        if (e->frame & SD_FRAME_C && (e->frame & ~(uintptr_t)SD_FRAME_TAGS) == frame)
+            return true;
+    return false;
+}
+
+bool sd_calls_is_in_c(uintptr_t frame)
+{
+    const struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n; i++)
+        if (has_open_c(th->trees[i], frame))
+            return true;
+    return false;
+}
+
 /* --- Events ---------------------------------------------------------------------- */
 
 static bool hears(const struct sd_call_tree *t, uintptr_t frame)
