@@ -327,14 +327,27 @@ static void remark_beyond(struct sd_buf *to, const struct sd_profile *p)
                       all > 0 ? 100.0 * (double)time / (double)all : 0.0);
 }
 
+/* "63.6 us of tracing subtracted, give or take 7.2 us (--raw keeps it)" */
+static void remark_tracing(struct sd_buf *to, int64_t tracing, int64_t error,
+                           bool is_raw)
+{
+    char text[SD_TEXT_MAX];
+
+    sd_buf_printf(to, "%s of tracing %s", sd_text_duration(text, tracing),
+                  is_raw ? "in these times" : "subtracted");
+    if (error > 0)
+        sd_buf_printf(to, ", give or take %s", sd_text_duration(text, error));
+    if (!is_raw)
+        sd_buf_text(to, " (--raw keeps it)");
+}
+
 void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
     int64_t tracing = total_of(p, "tracing");
     char text[SD_TEXT_MAX];
 
     if (tracing > 0)
-        sd_buf_printf(to, "%s of tracing %s", sd_text_duration(text, tracing),
-                      is_raw ? "in these times" : "subtracted (--raw keeps it)");
+        remark_tracing(to, tracing, (int64_t)fact(p, "calls.tracing_error_ns"), is_raw);
     remark_beyond(to, p);
     if (p->window.is_set)
         sd_buf_printf(to,

@@ -11,7 +11,13 @@
 struct below {
     double outside, least;
     int64_t inclusive;
+    bool has_calls; /* there is a child */
 };
+
+enum { MANY_CALLS = 1000 }; /* of one node: their mean tells something */
+
+/* What is measured of one function is not to a hair what another costs. */
+#define OTHER_FUNCTIONS 1.1
 
 struct cost { /* of one call, in ticks */
     double inside, outside;
@@ -62,6 +68,63 @@ static double taken_from(double own, const struct sd_node *node, struct cost c,
 static int64_t ticks_of(double ticks)
 {
     return ticks < 0x1p62 ? (int64_t)ticks : (int64_t)1 << 62;
+}
+
+/* By how much the costs of the whole tree were less than they were held to be, of
+ * Python's functions and of C's. */
+struct speeds {
+    double python, c;
+};
+
+static void bound(double *speed, uint64_t calls, int64_t ticks, struct cost c)
+{
+    double least = (double)calls * (c.inside + c.half);
+
+    if (calls >= MANY_CALLS && ticks > 0 && least > 0 &&
+        (double)ticks * OTHER_FUNCTIONS < *speed * least)
+        *speed = (double)ticks * OTHER_FUNCTIONS / least;
+}
+
+/* By the calls of functions that called nothing, where they are many. */
+static struct speeds speeds_of(const struct sd_call_forest *f,
+                               const struct sd_trace_cost *cost,
+                               const struct below *below)
+{
+    struct speeds s = { 1, 1 };
+
+    for (size_t i = 0; i < f->n && !cost->may_go_below_zero; i++) {
+        const struct sd_node *node = &f->nodes[i];
+
+        if (node->parent != SD_NO_NODE && !node->is_beyond && !below[i].has_calls)
+            bound(node->is_c ? &s.c : &s.python, node->calls, node->inclusive,
+                  cost_of(cost, node->is_c));
+    }
+    for (size_t i = 0; i < f->n_pairs && !cost->may_go_below_zero; i++) {
+        const struct sd_pair *pair = &f->pairs[i];
+
+        if (pair->own_calls.python == 0 && pair->own_calls.c == 0)
+            bound(pair->is_c ? &s.c : &s.python, pair->calls, pair->own,
+                  cost_of(cost, pair->is_c));
+    }
+    return s;
+}
+
+static uint64_t at_speed(uint64_t ticks, double speed)
+{
+    return (uint64_t)((double)ticks * speed);
+}
+
+static struct sd_trace_cost cost_at(const struct sd_trace_cost *all, struct speeds s)
+{
+    return (struct sd_trace_cost){
+        .python_inside = at_speed(all->python_inside, s.python),
+        .python_outside = at_speed(all->python_outside, s.python),
+        .c_inside = at_speed(all->c_inside, s.c),
+        .c_outside = at_speed(all->c_outside, s.c),
+        .python_plain = at_speed(all->python_plain, s.python),
+        .c_plain = at_speed(all->c_plain, s.c),
+        .may_go_below_zero = all->may_go_below_zero,
+    };
 }
 
 /* Its own time, without what tracing took; and what that means for its caller. */
@@ -175,14 +238,18 @@ int sd_forest_settle(struct sd_call_forest *f, const struct sd_trace_cost *cost,
 {
     static const struct sd_trace_cost nothing = { 0 };
     struct below *below = sd_zalloc((f->n + 1) * sizeof *below);
+    struct sd_trace_cost here;
     uint64_t all = 0;
     double share;
 
     if (!below)
         return sd_no_memory();
-    if (!cost)
-        cost = &nothing;
-    share = settle_pairs(f, cost);
+    for (size_t i = 0; i < f->n; i++)
+        if (f->nodes[i].parent != SD_NO_NODE)
+            below[f->nodes[i].parent].has_calls = true;
+    cost = cost ? cost : &nothing;
+    here = cost_at(cost, speeds_of(f, cost, below));
+    share = settle_pairs(f, &here);
     for (size_t i = f->n; i-- > 0;) { /* what a node called stands behind it */
         struct sd_node *node = &f->nodes[i];
         int64_t taken;
@@ -191,9 +258,9 @@ int sd_forest_settle(struct sd_call_forest *f, const struct sd_trace_cost *cost,
         if (node->parent == SD_NO_NODE)
             continue;
         sd_assert(node->parent < i);
-        taken = node->is_beyond ? settle_beyond(node, &f->below[node->function], cost,
+        taken = node->is_beyond ? settle_beyond(node, &f->below[node->function], &here,
                                                 share, &below[node->parent])
-                                : settle(node, cost, &below[i], &below[node->parent]);
+                                : settle(node, &here, &below[i], &below[node->parent]);
         all = sd_sum_u64(all, (uint64_t)taken);
     }
     if (subtracted)

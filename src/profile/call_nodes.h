@@ -16,6 +16,10 @@
  * calls of a node took less than that, everything was quicker by as much, and so was
  * the cost: less is taken off.  A function that ran is then never left with nothing.
  *
+ * What the shortest calls of a tree allow holds for all of it: when functions that call
+ * nothing took less than an empty one, many times, everything in the tree is told by
+ * the speed that they had.
+ *
  * Beyond a full tree times are known by pair of caller and callee, own ones and
  * inclusive ones.  What of their cost was less than it was held to be is known of own
  * times, as in the tree; inclusive ones are reduced by the same share, that of all. */

@@ -406,6 +406,17 @@ static int add_fact(struct sd_profile *p, const char *key, uint64_t n)
     return sd_profile_add_meta(p, key, strlen(key), value, (size_t)length);
 }
 
+/* By how many nanoseconds what was subtracted may be wrong. */
+static uint64_t error_of(const struct sd_call_tables *t,
+                         const struct sd_call_root *root)
+{
+    double all = 0;
+
+    for (size_t i = 1; i < t->n; i++)
+        all += (double)t->tracing[i];
+    return root->error < 4096 ? (uint64_t)(all * (double)root->error / 1024) : 0;
+}
+
 static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
                      const struct sd_call_root *root)
 {
@@ -415,6 +426,7 @@ static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
     } facts[] = {
         { "calls.trees", 1 },
         { "calls.folded", root->folded },
+        { "calls.tracing_error_ns", error_of(t, root) },
         { "calls.untraced_ns", (uint64_t)ns_of(t, bounded(root->untraced)) },
         { "calls.traced_ns", (uint64_t)ns_of(t, bounded(root->traced)) },
         { "calls.resyncs", root->resyncs },

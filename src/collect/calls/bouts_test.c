@@ -2,46 +2,170 @@
 #include "collect/calls/bouts.h"
 
 #include "base/test.h"
-#include "collect/calls/ticks.h"
 
-/* A bout that found this, in a moment as quick as any, or in one that changed. */
-static void add(struct sd_bouts *b, double cost, bool is_steady)
+enum { LOOP = 1500, CALLS = 40000, PLAIN = 20000, STEP = 100000 };
+
+/* A machine whose speed the test sets: when it is slow, the loop takes 1.4 times as
+ * long and calls 1.8 times. */
+static struct {
+    uint64_t ticks;
+    bool is_slow;
+} core;
+
+static uint64_t core_loop(void)
 {
-    struct sd_bout *bout = sd_bout_begin(b);
+    uint64_t took = core.is_slow ? LOOP * 14 / 10 : LOOP;
 
-    CHECK(sd_bout_end(bout) > 0);
-    bout->slowest = 1e-9; /* quicker than the machine ever was */
-    bout->is_steady = is_steady;
-    bout->costs[1] = cost;
+    core.ticks += 3 * took;
+    return took;
+}
+
+static uint64_t core_now(void) { return core.ticks; }
+
+static const struct sd_bouts_machine made_up = { core_loop, core_now };
+
+static void begin(struct sd_bouts *b)
+{
+    *b = (struct sd_bouts){ .n = 0 };
+    core.ticks = 1;
+    core.is_slow = false;
+    sd_bouts_run_on(&made_up);
+}
+
+static double run(double ticks)
+{
+    double took = core.is_slow ? ticks * 1.8 : ticks;
+
+    core.ticks += (uint64_t)took;
+    return took;
+}
+
+/* Calls without and with tracing, as calibrate.c does it; is the core slow meanwhile?
+ */
+static void add(struct sd_bouts *b, bool plain_is_slow, bool traced_is_slow,
+                bool ends_are_slow)
+{
+    struct sd_bout *bout;
+    double plain, traced, loop;
+
+    core.is_slow = ends_are_slow;
+    bout = sd_bout_begin(b);
+    core.is_slow = plain_is_slow;
+    plain = run(PLAIN);
+    sd_bout_look(bout);
+    core.is_slow = traced_is_slow;
+    traced = run(PLAIN + CALLS);
+    sd_bout_look(bout);
+    core.is_slow = ends_are_slow;
+    loop = sd_bout_end(bout);
+    bout->costs[1] = (traced - plain) / loop;
+    bout->plain = plain / loop;
     sd_bouts_keep(b);
+    core.ticks += STEP;
 }
 
-TEST(bouts_give_the_middle_one_of_quick_moments)
+static bool is_about(double x, double truth)
 {
-    struct sd_bouts b = { 0 };
-
-    CHECK(sd_bouts_cost(&b, 1) == 0);
-    CHECK(sd_bouts_are_due(&b, sd_tsc()));
-    add(&b, 5, true);
-    add(&b, 900, false); /* was interrupted, and says so */
-    add(&b, 4, true);
-    add(&b, 700, true); /* was, and does not */
-    CHECK(sd_bouts_cost(&b, 1) == 5);
-    CHECK(!sd_bouts_have_enough(&b, 4, true) && sd_bouts_have_enough(&b, 1, false));
-    for (int i = 0; i < 2 * SD_BOUTS_KEPT; i++)
-        add(&b, 7, true);
-    CHECK(sd_bouts_cost(&b, 1) == 7); /* the oldest are gone */
-    CHECK(!sd_bouts_are_due(&b, b.last));
-    CHECK(sd_bouts_have_enough(&b, SD_BOUTS_KEPT, true));
+    return x > 0.98 * truth && x < 1.02 * truth;
 }
 
-TEST(the_pace_of_a_session_is_that_of_its_parts)
+/* Of eight bouts five had a slow core while calls were traced, and none before and
+ * after. */
+TEST(a_core_that_was_slow_during_bouts_makes_no_call_dear)
+{
+    struct sd_bouts b;
+
+    begin(&b);
+    for (int i = 0; i < 8; i++)
+        add(&b, false, i % 3 != 0, false);
+    CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
+    CHECK(sd_bouts_error(&b, 1, LOOP) < 0.01);
+    sd_bouts_run_on(NULL);
+}
+
+/* The process begins where everything is slow. */
+TEST(a_core_that_was_slow_in_all_bouts_is_asked_again_when_it_is_quick)
+{
+    struct sd_bouts b;
+
+    begin(&b);
+    for (int i = 0; i < 6; i++)
+        add(&b, true, true, true);
+    CHECK(is_about(1.4 * LOOP * sd_bouts_cost(&b, 1, 1.4 * LOOP), 1.8 * CALLS));
+    CHECK(sd_bouts_have_enough(&b, 6, true));
+    CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
+    core.is_slow = false;
+    CHECK(sd_pace_start(&(struct sd_pace){ 0 }) == LOOP);
+    CHECK(sd_bouts_are_due(&b, b.last + (1u << 25)));
+    for (int i = 0; i < 4; i++)
+        add(&b, false, false, false);
+    CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
+    CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
+    CHECK(is_about(1.4 * LOOP * sd_bouts_cost(&b, 1, 1.4 * LOOP), 1.8 * CALLS));
+    sd_bouts_run_on(NULL);
+}
+
+TEST(bouts_that_all_saw_a_change_give_a_low_one)
+{
+    struct sd_bouts b;
+
+    begin(&b);
+    CHECK(sd_bouts_cost(&b, 1, LOOP) == 0 && sd_bouts_error(&b, 1, LOOP) == 0);
+    CHECK(sd_bouts_are_due(&b, core.ticks));
+    for (int i = 0; i < 4; i++)
+        add(&b, false, true, false);
+    for (int i = 0; i < 4; i++)
+        add(&b, false, false, true);
+    CHECK(!sd_bouts_have_enough(&b, 8, true));
+    CHECK(sd_bouts_have_enough(&b, SD_BOUTS_KEPT, true));
+    CHECK(sd_bouts_have_enough(&b, 1, false));
+    CHECK(LOOP * sd_bouts_cost(&b, 1, LOOP) < 1.02 * CALLS);
+    for (int i = 0; i < 2 * SD_BOUTS_KEPT; i++) /* the oldest are gone */
+        add(&b, false, false, false);
+    CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
+    sd_bouts_run_on(NULL);
+}
+
+/* Slow at both ends, and looked at between. */
+TEST(a_session_goes_at_the_pace_that_its_calls_saw)
 {
     struct sd_pace p = { 0 };
-    double first = sd_pace_start(&p), last;
+    struct sd_pace_looks first = { 0 }, second = { 0 };
+    struct sd_bouts b;
 
-    CHECK(first > 0 && p.since > 0);
-    last = sd_pace_stop(&p);
-    CHECK(last > 0 && p.weight > 0);
-    CHECK(sd_pace_start(&p) == last); /* a session that goes on */
+    begin(&b);
+    sd_pace_start(&p); /* a quick one, long ago */
+    sd_pace_stop(&p, NULL);
+    p = (struct sd_pace){ 0 };
+    core.ticks += UINT64_C(1) << 33;
+    core.is_slow = true;
+    CHECK(sd_pace_start(&p) == 1.4 * LOOP && sd_pace_error(&p) == 0);
+    core.is_slow = false;
+    for (int i = 0; i < 20; i++)
+        sd_pace_look(i % 2 ? &first : &second);
+    core.is_slow = true;
+    core.ticks += UINT64_C(1) << 33;
+    sd_pace_looks_add(&first, &second);
+    CHECK(first.n == 20);
+    CHECK(sd_pace_stop(&p, &first) < 1.05 * LOOP);
+    CHECK(sd_pace_error(&p) > 0.03 && sd_pace_error(&p) < 0.1);
+    CHECK(sd_pace_start(&p) < 1.05 * LOOP); /* a session that goes on */
+    sd_bouts_run_on(NULL);
+}
+
+/* It is told by the quickest of the last moments, and that this may be too little. */
+TEST(a_short_session_goes_at_the_quickest_pace)
+{
+    struct sd_pace p = { 0 };
+    struct sd_bouts b;
+
+    begin(&b);
+    sd_pace_start(&p);
+    p = (struct sd_pace){ 0 };
+    core.is_slow = true;
+    sd_pace_start(&p);
+    run(CALLS);
+    CHECK(sd_pace_stop(&p, NULL) == LOOP);
+    CHECK(sd_pace_error(&p) > 0.39 && sd_pace_error(&p) < 0.41);
+    sd_bouts_run_on(NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "collect/calls/calibrate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "collect/calls/names.h"
@@ -10,9 +11,9 @@
 #include "cpython/compat_eval.h"
 
 enum {
-    N_CALLS = 200, /* of a loop: small integers are not made anew */
-    N_ROUNDS = 3,  /* of loops, of which the shortest count: a bout is 0.3 ms */
-    N_COSTS = 6,
+    N_CALLS = 100, /* of a loop: small integers are not made anew */
+    N_ROUNDS = 3,  /* of loops, of which the shortest count: a bout is 0.15 ms */
+    N_COSTS = 8,
 };
 _Static_assert((int)N_COSTS <= (int)SD_BOUT_COSTS, "they have room");
 
@@ -161,18 +162,26 @@ static int one_round(const struct job *j, const struct sd_calls_session *s,
 }
 
 static int rounds(const struct job *j, const struct sd_calls_session *s,
-                  struct shortest *best)
+                  struct sd_bout *bout, struct shortest *best)
 {
     int rc = 0;
 
-    for (int i = 0; i < N_ROUNDS && rc == 0; i++)
+    for (int i = 0; i < N_ROUNDS && rc == 0; i++) {
         rc = one_round(j, s, best);
+        sd_bout_look(bout);
+    }
     return rc;
 }
 
 /* --- What they say ---------------------------------------------------------------- */
 
-enum { INSIDE, OUTSIDE, PLAIN, OF_C }; /* in a bout's costs; those of C are behind */
+enum {
+    INSIDE,
+    OUTSIDE,
+    PLAIN,
+    ALL,
+    OF_C
+}; /* in a bout's costs; those of C are behind */
 
 /* All three are of N_CALLS calls; the loop itself is in none.  On 3.11 a profile
  * function slows every instruction, so each loop has its own to be taken off. */
@@ -192,6 +201,7 @@ static void split(uint64_t plain, uint64_t traced, uint64_t window, double loop,
     costs[INSIDE] = in / unit;
     costs[OUTSIDE] = (all - in) / unit;
     costs[PLAIN] = (double)plain / unit;
+    costs[ALL] = all / unit;
 }
 
 static uint64_t without(uint64_t loop, uint64_t none)
@@ -204,14 +214,26 @@ static void tell(const struct shortest *plain, const struct shortest *traced,
 {
     memset(out->costs, 0, sizeof out->costs);
     split(without(plain->python, plain->none), without(traced->python, traced->none),
-          traced->python_window, out->slowest, out->costs);
+          traced->python_window, out->loop, out->costs);
     if (hears_c)
         split(without(plain->c, plain->none), without(traced->c, traced->none),
-              traced->c_window, out->slowest, out->costs + OF_C);
+              traced->c_window, out->loop, out->costs + OF_C);
+    out->plain = out->costs[PLAIN];
 }
 
 /* As a capture has it, so that its times and those that are asked for here agree. */
 static uint32_t whole_ticks(uint32_t x1024) { return (x1024 + 512) / 1024 * 1024; }
+
+/* Functions differ: what is measured of one is not to a hair what another costs. */
+#define OTHER_FUNCTIONS 0.1
+
+static uint32_t error_of(double bouts, double pace)
+{
+    double error =
+        sqrt(bouts * bouts + pace * pace + OTHER_FUNCTIONS * OTHER_FUNCTIONS);
+
+    return (uint32_t)(1024 * (error < 1 ? error : 1));
+}
 
 /* In ticks x 1024, when the loop of speed.h takes so many. */
 static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs *out)
@@ -219,7 +241,7 @@ static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs
     uint32_t of[N_COSTS];
 
     for (int i = 0; i < N_COSTS; i++)
-        of[i] = (uint32_t)(sd_bouts_cost(k, i) * loop * 1024);
+        of[i] = (uint32_t)(sd_bouts_cost(k, i, loop) * loop * 1024);
     *out = (struct sd_call_costs){ .python_inside = of[INSIDE],
                                    .python_outside = of[OUTSIDE],
                                    .python_plain = whole_ticks(of[PLAIN]),
@@ -231,14 +253,14 @@ static void costs_at(const struct sd_bouts *k, double loop, struct sd_call_costs
 /* --- Bouts ------------------------------------------------------------------------ */
 
 static int traced_rounds(const struct job *j, struct sd_calls_session *s,
-                         struct shortest *best)
+                         struct sd_bout *bout, struct shortest *best)
 {
     int rc = sd_calls_session_start(s);
 
     if (rc == 0)
         rc = sd_calls_listen(sd_calls_wanted());
     if (rc == 0)
-        rc = rounds(j, s, best);
+        rc = rounds(j, s, bout, best);
     sd_calls_session_stop(s);
     sd_calls_listen(sd_calls_wanted());
     return rc;
@@ -253,9 +275,9 @@ static int one_bout(const struct job *j, struct sd_calls_session *s, struct sd_b
 
     memset(&plain, 0xff, sizeof plain);
     memset(&traced, 0xff, sizeof traced);
-    rc = rounds(j, NULL, &plain);
+    rc = rounds(j, NULL, out, &plain);
     if (rc == 0)
-        rc = traced_rounds(j, s, &traced);
+        rc = traced_rounds(j, s, out, &traced);
     sd_bout_end(out);
     tell(&plain, &traced, s->wish.events & SD_CALLS_C, out);
     if (rc == 0)
@@ -323,9 +345,11 @@ static bool has_cost(const struct sd_calls_session *s)
 
 static void set_costs(struct sd_calls_session *s, double loop)
 {
+    const struct sd_bouts *k = known_of(&s->wish);
     struct sd_call_costs costs;
 
-    costs_at(known_of(&s->wish), loop, &costs);
+    costs_at(k, loop, &costs);
+    costs.error = error_of(sd_bouts_error(k, ALL, loop), sd_pace_error(&s->pace));
     sd_calls_session_set_costs(s, &costs);
 }
 
@@ -340,6 +364,10 @@ int sd_calls_calibrate(struct sd_calls_session *s)
 
 void sd_calls_calibrated(struct sd_calls_session *s)
 {
-    if (has_cost(s) && s->pace.since != 0)
-        set_costs(s, sd_pace_stop(&s->pace));
+    struct sd_pace_looks looks;
+
+    if (!has_cost(s) || s->pace.since == 0)
+        return;
+    looks = sd_calls_session_looks(s);
+    set_costs(s, sd_pace_stop(&s->pace, &looks));
 }

@@ -218,6 +218,7 @@ static void put_costs(struct sd_call_root *root, const struct sd_call_costs *c)
     root->c_inside = c->c_inside;
     root->c_outside = c->c_outside;
     root->c_plain = whole_ticks(c->c_plain);
+    root->error = c->error;
 }
 
 static void fill_root(struct sd_call_tree *t, const struct sd_calls_session *s)
@@ -649,6 +650,19 @@ void sd_calls_session_set_costs(struct sd_calls_session *s,
     for (size_t i = 0; i < s->n_trees; i++)
         put_costs(sd_call_tree_root(s->trees[i]), costs);
     pthread_mutex_unlock(&calls.lock);
+}
+
+struct sd_pace_looks sd_calls_session_looks(struct sd_calls_session *s)
+{
+    struct sd_pace_looks all = { 0 };
+
+    pthread_mutex_lock(&calls.lock);
+    for (size_t i = 0; i < s->n_trees; i++) {
+        sd_pace_looks_add(&all, &s->trees[i]->looks);
+        s->trees[i]->looks = (struct sd_pace_looks){ 0 };
+    }
+    pthread_mutex_unlock(&calls.lock);
+    return all;
 }
 
 static void drop_trees(struct sd_calls_session *s)

@@ -57,6 +57,8 @@ void sd_calls_session_stop(struct sd_calls_session *s);
 /* What tracing it costs is this, by what is known now. */
 void sd_calls_session_set_costs(struct sd_calls_session *s,
                                 const struct sd_call_costs *costs);
+/* How fast the machine was meanwhile, as its trees saw it; which is told once. */
+struct sd_pace_looks sd_calls_session_looks(struct sd_calls_session *s);
 /* Forgets all that was counted, and what is open. */
 int sd_calls_session_clear(struct sd_calls_session *s);
 void sd_calls_session_free(struct sd_calls_session *s); /* stopped before */

@@ -3,7 +3,7 @@
 
 #include "collect/calls/ticks.h"
 
-enum { N_STEPS = 256, N_PROGRAM = 61, N_SLOTS = 16, N_LOOPS = 3 };
+enum { N_STEPS = 256, N_PROGRAM = 61, N_SLOTS = 16, N_LOOPS = 5 };
 
 /* Operations follow each other in no order that repeats soon: 61 is a prime, and every
  * step moves on by one or two. */

@@ -520,6 +520,17 @@ static void end_c_function(struct sd_call_tree *t, uintptr_t frame)
         close_top(t, sd_call_tree_now(t), sd_call_tree_cpu(t));
 }
 
+/* How fast the machine is just now, which costs no call anything. */
+static void look_at_speed(struct sd_call_tree *t)
+{
+    struct sd_call_pause since = sd_call_tree_pause(t);
+
+    t->until_look = SD_CALLS_TO_LOOK;
+    if (t->clock == SD_CLOCK_TSC && !t->timer)
+        sd_pace_look(&t->looks);
+    sd_call_tree_go_on(t, since);
+}
+
 struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t key,
                                                 const void *what, uintptr_t frame,
                                                 uintptr_t below)
@@ -531,6 +542,8 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
         top = bring_together(t, below);
     if (!top)
         return NULL;
+    if (__builtin_expect(--t->until_look == 0, 0))
+        look_at_speed(t);
     if (sd_call_entry_is_beyond(top)) {
         end_c_function(t, frame);
         return sd_call_pairs_enter(t, key, what, frame);
@@ -652,7 +665,7 @@ void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint6
 
 static int add_root(struct sd_call_tree *t, const struct sd_ticks_pair *first)
 {
-    struct sd_call_root root = { .zero = 0 };
+    struct sd_call_root root = { .error = 0 };
 
     if (sd_cells_add(t->table, &root) != 0)
         return sd_cells_refused(t->table);
@@ -679,6 +692,7 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
     t->extra = (uint8_t)((how->cpu ? SD_EXTRA_CPU : 0) |
                          (how->has_timeline ? SD_EXTRA_TIMELINE : 0));
     t->clock = how->clock;
+    t->until_look = SD_CALLS_TO_LOOK;
     t->n_slots = FIRST_SLOTS;
     t->slots = sd_zalloc(FIRST_SLOTS * sizeof *t->slots);
     t->stack = sd_zalloc(FIRST_ENTRIES * sizeof *t->stack);

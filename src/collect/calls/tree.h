@@ -26,6 +26,7 @@
 #include "capture/call_cell.h"
 #include "capture/cells.h"
 #include "capture/pair_cell.h"
+#include "collect/calls/bouts.h"
 #include "collect/calls/ticks.h"
 #include "collect/calls/timeline.h"
 
@@ -40,6 +41,8 @@ enum {
     SD_FRAME_BEYOND = 3, /* beyond the tree, whatever it calls: see pairs.h */
     SD_FRAME_TAGS = 3,
 };
+
+enum { SD_CALLS_TO_LOOK = 4096 }; /* some 60 looks of 2 us a second, at most */
 
 /* What there is to know of a call beyond the tree when it ends. */
 enum sd_call_beyond {
@@ -110,6 +113,9 @@ struct sd_call_tree {
     struct sd_call_pairs *pairs;     /* calls beyond them; NULL: none yet; owned */
     bool is_followed;                /* between begin and end */
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
+    uint32_t until_look;             /* calls that are not the usual case, to the next
+                                        look at the speed of the machine; 0: 2^32 */
+    struct sd_pace_looks looks;      /* those since the session started */
     uint64_t began;                  /* ticks */
     uint64_t paired;                 /* ticks of the last CLOCK record */
     struct sd_table sites;           /* key to site */
@@ -235,6 +241,7 @@ struct sd_call_costs {
     uint32_t python_inside, python_outside;
     uint32_t c_inside, c_outside;
     uint32_t python_plain, c_plain; /* ticks x 1024 of an empty call, untraced */
+    uint32_t error; /* in 1024ths of the costs, by how much they may be wrong */
 };
 
 struct sd_call_tree_how {

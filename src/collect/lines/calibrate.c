@@ -165,7 +165,7 @@ static int stay_rounds(const struct job *j, struct shortest *best)
     return rc;
 }
 
-static int rounds(const struct job *j, struct shortest *best)
+static int rounds(const struct job *j, struct sd_bout *bout, struct shortest *best)
 {
     int rc = 0;
 
@@ -180,16 +180,17 @@ static int rounds(const struct job *j, struct shortest *best)
             rc = run(j, j->calls, &best->calls);
         if (rc == 0)
             rc = stay_rounds(j, best);
+        sd_bout_look(bout);
     }
     return rc;
 }
 
-static int told_rounds(const struct job *j, struct shortest *best)
+static int told_rounds(const struct job *j, struct sd_bout *bout, struct shortest *best)
 {
     int rc = sd_line_session_start(j->session);
 
     if (rc == 0)
-        rc = rounds(j, best);
+        rc = rounds(j, bout, best);
     sd_line_session_stop(j->session);
     return rc;
 }
@@ -205,13 +206,14 @@ static double each(uint64_t with, uint64_t without, uint64_t n, double loop)
 static void tell(const struct shortest *plain, const struct shortest *told,
                  struct sd_bout *out)
 {
-    double loop = out->slowest;
+    double loop = out->loop;
     double hit = each(told->booked, plain->lines, told->n_hits, loop);
     double line = each(told->lines, plain->lines, told->n_hits, loop);
     double call = each(told->calls, plain->calls, N_STEPS, loop);
 
     line = line > hit ? line : hit;
     call -= N_CALL_LINES * line;
+    out->plain = (double)plain->lines / loop;
     out->costs[OF_HIT] = hit;
     out->costs[OF_LINE] = line;
     out->costs[OF_CALL] = call > 0 ? call : 0;
@@ -226,9 +228,9 @@ static int one_bout(const struct job *j, struct sd_bouts *k)
 
     memset(&plain, 0xff, sizeof plain);
     memset(&told, 0xff, sizeof told);
-    rc = rounds(j, &plain);
+    rc = rounds(j, out, &plain);
     if (rc == 0)
-        rc = told_rounds(j, &told);
+        rc = told_rounds(j, out, &told);
     sd_bout_end(out);
     tell(&plain, &told, out);
     if (rc == 0)
@@ -258,10 +260,10 @@ static void set_costs(struct sd_line_session *s, double loop)
 {
     const struct sd_bouts *k = known_of(&s->wish);
     const struct sd_line_costs costs = {
-        .hit = (uint64_t)(sd_bouts_cost(k, OF_HIT) * loop * 1024),
-        .line = (uint64_t)(sd_bouts_cost(k, OF_LINE) * loop * 1024),
-        .call = (uint64_t)(sd_bouts_cost(k, OF_CALL) * loop * 1024),
-        .stay = (uint64_t)(sd_bouts_cost(k, OF_STAY) * loop * 1024),
+        .hit = (uint64_t)(sd_bouts_cost(k, OF_HIT, loop) * loop * 1024),
+        .line = (uint64_t)(sd_bouts_cost(k, OF_LINE, loop) * loop * 1024),
+        .call = (uint64_t)(sd_bouts_cost(k, OF_CALL, loop) * loop * 1024),
+        .stay = (uint64_t)(sd_bouts_cost(k, OF_STAY, loop) * loop * 1024),
     };
 
     sd_line_session_set_costs(s, &costs);
@@ -295,6 +297,6 @@ int sd_line_calibrate(struct sd_line_session *s)
 void sd_line_calibrated(struct sd_line_session *s)
 {
     if (s->pace.since != 0 && s->is_pace_due)
-        set_costs(s, sd_pace_stop(&s->pace));
+        set_costs(s, sd_pace_stop(&s->pace, NULL));
     s->is_pace_due = s->turn.is_on;
 }
