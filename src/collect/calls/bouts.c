@@ -19,8 +19,8 @@ enum {
     SPAN_BITS = 30,  /* ... and of which the shortest loop is remembered (0.3 s) */
 };
 
-#define STEADY 1.15 /* slowest by quickest loop of a bout that kept its speed */
-#define ALIKE 1.12  /* by how much two speeds differ that are taken for the same */
+#define STEADY 1.2 /* slowest by quickest loop of a bout that kept its speed */
+#define ALIKE 1.12 /* by how much two speeds differ that are taken for the same */
 
 /* The loop of speed.h, in ticks; 0: it was never read. */
 static struct {
