@@ -67,8 +67,8 @@ struct sd_call_root {
                           stop; 0 after a death */
     uint32_t python_inside, python_outside;
     uint32_t c_inside, c_outside; /* of C functions */
-    uint64_t error; /* by how much these costs may be wrong, in 1024ths of them; 0: not
-                       known.  Below 4096, and so no function's key */
+    uint64_t error; /* of these costs, in 1024ths of them; 0: not known, and while calls
+                       are followed: it is no function's key then */
     int32_t last_child; /* as above */
     int32_t none;       /* 0 */
 };

@@ -343,13 +343,16 @@ static bool has_cost(const struct sd_calls_session *s)
     return !s->wish.timer && s->clock == SD_CLOCK_TSC;
 }
 
-static void set_costs(struct sd_calls_session *s, double loop)
+/* Their error is told at the end alone: while calls are followed its place is the key
+ * of the root, which has none. */
+static void set_costs(struct sd_calls_session *s, double loop, bool is_over)
 {
     const struct sd_bouts *k = known_of(&s->wish);
     struct sd_call_costs costs;
 
     costs_at(k, loop, &costs);
-    costs.error = error_of(sd_bouts_error(k, ALL, loop), sd_pace_error(&s->pace));
+    if (is_over)
+        costs.error = error_of(sd_bouts_error(k, ALL, loop), sd_pace_error(&s->pace));
     sd_calls_session_set_costs(s, &costs);
 }
 
@@ -358,7 +361,7 @@ int sd_calls_calibrate(struct sd_calls_session *s)
     if (!has_cost(s))
         return 0;
     calibrate(known_of(&s->wish), &s->wish);
-    set_costs(s, sd_pace_start(&s->pace));
+    set_costs(s, sd_pace_start(&s->pace), false);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -369,5 +372,5 @@ void sd_calls_calibrated(struct sd_calls_session *s)
     if (!has_cost(s) || s->pace.since == 0)
         return;
     looks = sd_calls_session_looks(s);
-    set_costs(s, sd_pace_stop(&s->pace, &looks));
+    set_costs(s, sd_pace_stop(&s->pace, &looks), true);
 }

@@ -605,8 +605,10 @@ int sd_calls_session_start(struct sd_calls_session *s)
     t = tree_of(s, th);
     if (!t)
         rc = make_tree(s, th, &t);
-    for (size_t i = 0; i < s->n_trees; i++) /* those of other threads, too */
+    for (size_t i = 0; i < s->n_trees; i++) { /* those of other threads, too */
         set_wishes(s->trees[i], s);
+        sd_call_tree_root(s->trees[i])->error = 0;
+    }
     if (rc == 0)
         activate(s);
     pthread_mutex_unlock(&calls.lock);
