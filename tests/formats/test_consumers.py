@@ -23,20 +23,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import helpers  # noqa: E402
 import made  # noqa: E402
+import node  # noqa: E402
 
-PACKAGES = os.path.join(os.environ.get("SONDE_BUILD") or os.path.dirname(helpers.SONDE), "npm", "node_modules")
-SPEEDSCOPE = os.path.join(PACKAGES, "speedscope", "dist", "release", "index.html")
-PERFETTO = os.path.join(os.path.dirname(PACKAGES), "perfetto")
-FIREFOX = os.path.join(PACKAGES, "@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
+SPEEDSCOPE = os.path.join(node.PACKAGES, "speedscope", "dist", "release", "index.html")
+PERFETTO = os.path.join(os.path.dirname(node.PACKAGES), "perfetto")
+FIREFOX = os.path.join(node.PACKAGES, "@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
 
 
 def need_program(name):
-    helpers.need(shutil.which(name), "no %s; CI=true make test installs it" % name)
-
-
-def need_package(path):
-    need_program("node")
-    helpers.need(os.path.exists(path), "not in build/npm; CI=true make test installs it")
+    helpers.need(shutil.which(name), "no %s; %s" % (name, node.HINT))
 
 
 def converted(folder, suffix, capture=made.known):
@@ -52,7 +47,7 @@ def converted(folder, suffix, capture=made.known):
 def speedscope(folder, path):
     """(name, weight) of each profile, and {symbol: (total, self)} of the first, as its page shows them."""
     need_program("chromium")
-    need_package(SPEEDSCOPE)
+    helpers.need(os.path.exists(SPEEDSCOPE), "speedscope is not in build/npm; " + node.HINT)
     script = os.path.join(folder, "load.js")
     with open(path, "rb") as f, open(script, "w") as out:
         out.write("speedscope.loadFileFromBase64(%s, %s)" %
@@ -163,9 +158,9 @@ def test_speedscope_opens_a_timeline_of_calls(folder):
 
 def perfetto(path, *queries):
     """What its trace processor answers: for each query a list of rows, as dictionaries."""
-    need_package(os.path.join(PERFETTO, "engine_bundle.js"))
+    program = node.need(path=os.path.join(PERFETTO, "engine_bundle.js"))
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "perfetto.js")
-    done = helpers.run(["node", script, PERFETTO, path] + list(queries), limit=300)
+    done = helpers.run([program, script, PERFETTO, path] + list(queries), limit=300)
     helpers.equal(done.status, 0, "status of Perfetto (%r)" % done.err[-500:])
     return [json.loads(line) for line in done.out.splitlines() if line.startswith("[")]
 
@@ -208,9 +203,7 @@ class Firefox:
     """One session of its command line, which is a process in the background."""
 
     def __init__(self, folder, path):
-        need_package(FIREFOX)
-        version = helpers.run(["node", "-p", "process.versions.node.split('.')[0]"]).out
-        helpers.need(int(version) >= 20, "the Firefox Profiler needs Node 20, here is %s" % version.strip())
+        self.node = node.need("@firefox-devtools/profiler-cli")
         self.env = dict(os.environ, HOME=folder)
         self.pid = None
         done = self.ask("load", path)
@@ -223,7 +216,7 @@ class Firefox:
             time.sleep(0.2)
 
     def ask(self, *words):
-        return helpers.run(["node", FIREFOX] + list(words), env=self.env, limit=120)
+        return helpers.run([self.node, FIREFOX] + list(words), env=self.env, limit=120)
 
     def tell(self, *words):
         done = self.ask(*(words + ("--json",)))
