@@ -12,7 +12,7 @@
 #include "cli/compiled.h"
 #include "cli/tables.h"
 
-enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3 };
+enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3, WARNINGS = 3 };
 /* Of the many columns of these tables, those one looks at first. */
 static const char *const looked_at[] = { "self%",   "cum%",     "function", "where",
                                          "section", "count",    "wall",     "share",
@@ -95,6 +95,18 @@ static void put_sections(const struct sd_command *c, const struct sd_profile *p)
     sd_view_release(&v);
 }
 
+/* What is less than was asked for, though nothing is lost. */
+static void say_warnings(const struct sd_profile *p)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < p->n_notes && n < WARNINGS; i++)
+        if (p->notes[i].kind == SD_NOTE_WARNING) {
+            sd_say("%s", p->notes[i].text);
+            n++;
+        }
+}
+
 void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
                       bool folds_imports)
 {
@@ -107,6 +119,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
     sd_summary_words(&words, p);
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
+    say_warnings(p);
     if (r->command->verb->collector) /* its verb prints its tables on stdout */
         return;
     put_functions(r->command, p, folds_imports);

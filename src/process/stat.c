@@ -19,7 +19,7 @@ static uint64_t number(const char **p, const char *end)
     uint64_t v = 0;
 
     if (*p < end && **p == '-')
-        ++*p; /* no field that we use is ever below 0 */
+        ++*p; /* no number that we use is ever below 0 */
     while (*p < end && **p >= '0' && **p <= '9')
         v = v * 10 + (uint64_t)(*(*p)++ - '0');
     if (*p < end)
@@ -37,12 +37,17 @@ static void copy_name(struct sd_process_stat *out, const char *from, const char 
     out->name[n] = 0;
 }
 
+static void skip(const char **p, const char *end, int n_fields)
+{
+    while (n_fields-- > 0)
+        number(p, end);
+}
+
 int sd_process_stat_parse(const char *p, size_t n, struct sd_process_stat *out)
 {
     const char *end = p + n;
     const char *open = memchr(p, '(', n);
     const char *at = memrchr(p, ')', n); /* the name may hold brackets itself */
-    int field;
 
     if (!open || !at || at < open || end - at < 4)
         return SD_EFORMAT;
@@ -50,11 +55,16 @@ int sd_process_stat_parse(const char *p, size_t n, struct sd_process_stat *out)
     out->state = at[2];
     at += 4;
     out->parent = (pid_t)number(&at, end);
-    for (field = 5; field < 20; field++)
-        number(&at, end);
+    skip(&at, end, 5); /* fields 5 to 9 */
+    out->n_faults = number(&at, end);
+    skip(&at, end, 1);
+    out->n_faults += number(&at, end);
+    skip(&at, end, 7);
     out->n_threads = (int64_t)number(&at, end);
-    number(&at, end);
+    skip(&at, end, 1);
     out->start_ticks = number(&at, end);
+    skip(&at, end, 15);
+    out->is_thread = at < end && *at == '-'; /* the signal that its end sends: none */
     out->n_bytes = n;
     return out->start_ticks ? 0 : SD_EFORMAT;
 }

@@ -4,6 +4,7 @@
 /* stat: the line of /proc/PID/stat: who a process is, whose child, since when.
  *
  * Pids are reused; a pid together with its start time is not. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,6 +16,9 @@ struct sd_process_stat {
     char state;           /* 'R', 'S', 'Z', ... */
     int64_t n_threads;    /* 1 of a zombie, whose threads are gone */
     uint64_t start_ticks; /* clock ticks since boot */
+    uint64_t n_faults;    /* pages that it touched for the first time, or again */
+    bool
+        is_thread; /* of another process: /proc has those under their own numbers too */
     char name[SD_PROCESS_NAME];
     size_t n_bytes; /* of the line: what reading it adds to our own I/O counts */
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "process/stat.h"
 
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,4 +65,35 @@ TEST(stat_of_a_zombie_has_one_thread)
     CHECK(sd_process_stat(pid, &st) == 0);
     CHECK(st.state == 'Z' && st.n_threads == 1);
     CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void *say_own_stat(void *out)
+{
+    CHECK(sd_process_stat((pid_t)syscall(SYS_gettid), out) == 0);
+    return NULL;
+}
+
+TEST(stat_tells_a_thread_from_a_process)
+{
+    struct sd_process_stat st;
+    pthread_t thread;
+
+    CHECK(sd_process_stat(getpid(), &st) == 0 && !st.is_thread);
+    CHECK(pthread_create(&thread, NULL, say_own_stat, &st) == 0);
+    pthread_join(thread, NULL);
+    CHECK(st.is_thread && st.parent == getppid());
+}
+
+TEST(stat_counts_pages_that_are_touched)
+{
+    enum { N = 64 << 12 };
+    struct sd_process_stat before, after;
+    char *p = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(p != MAP_FAILED);
+    CHECK(sd_process_stat(0, &before) == 0);
+    memset(p, 1, N);
+    CHECK(sd_process_stat(0, &after) == 0);
+    CHECK(after.n_faults > before.n_faults);
+    munmap(p, N);
 }

@@ -19,6 +19,7 @@ enum {
     CHILDREN_READ = 4096,
     COMMAND_READ = 4096, /* of the words a process was started with */
     WORDS_MAX = 64,
+    NEWCOMERS_MAX = 4, /* asked for their parents; and two more for each member */
 };
 
 /* The last pid that was given out, or -1: "0.20 0.18 0.12 1/80 11206". */
@@ -171,23 +172,63 @@ int sd_tree_init(struct sd_tree *t, pid_t root)
     return add(t, root, SIZE_MAX, &st);
 }
 
+/* The member that has this pid now, or SIZE_MAX. */
+static size_t living(const struct sd_tree *t, pid_t pid)
+{
+    for (size_t i = t->n; i-- > 0;)
+        if (t->members[i].pid == pid && !t->members[i].is_gone)
+            return sd_process_start_time(pid) == t->members[i].start_ticks ? i
+                                                                           : SIZE_MAX;
+    return SIZE_MAX;
+}
+
+/* Those that were given the numbers after `since`: in order, so that a child is a
+ * member before its own children are asked. */
+static int add_newcomers(struct sd_tree *t, int64_t since, int64_t last)
+{
+    struct sd_process_stat st;
+    size_t parent;
+    int rc = 0;
+
+    for (int64_t pid = since + 1; rc == 0 && pid <= last; pid++) {
+        if (sd_process_stat((pid_t)pid, &st) < 0 || st.is_thread)
+            continue;
+        parent = living(t, st.parent);
+        if (parent != SIZE_MAX && !is_member(t, (pid_t)pid, st.start_ticks))
+            rc = add(t, (pid_t)pid, parent, &st);
+    }
+    return rc;
+}
+
+static int look_at_all(struct sd_tree *t)
+{
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < t->n; i++) /* n grows: grandchildren, too */
+        if (!t->members[i].is_gone)
+            rc = add_children(t, i);
+    return rc;
+}
+
+/* Numbers begin again at the highest one: then all of the tree is looked at. */
+static bool may_be_short(const struct sd_tree *t, int64_t last)
+{
+    size_t most = NEWCOMERS_MAX + 2 * (t->n - t->n_gone);
+
+    return last >= 0 && t->last_pid >= 0 && last >= t->last_pid &&
+           (size_t)(last - t->last_pid) <= most && t->n_short < SD_TREE_SHORT;
+}
+
 int sd_tree_look(struct sd_tree *t)
 {
     /* Before the look: what is born during it is seen by this one or the next. */
     int64_t last = last_pid(t);
     int saved = errno;
-    int rc = 0;
-    size_t i;
+    bool is_short = may_be_short(t, last);
+    int rc = is_short ? add_newcomers(t, t->last_pid, last) : look_at_all(t);
 
-    if (last >= 0 && last == t->last_pid && t->n_skipped < SD_TREE_SKIPS) {
-        t->n_skipped++;
-        return 0;
-    }
-    for (i = 0; rc == 0 && i < t->n; i++) /* n grows: grandchildren in the same look */
-        if (!t->members[i].is_gone)
-            rc = add_children(t, i);
+    t->n_short = is_short ? t->n_short + 1 : 0;
     t->last_pid = rc == 0 ? last : -1;
-    t->n_skipped = 0;
     errno = saved;
     return rc;
 }

@@ -8,9 +8,12 @@
  * not found.  Members are told apart by pid and start time, so a reused pid is never
  * taken for the old process.
  *
- * Looking is cheap where nothing changed: /proc/loadavg tells the last pid given out,
- * and while it stays the same no process was born (0.7 us instead of an open, a
- * directory listing and a close per process and thread). */
+ * Looking is cheap: /proc/loadavg tells the last pid given out.  While it stays the
+ * same no process was born (0.7 us instead of an open, a directory listing and a close
+ * per process and thread).  Where a few were given out since, by anybody on the
+ * machine, each of these is asked for its parent (6 us), however many processes and
+ * threads the tree has.  Every tenth look lists all children again, because a number is
+ * given out a moment before its process can be seen. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,15 +35,15 @@ struct sd_tree {
     struct sd_tree_member *members; /* owned; the root first, parents before children */
     size_t n, cap;
     size_t n_gone;
-    int loadavg;        /* kept-open descriptor, or -1 */
-    int64_t last_pid;   /* as /proc/loadavg said at the last look */
-    unsigned n_skipped; /* looks skipped since */
+    int loadavg;      /* kept-open descriptor, or -1 */
+    int64_t last_pid; /* as /proc/loadavg said at the last look */
+    unsigned n_short; /* looks since the last full one */
 };
 
 enum {
     SD_TREE_COMMAND = 256, /* bytes of a command, with its 0; longer ones are cut */
     SD_TREE_MAX = 65536,   /* members, the ended ones included; more are not followed */
-    SD_TREE_SKIPS = 9,     /* a full look is made at least every tenth time */
+    SD_TREE_SHORT = 9,     /* a full look is made at least every tenth time */
 };
 
 /* SD_EGONE when there is no such process. */

@@ -110,6 +110,72 @@ TEST(tree_finds_children_of_every_thread_once)
     sd_tree_release(&t);
 }
 
+/* A child with a thread of its own, whose number is as new as the child's, and a
+ * grandchild. */
+static void *wait_for_ever(void *arg)
+{
+    pause();
+    return arg;
+}
+
+static pid_t start_child_with_thread(pid_t *grandchild)
+{
+    int say[2];
+    pid_t pid;
+
+    CHECK(pipe(say) == 0);
+    pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        pid_t own;
+
+        if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
+            _exit(1);
+        own = fork();
+        if (own == 0) {
+            pause();
+            _exit(0);
+        }
+        if (write(say[1], &own, sizeof own) != sizeof own)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    CHECK(read(say[0], grandchild, sizeof *grandchild) == sizeof *grandchild);
+    close(say[0]);
+    close(say[1]);
+    return pid;
+}
+
+TEST(tree_finds_newcomers_by_their_numbers_and_takes_no_thread_for_one)
+{
+    bool was_short = false;
+    struct sd_tree t;
+
+    CHECK(sd_tree_init(&t, getpid()) == 0);
+    for (int i = 0; i < 100 && !was_short;
+         i++) { /* others' processes, too, get numbers */
+        pid_t child, grandchild;
+
+        t.last_pid = -1;
+        CHECK(sd_tree_look(&t) == 0 && t.n_short == 0);
+        child = start_child_with_thread(&grandchild);
+        CHECK(sd_tree_look(&t) == 0);
+        was_short = t.n_short == 1;
+        CHECK(has(&t, child) && has(&t, grandchild));
+        for (size_t k = 1; k < t.n; k++)
+            CHECK(t.members[k].is_gone || t.members[k].pid == child ||
+                  t.members[k].pid == grandchild);
+        kill(grandchild, SIGKILL);
+        kill(child, SIGKILL);
+        CHECK(waitpid(child, NULL, 0) == child);
+        for (size_t k = 1; k < t.n; k++)
+            sd_tree_set_gone(&t, k);
+    }
+    CHECK(was_short);
+    sd_tree_release(&t);
+}
+
 /* A process that is told when to exec, by closing the pipe that it then reads from. */
 static pid_t start_patient(int *go, int *leave)
 {

@@ -21,6 +21,7 @@ enum {
     /* Ours stay out of the way of programs that close 0-2 and count on the lowest free
      * number being the next. */
     FD_LEAST = 64,
+    PAGE_MOST = 2 << 20, /* bytes that one fault makes resident at most */
 };
 
 /* --- Kept descriptors ------------------------------------------------------------ */
@@ -330,6 +331,7 @@ static int read_cpu(struct sd_usage_reader *r, pid_t me, struct sd_usage *out)
     out->cpu_ns = cpu_ns;
     out->n_threads = st.n_threads;
     out->start_ticks = st.start_ticks;
+    out->n_faults = st.n_faults;
     memcpy(out->name, st.name, sizeof out->name - 1);
     return 0;
 }
@@ -341,6 +343,28 @@ static int64_t read_mark(struct sd_usage_reader *r, pid_t me, int *rc)
 
     *rc = n < 0 ? (int)n : 0;
     return n < 0 ? -1 : kilobytes(field(buf, (size_t)n, "VmHWM"));
+}
+
+/* Another process's mark, which is the dearest of its readings (10 us where a reading
+ * of its memory is 2), and mostly what it was.  It rises only when more becomes
+ * resident than ever was, and nothing becomes resident without a fault (but by
+ * khugepaged, some MiB): with so few faults since the mark was read that even huge
+ * pages would not reach it, it is what it was. */
+static int64_t read_others_mark(struct sd_usage_reader *r, pid_t me,
+                                const struct sd_usage *now, int *rc)
+{
+    uint64_t room = r->mark_bytes > r->mark_rss_bytes
+                        ? (uint64_t)(r->mark_bytes - r->mark_rss_bytes)
+                        : 0;
+
+    *rc = 0;
+    if (now->start_ticks && r->mark_bytes > 0 &&
+        now->n_faults - r->mark_faults <= room / PAGE_MOST)
+        return r->mark_bytes;
+    r->mark_bytes = read_mark(r, me, rc);
+    r->mark_rss_bytes = now->rss_bytes >= 0 ? now->rss_bytes : r->mark_bytes;
+    r->mark_faults = now->n_faults;
+    return r->mark_bytes;
 }
 
 /* Our own mark from getrusage, a fifteenth of the price of VmHWM, where that is the
@@ -428,7 +452,7 @@ void sd_usage_init(struct sd_usage_reader *r, pid_t pid)
 static void set_unread(struct sd_usage *out)
 {
     memset(out, 0xff, sizeof *out);
-    out->start_ticks = 0;
+    out->start_ticks = out->n_faults = 0;
     memset(out->name, 0, sizeof out->name);
 }
 
@@ -443,7 +467,8 @@ static int read_all(struct sd_usage_reader *r, unsigned what, pid_t me,
     if (what & SD_USAGE_MEMORY && (one = read_memory(r, me, out)) < 0)
         rc = rc ? rc : one;
     if (what & SD_USAGE_PEAK) {
-        out->peak_bytes = r->pid ? read_mark(r, me, &one) : read_own_mark(r, me, &one);
+        out->peak_bytes =
+            r->pid ? read_others_mark(r, me, out, &one) : read_own_mark(r, me, &one);
         rc = rc ? rc : one;
     }
     if (what & SD_USAGE_IO && (one = read_io(r, me, out)) < 0)

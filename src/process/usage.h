@@ -52,6 +52,7 @@ struct sd_usage { /* -1 where it was not asked for or could not be read */
     int64_t peak_bytes;
     int64_t pss_bytes, uss_bytes;
     uint64_t start_ticks; /* with CPU: start time of the process; 0: not read */
+    uint64_t n_faults;    /* with CPU: pages touched, since the process began */
     char name[16];        /* with CPU: its comm */
 };
 
@@ -70,6 +71,9 @@ struct sd_usage_reader {
     _Atomic uint64_t own_read,
         own_written;              /* bytes our own readings added to its I/O */
     _Atomic int64_t rusage_floor; /* ru_maxrss above this is the true mark (usage.c) */
+    /* Of another process only: when its mark was last read (usage.c). */
+    int64_t mark_bytes, mark_rss_bytes; /* the mark, and what was resident then */
+    uint64_t mark_faults;
 };
 
 /* pid 0 is our own.  Opens nothing yet; released equals fresh. */

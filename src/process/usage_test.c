@@ -390,6 +390,66 @@ TEST(usage_of_another_process_until_it_is_gone)
     sd_usage_release(&r);
 }
 
+/* A child that does a step whenever it is told to, and says when it is done. */
+static void step(int to)
+{
+    char c;
+
+    CHECK(write(to, "", 1) == 1 && read(to, &c, 1) == 1);
+}
+
+static void grow_step_by_step(int from)
+{
+    char *kept = touched(4 * MB);
+    char c;
+
+    for (int n = 0; read(from, &c, 1) == 1; n++) {
+        if (n == 0)
+            touch_and_drop(40 * MB);
+        else if (n == 1) /* a few pages: far below the mark */
+            memset(kept, 2, 4096);
+        else if (n == 2)
+            touch_and_drop(60 * MB);
+        if (write(from, "", 1) != 1)
+            break;
+    }
+    _exit(0);
+}
+
+TEST(usage_mark_of_another_process_is_read_when_it_may_have_risen)
+{
+    const unsigned what = SD_USAGE_CPU | SD_USAGE_MEMORY | SD_USAGE_PEAK;
+    struct sd_usage_reader r;
+    int64_t base, first;
+    uint64_t read_at;
+    int ends[2];
+    pid_t pid;
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+    pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        grow_step_by_step(ends[1]);
+    }
+    close(ends[1]);
+    sd_usage_init(&r, pid);
+    base = usage_now(&r, what).peak_bytes;
+    step(ends[0]);
+    first = usage_now(&r, what).peak_bytes;
+    CHECK(first >= base + 30 * MB);
+    read_at = r.mark_faults;
+    CHECK(usage_now(&r, what).peak_bytes == first);
+    step(ends[0]);
+    CHECK(usage_now(&r, what).peak_bytes == first);
+    CHECK(r.mark_faults == read_at); /* it was not read again */
+    step(ends[0]);
+    CHECK(usage_now(&r, what).peak_bytes >= first + 15 * MB);
+    CHECK(r.mark_faults > read_at);
+    close(ends[0]);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+    sd_usage_release(&r);
+}
+
 TEST(usage_keeps_errno)
 {
     struct sd_usage_reader r;

@@ -2,7 +2,9 @@
 /* rss: a thread of the parent that reads every process of the tree at fixed times.
  *
  * Deadlines are absolute, so a late reading does not shift those after it; readings
- * whose time had passed altogether are left out and counted. */
+ * whose time had passed altogether are left out and counted.  Where nobody asked for an
+ * interval, readings that cost more than their allowance come less often, which is
+ * counted too and said at the end. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,8 +15,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/writer.h"
-#include "collect/rss/watch.h"
+#include "collect/rss/allowance.h"
 #include "collect/rss/metrics.h"
+#include "collect/rss/watch.h"
 
 extern const struct sd_collector_about sd_about_rss;
 extern const struct sd_collector sd_collector_rss;
@@ -22,13 +25,16 @@ extern const struct sd_collector sd_collector_rss;
 struct rss {
     struct sd_collect how; /* a copy; what it points to outlives us */
     uint64_t every_ns;
-    struct sd_watch watch; /* the thread's, once it runs */
+    bool may_slow_down;            /* nobody asked for that interval */
+    struct sd_watch watch;         /* the thread's, once it runs */
+    struct sd_allowance allowance; /* the same */
     pthread_t thread;
     pthread_mutex_t lock; /* over the three below */
     pthread_cond_t changed;
     bool must_stop;
-    unsigned n_asked, n_answered;    /* readings at once, for at_end and stop */
-    uint64_t n_readings, n_left_out; /* the thread's */
+    unsigned n_asked, n_answered; /* readings at once, for at_end and stop */
+    uint64_t n_readings, n_left_out, n_put_off; /* the thread's */
+    size_t n_most;                              /* processes at once, the same */
 };
 
 /* --- The thread ------------------------------------------------------------------ */
@@ -63,30 +69,55 @@ static void answer(struct rss *s, unsigned asked)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void read_all(struct rss *s)
+static void read_all(struct rss *s, enum sd_watch_what what)
 {
     struct sd_log *l = sd_writer_log(s->how.writer);
+    size_t n;
 
     s->n_readings++;
     if (!l)
         return;
-    sd_watch_read(&s->watch, l);
+    sd_watch_read(&s->watch, l, what);
     sd_watch_read_end(&s->watch, l);
+    n = s->watch.tree.n - s->watch.tree.n_gone;
+    s->n_most = n > s->n_most ? n : s->n_most;
 }
 
-/* The next multiple of the interval that is still to come. */
+/* The next multiple of the interval that is still to come and that can be afforded. */
 static uint64_t next_deadline(struct rss *s, uint64_t last_ns)
 {
     uint64_t now = sd_clock_ns();
     uint64_t next = last_ns + s->every_ns;
+    uint64_t n;
 
     if (now > next) {
-        uint64_t n = (now - next) / s->every_ns;
-
+        n = (now - next) / s->every_ns;
         s->n_left_out += n;
         next += n * s->every_ns;
     }
+    if (s->may_slow_down) {
+        now += sd_allowance_wait_ns(&s->allowance, now, sd_clock_thread_cpu_ns());
+        n = now > next ? (now - next + s->every_ns - 1) / s->every_ns : 0;
+        s->n_put_off += n;
+        next += n * s->every_ns;
+    }
     return next;
+}
+
+static void say_it_slowed_down(const struct rss *s, struct sd_log *l)
+{
+    double asked_ms = (double)s->every_ns / 1e6;
+    double n_wanted = (double)(s->n_readings + s->n_put_off);
+    char note[300];
+
+    snprintf(
+        note, sizeof note,
+        "memory, CPU time and I/O of %zu process%s were read every %.0f ms instead "
+        "of %g, to take no more than %g %% of a CPU; --rss-every %gms keeps to that",
+        s->n_most, s->n_most == 1 ? "" : "es",
+        asked_ms * n_wanted / (double)s->n_readings, asked_ms,
+        100.0 / SD_ALLOWANCE_SHARE, asked_ms);
+    sd_log_note(l, SD_NOTE_WARNING, note);
 }
 
 static void say_what_it_cost(struct rss *s)
@@ -105,6 +136,8 @@ static void say_what_it_cost(struct rss *s)
                  SD_TREE_MAX);
         sd_log_note(l, SD_NOTE_LOSS, text);
     }
+    if (s->n_put_off > s->n_readings / 4)
+        say_it_slowed_down(s, l);
     if (!s->n_left_out)
         return;
     snprintf(text, sizeof text,
@@ -122,14 +155,15 @@ static void *run(void *state)
     unsigned asked = 1; /* by start, for the first */
     unsigned answered = 0;
 
+    sd_allowance_begin(&s->allowance, deadline, sd_clock_thread_cpu_ns());
     do {
-        read_all(s);
+        read_all(s, asked != answered ? SD_WATCH_ALL : SD_WATCH_DUE);
         if (asked != answered)
             answer(s, asked);
         answered = asked;
         deadline = next_deadline(s, deadline);
     } while (wait_until(s, deadline, &asked));
-    read_all(s);
+    read_all(s, SD_WATCH_ALL);
     say_what_it_cost(s);
     sd_watch_release(&s->watch);
     return NULL;
@@ -203,6 +237,7 @@ static int start(const struct sd_collect *how, void **state)
         return sd_no_memory();
     s->how = *how;
     s->every_ns = how->options[SD_RSS_EVERY].number;
+    s->may_slow_down = !how->options[SD_RSS_EVERY].is_given;
     init_waiting(s);
     rc = sd_watch_init(&s->watch, &s->how);
     if (rc == 0)

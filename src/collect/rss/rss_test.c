@@ -36,6 +36,7 @@ static void set_options(uint64_t every_ns, bool children, bool pss)
 {
     memset(options, 0, sizeof options);
     options[SD_RSS_EVERY].number = every_ns;
+    options[SD_RSS_EVERY].is_given = true;
     options[SD_RSS_CHILDREN].number = children;
     options[SD_RSS_WITH_PSS].number = pss;
 }
@@ -473,6 +474,65 @@ TEST(rss_keeps_its_deadlines)
     CHECK(n <= took / 1000000 + 10);
     /* On a busy machine some are left out; then the capture says so. */
     CHECK(n >= 180 || strstr(c->notes, "left out"));
+    captured_free(c);
+    captured_clean();
+}
+
+enum { MANY = 12 };
+
+static void have_many_children(void)
+{
+    for (int i = 0; i < MANY; i++)
+        if (fork() == 0) {
+            pause();
+            _exit(0);
+        }
+    be_read_now();
+    signal(SIGTERM, SIG_IGN);
+    kill(0, SIGTERM);
+    while (wait(NULL) > 0)
+        ;
+}
+
+static void have_many_children_in_a_group(void)
+{
+    setpgid(0, 0);
+    have_many_children();
+}
+
+/* Readings one after the other spend far more than their allowance. */
+static struct captured *read_many_often(bool is_given)
+{
+    pid_t pid = start_child(have_many_children_in_a_group);
+    struct recording r;
+
+    set_options(1000000, true, false);
+    options[SD_RSS_EVERY].is_given = is_given;
+    r = start(pid);
+    let_go();
+    hear(to_child);
+    for (int i = 0; i < 500; i++)
+        sd_collector_rss.at_end(r.state);
+    let_go();
+    return run_to_end(&r, pid);
+}
+
+TEST(rss_slows_down_where_readings_are_dear_and_says_so)
+{
+    struct captured *c = read_many_often(false);
+
+    CHECK(strstr(c->notes, "of 13 processes were read every "));
+    CHECK(strstr(c->notes, " ms instead of 1, to take no more than 0.5 % of a CPU"));
+    CHECK(strstr(c->notes, "--rss-every 1ms keeps to that"));
+    captured_free(c);
+    captured_clean();
+}
+
+TEST(rss_keeps_to_an_interval_that_was_asked_for)
+{
+    struct captured *c = read_many_often(true);
+
+    CHECK(!strstr(c->notes, "instead of"));
     captured_free(c);
     captured_clean();
 }

@@ -23,6 +23,7 @@ enum {
     TRACK_ROOM = SD_ROOM_TRACK + SD_ROOM_STRING(SD_PROCESS_NAME),
 };
 #define PSS_EVERY_NS 1000000000u
+#define NETWORK_EVERY_NS 100000000u
 _Static_assert((ANCESTORS_MAX + 1) * TRACK_ROOM + SD_ROOM_SHAPE + 512 <= 16384,
                "all definitions of one reading fit into a small slot");
 
@@ -262,12 +263,29 @@ static void share_out_io(const struct sd_watch *w, struct sd_watched *p,
     u->written_bytes = own.written;
 }
 
+/* Then the counters are our own: what the process did last is in them, too, when it has
+ * ended and tells no more. */
+static bool is_in_own(const struct sd_watch *w, const struct sd_watched *p)
+{
+    return p->network_ns != 0 && p->network_ns == w->own_network;
+}
+
+static void read_own_network(struct sd_watch *w, struct sd_usage *u)
+{
+    struct sd_usage own;
+
+    if (sd_usage_read(&w->own, SD_USAGE_NETWORK, &own) < 0)
+        return;
+    u->received_bytes = own.received_bytes;
+    u->sent_bytes = own.sent_bytes;
+}
+
 static unsigned what_of(const struct sd_watch *w, const struct sd_watched *p,
                         uint64_t now)
 {
     unsigned what = SD_USAGE_MEMORY | SD_USAGE_CPU | SD_USAGE_IO | SD_USAGE_PEAK;
 
-    if (p->reads_network)
+    if (p->reads_network && now >= w->next_network_ns && !is_in_own(w, p))
         what |= SD_USAGE_NETWORK;
     if (w->reads_pss && now >= w->next_pss_ns)
         what |= SD_USAGE_PSS;
@@ -305,6 +323,8 @@ static bool read_one(struct sd_watch *w, struct sd_log *l, size_t at, uint64_t n
         return false;
     if (u.name[0])
         memcpy(m->name, u.name, sizeof u.name);
+    if (p->reads_network && now >= w->next_network_ns && is_in_own(w, p))
+        read_own_network(w, &u);
     u.peak_bytes = peak_of(w, p, &u);
     share_out_io(w, p, &u);
     if (!p->has_begun)
@@ -352,6 +372,8 @@ int sd_watch_init(struct sd_watch *w, const struct sd_collect *how)
     w->reads_pss = how->options[SD_RSS_WITH_PSS].number != 0;
     w->reads_tcp = how->options[SD_RSS_WITH_TCP].number != 0;
     w->started_ns = sd_clock_ns();
+    w->own_network = sd_tcp_namespace(getpid());
+    sd_usage_init(&w->own, 0);
     if (getrusage(RUSAGE_SELF, &own) == 0)
         w->own_floor_bytes = own.ru_maxrss * 1024;
     return sd_tree_init(&w->tree, how->root);
@@ -374,10 +396,13 @@ static void look_at_connections(struct sd_watch *w, uint64_t now)
     sd_connections_finish(&w->connections);
 }
 
-bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
+bool sd_watch_read(struct sd_watch *w, struct sd_log *l, enum sd_watch_what what)
 {
     uint64_t now = sd_clock_ns();
     size_t i;
+
+    if (what == SD_WATCH_ALL)
+        w->next_network_ns = now;
 
     if (w->follows_children)
         sd_tree_look(&w->tree); /* out of memory: tried again at the next reading */
@@ -396,6 +421,8 @@ bool sd_watch_read(struct sd_watch *w, struct sd_log *l)
         }
     if (now >= w->next_pss_ns)
         w->next_pss_ns = now + PSS_EVERY_NS;
+    if (now >= w->next_network_ns)
+        w->next_network_ns = now + NETWORK_EVERY_NS;
     return w->tree.n_gone < w->tree.n;
 }
 
@@ -438,6 +465,7 @@ void sd_watch_release(struct sd_watch *w)
         if (!w->tree.members[i].is_gone)
             let_go(w, i);
     sd_connections_release(&w->connections);
+    sd_usage_release(&w->own);
     sd_assert(w->n_kept == 0);
     sd_tree_release(&w->tree);
 }
