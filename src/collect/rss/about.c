@@ -47,11 +47,10 @@ const struct sd_collector_about sd_about_rss = {
     .summary = "reads over time what each process holds and uses: memory and its peak, "
                "CPU, threads, bytes read, written and sent",
     .cost =
-        "nothing inside the program; outside, 20 to 100 us of a CPU per reading (at "
-        "most 1 % of one at the default 100 a second) and 30 us for each further "
-        "process (rss.cpu_ns in the capture is what it was); TCP connections at most 1 "
-        "% "
-        "of a CPU more, and next to nothing where there are none",
+        "nothing inside the program; outside, 20 to 100 us of a CPU per reading and 15 "
+        "to 30 us for each further process (rss.cpu_ns in the capture is what it was): "
+        "at most 0.5 % of a CPU, because readings then come less often, unless an "
+        "interval is asked for",
     .blind_to =
         "who allocated or used it.  Network bytes are those of the whole network "
         "namespace, loopback included, not of the process; of its own the kernel tells "

@@ -15,7 +15,7 @@
  *
  * Looks take time: 1 us for each descriptor of each process, and where there are TCP
  * sockets 0.3 ms for the walk over the kernel's table.  So they are made ten times a
- * second at most, and so seldom that they never take more than a hundredth of the
+ * second at most, and so seldom that they never take more than a four-hundredth of the
  * time. */
 #include <stdbool.h>
 #include <stddef.h>
