@@ -19,9 +19,13 @@ static struct {
     pthread_mutex_t lock;        /* over the list and over each read-fold-reset */
     struct sd_peak_region *open; /* every open region of this process */
     int64_t process_bytes;       /* largest mark ever folded */
+    /* Of the process when the mark was last set back: */
+    int64_t reset_bytes;   /* what was resident; -1: not known */
+    uint64_t reset_faults; /* pages touched so far */
     struct sd_usage_reader usage;
 } peak = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .reset_bytes = -1,
     .usage = { .statm = NO_FD,
                .io = NO_FD,
                .net = NO_FD,
@@ -33,12 +37,37 @@ static struct {
 
 struct sd_usage_reader *sd_own_usage(void) { return &peak.usage; }
 
-static int64_t read_mark(void)
+static int64_t read_mark_and_faults(uint64_t *n_faults)
 {
     struct sd_usage u;
 
     sd_usage_read(&peak.usage, SD_USAGE_PEAK, &u);
+    *n_faults = u.n_faults;
     return u.peak_bytes;
+}
+
+static int64_t read_mark(void)
+{
+    uint64_t n_faults;
+
+    return read_mark_and_faults(&n_faults);
+}
+
+/* Sets the mark back.  `seen_bytes`: resident just now, or -1. */
+static bool reset(int64_t seen_bytes, uint64_t n_faults)
+{
+    /* Nothing has become resident since the last time, and nothing was given back: the
+     * mark is where it would be set.  (What another thread touched between the reading
+     * of `seen_bytes` and that of the faults, and gave back since, is in it.) */
+    if (seen_bytes >= 0 && seen_bytes == peak.reset_bytes &&
+        n_faults == peak.reset_faults)
+        return true;
+    peak.reset_bytes = seen_bytes;
+    peak.reset_faults = n_faults;
+    if (sd_usage_reset_peak(&peak.usage) == 0)
+        return true;
+    peak.reset_bytes = -1;
+    return false;
 }
 
 static void raise_to(int64_t *bytes, int64_t mark)
@@ -71,12 +100,13 @@ static void fold(int64_t mark)
  * calls, under a microsecond. */
 static bool start_again(void)
 {
-    int64_t mark = read_mark();
+    uint64_t n_faults;
+    int64_t mark = read_mark_and_faults(&n_faults);
 
     if (mark < 0)
         return false;
     fold(mark);
-    return sd_usage_reset_peak(&peak.usage) == 0;
+    return reset(-1, n_faults);
 }
 
 static void link_in(struct sd_peak_region *r)
@@ -154,6 +184,7 @@ int64_t sd_peak_close_at_least(struct sd_peak_region *r, int64_t seen_bytes)
 int64_t sd_peak_next(struct sd_peak_region *r, int64_t seen_bytes)
 {
     int64_t mark, found = -1;
+    uint64_t n_faults = 0;
     int cancel_state;
 
     if (r->forks != sd_session_forks()) {
@@ -161,11 +192,11 @@ int64_t sd_peak_next(struct sd_peak_region *r, int64_t seen_bytes)
         return -1;
     }
     cancel_state = lock();
-    mark = r->peak_bytes >= 0 ? read_mark() : -1;
+    mark = r->peak_bytes >= 0 ? read_mark_and_faults(&n_faults) : -1;
     if (mark >= 0) {
         fold(seen_bytes > mark ? seen_bytes : mark);
         found = r->peak_bytes;
-        r->peak_bytes = sd_usage_reset_peak(&peak.usage) == 0 ? 0 : -1;
+        r->peak_bytes = reset(seen_bytes, n_faults) ? 0 : -1;
     }
     unlock(cancel_state);
     return found;
@@ -191,6 +222,7 @@ void sd_peak_resume(bool is_child)
     if (is_child) {
         peak.open = NULL;
         peak.process_bytes = 0;
+        peak.reset_bytes = -1;
     }
     pthread_mutex_unlock(&peak.lock);
 }

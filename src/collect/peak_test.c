@@ -36,6 +36,36 @@ static bool is_about(int64_t bytes, int64_t truth)
     return bytes >= truth - 2 * MB && bytes <= truth + 4 * MB;
 }
 
+/* What lines do: one part after the other, each told what is resident at its end. */
+TEST(peak_of_parts_falls_with_what_is_given_back)
+{
+    const size_t n = 20 * MB;
+    struct sd_peak_region part;
+    int64_t rss;
+    char *p;
+
+    if (!can_reset())
+        skip();
+    rss = rss_now();
+    sd_peak_open(&part);
+    for (int i = 0; i < 3; i++) { /* nothing happens: the mark need not be set back */
+        int64_t idle = sd_peak_next(&part, rss_now());
+
+        CHECK(is_about(idle - rss, 0));
+    }
+    p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    memset(p, 1, n);
+    CHECK(is_about(sd_peak_next(&part, rss_now()) - rss, (int64_t)n));
+    munmap(p, n); /* touches nothing */
+    CHECK(is_about(sd_peak_next(&part, rss_now()) - rss, (int64_t)n));
+    CHECK(is_about(sd_peak_next(&part, rss_now()) - rss, 0));
+    touch_and_drop(n); /* as much is resident afterwards as before */
+    CHECK(is_about(sd_peak_next(&part, rss_now()) - rss, (int64_t)n));
+    CHECK(is_about(sd_peak_next(&part, rss_now()) - rss, 0));
+    sd_peak_close(&part);
+}
+
 TEST(peak_of_an_inner_region_counts_for_the_outer_one_too)
 {
     struct sd_peak_region outer, inner, later;

@@ -376,7 +376,8 @@ static int64_t read_others_mark(struct sd_usage_reader *r, pid_t me,
  * `rusage_floor`; at or below it VmHWM is read too.  If they agree the floor lies no
  * higher, and the limit sinks below this reading; if VmHWM is lower, the floor has been
  * found. */
-static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, int *rc)
+static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, struct sd_usage *out,
+                             int *rc)
 {
     struct rusage u;
     int64_t fast, exact;
@@ -384,6 +385,7 @@ static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, int *rc)
     *rc = 0;
     if (getrusage(RUSAGE_SELF, &u) < 0)
         return read_mark(r, me, rc);
+    out->n_faults = (uint64_t)u.ru_minflt + (uint64_t)u.ru_majflt;
     fast = kilobytes(u.ru_maxrss);
     if (fast > atomic_load_explicit(&r->rusage_floor, memory_order_relaxed))
         return fast;
@@ -467,8 +469,8 @@ static int read_all(struct sd_usage_reader *r, unsigned what, pid_t me,
     if (what & SD_USAGE_MEMORY && (one = read_memory(r, me, out)) < 0)
         rc = rc ? rc : one;
     if (what & SD_USAGE_PEAK) {
-        out->peak_bytes =
-            r->pid ? read_others_mark(r, me, out, &one) : read_own_mark(r, me, &one);
+        out->peak_bytes = r->pid ? read_others_mark(r, me, out, &one)
+                                 : read_own_mark(r, me, out, &one);
         rc = rc ? rc : one;
     }
     if (what & SD_USAGE_IO && (one = read_io(r, me, out)) < 0)
