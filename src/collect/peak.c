@@ -98,7 +98,7 @@ static void fold(int64_t mark)
 
 /* What rises and falls between the read and the reset is seen by nobody: two system
  * calls, under a microsecond. */
-static bool start_again(void)
+static bool start_again(int64_t seen_bytes)
 {
     uint64_t n_faults;
     int64_t mark = read_mark_and_faults(&n_faults);
@@ -106,7 +106,7 @@ static bool start_again(void)
     if (mark < 0)
         return false;
     fold(mark);
-    return reset(-1, n_faults);
+    return reset(seen_bytes, n_faults);
 }
 
 static void link_in(struct sd_peak_region *r)
@@ -147,14 +147,16 @@ static void unlock(int cancel_state)
     pthread_setcancelstate(cancel_state, NULL);
 }
 
-void sd_peak_open(struct sd_peak_region *r)
+void sd_peak_open(struct sd_peak_region *r) { sd_peak_open_at(r, -1); }
+
+void sd_peak_open_at(struct sd_peak_region *r, int64_t seen_bytes)
 {
     int cancel_state;
 
     sd_session_watch_forks();
     cancel_state = lock();
     r->forks = sd_session_forks();
-    r->peak_bytes = start_again() ? 0 : -1;
+    r->peak_bytes = start_again(seen_bytes) ? 0 : -1;
     link_in(r);
     unlock(cancel_state);
 }

@@ -21,6 +21,9 @@ struct sd_peak_region { /* the caller's; linked in between open and close */
 };
 
 void sd_peak_open(struct sd_peak_region *r);
+/* The same, where the caller knows what is resident now: the mark is then set back only
+ * if it may be elsewhere. */
+void sd_peak_open_at(struct sd_peak_region *r, int64_t seen_bytes);
 /* The largest RSS of the process while the region was open, or -1 where the mark cannot
  * be reset, or when the process forked off inside the region. */
 int64_t sd_peak_close(struct sd_peak_region *r);

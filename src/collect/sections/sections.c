@@ -328,9 +328,9 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static void read_at_begin(struct sd_section *s)
 {
     if (s->measure & (SLOW & ~SD_MEASURE_PSS)) {
-        if (s->measure & SD_MEASURE_PEAK)
-            sd_peak_open(&s->region);
         read_usage(s->measure & ~(unsigned)SD_MEASURE_PSS, &s->start);
+        if (s->measure & SD_MEASURE_PEAK)
+            sd_peak_open_at(&s->region, s->start.rss_bytes);
     }
     read_cpu_at_begin(s);
 }
