@@ -389,7 +389,12 @@ static int64_t read_own_mark(struct sd_usage_reader *r, pid_t me, struct sd_usag
     fast = kilobytes(u.ru_maxrss);
     if (fast > atomic_load_explicit(&r->rusage_floor, memory_order_relaxed))
         return fast;
+    if (r->mark_bytes > 0 && r->mark_in == me && r->mark_faults == out->n_faults)
+        return r->mark_bytes; /* no page was touched: it stands where it was */
     exact = read_mark(r, me, rc);
+    r->mark_bytes = exact > 0 ? exact : 0;
+    r->mark_faults = out->n_faults;
+    r->mark_in = me;
     if (exact >= 0)
         atomic_store(&r->rusage_floor, exact >= fast ? fast - 1 : fast);
     return exact;
@@ -506,6 +511,7 @@ int sd_usage_reset_peak(struct sd_usage_reader *r)
 
     sd_assert(r->pid == 0);
     begin_counts(r, me);
+    r->mark_bytes = 0;
     fd = take(r, &r->clear_refs, "clear_refs", O_WRONLY, me, &is_kept);
     if (fd >= 0)
         n = pwrite(fd, "5", 1, 0);

@@ -71,9 +71,11 @@ struct sd_usage_reader {
     _Atomic uint64_t own_read,
         own_written;              /* bytes our own readings added to its I/O */
     _Atomic int64_t rusage_floor; /* ru_maxrss above this is the true mark (usage.c) */
-    /* Of another process only: when its mark was last read (usage.c). */
-    int64_t mark_bytes, mark_rss_bytes; /* the mark, and what was resident then */
+    /* When the mark was last read, by the one thread that may (usage.c): */
+    int64_t mark_bytes; /* 0: to be read again */
     uint64_t mark_faults;
+    pid_t mark_in;          /* of our own: in which process */
+    int64_t mark_rss_bytes; /* of another process only: what was resident then */
 };
 
 /* pid 0 is our own.  Opens nothing yet; released equals fresh. */
