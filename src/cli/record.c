@@ -343,8 +343,10 @@ static int show(const struct record *r)
         else
             sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
     }
-    if (!is_quiet)
+    if (!is_quiet) {
+        sd_summary_say_causes(rec, &account, "--consistency");
         sd_summary_say_account(&account);
+    }
     /* py-spy is content when threads were seen and none did what was asked for: with
      * --gil a sleeping program has no samples. */
     if (r->command.is_pyspy && rec->sampled.counts.processes)

@@ -114,6 +114,8 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
     struct sd_buf words = { 0 };
 
     sd_summary_account(r, p, &account);
+    if (r->has_sampled)
+        sd_summary_say_causes(r, &account, "--sample-consistency");
     if (account.lost || account.partial)
         sd_summary_say_account(&account);
     sd_summary_words(&words, p);
@@ -153,6 +155,52 @@ void sd_summary_say_account(const struct sd_sample_account *a)
            sd_text_count(lost, (int64_t)a->lost),
            sd_text_count(partial, (int64_t)a->partial),
            sd_text_count(idle, (int64_t)a->idle));
+}
+
+/* Percent of the rounds that may come too late before it is worth a sentence. */
+enum { MISSED_PERCENT = 5 };
+
+static void say_missed(const struct sd_sample_counts *n)
+{
+    char missed[SD_TEXT_MAX], all[SD_TEXT_MAX];
+
+    if (n->missed * 100 <= (n->missed + n->rounds) * MISSED_PERCENT)
+        return;
+    sd_say("%s of %s rounds were missed: other programs had the CPUs when they were "
+           "due, or a round took too long; a lower rate, or fewer programs beside it, "
+           "helps. Times stay right: a sample stands for the time since the one before",
+           sd_text_count(missed, (int64_t)n->missed),
+           sd_text_count(all, (int64_t)(n->missed + n->rounds)));
+}
+
+static void say_apart(const struct sd_sample_counts *n, const char *option)
+{
+    char apart[SD_TEXT_MAX];
+
+    if (n->apart == 0)
+        return;
+    sd_say("%s stacks were read from another CPU than the program's, because sonde may "
+           "not run there (taskset, cpuset): those that changed meanwhile end in "
+           "[partial]. Give sonde the same CPUs, or use %s pause",
+           sd_text_count(apart, (int64_t)n->apart), option);
+}
+
+void sd_summary_say_causes(const struct sd_recording *r,
+                           const struct sd_sample_account *a, const char *option)
+{
+    const struct sd_sample_counts *n = &r->sampled.counts;
+    char number[SD_TEXT_MAX];
+
+    say_missed(n);
+    say_apart(n, option);
+    if (n->lost)
+        sd_say("%s lost: the stack changed at every try to read it; "
+               "%s pause stops the thread for each read",
+               sd_text_count(number, (int64_t)n->lost), option);
+    if (a->lost > n->lost)
+        sd_say("%s lost: the capture had no room for them (a full disk, a limit on the "
+               "file's size)",
+               sd_text_count(number, (int64_t)(a->lost - n->lost)));
 }
 
 size_t sd_summary_refusals(const struct sd_profile *p)

@@ -13,6 +13,10 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
 /* "1,239 samples (0 missed, 0 lost, 2 partial, 310 idle)": what became of every look at
  * a thread. */
 void sd_summary_say_account(const struct sd_sample_account *a);
+/* Why rounds were missed, samples lost or cut, and what helps: a sentence each.
+ * `option` is the verb's word for how stacks are kept from changing. */
+void sd_summary_say_causes(const struct sd_recording *r,
+                           const struct sd_sample_account *a, const char *option);
 /* Of a recording that ended; `p` is what is in its file, NULL where that is not known.
  */
 void sd_summary_account(const struct sd_recording *r, const struct sd_profile *p,

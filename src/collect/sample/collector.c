@@ -113,7 +113,7 @@ static void say_refusals(struct collector *c, struct sd_log *l)
 static void say_so_far(struct collector *c, struct sd_log *l)
 {
     const struct sd_sample_counts *n = sd_sampler_counts(c->sampler);
-    char text[512];
+    char text[640];
     size_t at;
 
     at = (size_t)snprintf(
@@ -136,11 +136,23 @@ static void say_number(struct sd_log *l, const char *key, uint64_t value)
     sd_log_meta(l, key, text);
 }
 
+static void say_loss(struct sd_log *l, uint64_t n_lost,
+                     const struct sd_sample_counts *n, const char *why)
+{
+    char text[200];
+
+    if (n_lost == 0)
+        return;
+    snprintf(text, sizeof text, "%llu of %llu samples are lost: %s",
+             (unsigned long long)n_lost, (unsigned long long)(n->lost + n->samples),
+             why);
+    sd_log_note(l, SD_NOTE_WARNING, text);
+}
+
 static void say_end(struct collector *c)
 {
     struct sd_log *l = sd_writer_log(c->how.writer);
     const struct sd_sample_counts *n = &c->result.counts;
-    char text[200];
 
     if (!l)
         return;
@@ -154,14 +166,12 @@ static void say_end(struct collector *c)
     if (n->processes == 0)
         sd_log_note(l, SD_NOTE_INFO,
                     "nothing was sampled: no Python ran in any of the processes");
-    if (n->lost == 0 && c->result.unwritten == 0)
-        return;
-    snprintf(text, sizeof text,
-             "%llu of %llu samples are lost: the stack could not be read, or the "
-             "capture had no room",
-             (unsigned long long)(n->lost + c->result.unwritten),
-             (unsigned long long)(n->lost + n->samples));
-    sd_log_note(l, SD_NOTE_WARNING, text);
+    if (n->apart)
+        sd_log_note(l, SD_NOTE_INFO,
+                    "stacks were read from another CPU than the program's, because "
+                    "sonde may not run there: those that changed end in [partial]");
+    say_loss(l, n->lost, n, "the stack changed at every try to read it");
+    say_loss(l, c->result.unwritten, n, "the capture had no room for them");
 }
 
 /* What is not of every round. */

@@ -51,22 +51,36 @@ static int ask(struct sd_followed *of, pid_t pid, pid_t tid)
     return 0;
 }
 
+static int ask_again(struct sd_followed *of, pid_t pid, pid_t tid, uint64_t now_ns,
+                     bool must_ask)
+{
+    int rc;
+
+    if (!must_ask && of->cpu >= 0 && now_ns - of->asked_ns <= ASK_NS)
+        return 0;
+    rc = ask(of, pid, tid);
+    if (rc == 0)
+        of->asked_ns = now_ns;
+    return rc;
+}
+
+static bool may_run_on(const struct sd_follow *f, int cpu)
+{
+    return f->has_allowed && cpu >= 0 && cpu < CPU_SETSIZE &&
+           CPU_ISSET((size_t)cpu, &f->allowed);
+}
+
 int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
                  uint64_t now_ns, bool must_ask)
 {
+    int rc = ask_again(of, pid, tid, now_ns, must_ask);
     cpu_set_t there;
 
-    if (must_ask || of->cpu < 0 || now_ns - of->asked_ns > ASK_NS) {
-        int rc = ask(of, pid, tid);
-
-        if (rc < 0)
-            return rc;
-        of->asked_ns = now_ns;
-    }
+    if (rc < 0)
+        return rc;
     if (of->cpu == f->cpu)
         return 0;
-    if (!f->has_allowed || of->cpu < 0 || of->cpu >= CPU_SETSIZE ||
-        !CPU_ISSET((size_t)of->cpu, &f->allowed))
+    if (!may_run_on(f, of->cpu))
         return SD_EACCESS;
     CPU_ZERO(&there);
     CPU_SET((size_t)of->cpu, &there);
@@ -75,6 +89,12 @@ int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t t
     f->cpu = of->cpu;
     f->n_moves++;
     return 0;
+}
+
+bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
+                         pid_t tid, uint64_t now_ns)
+{
+    return ask_again(of, pid, tid, now_ns, false) == 0 && !may_run_on(f, of->cpu);
 }
 
 bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,

@@ -32,6 +32,9 @@ void sd_follow_init(struct sd_follow *f);
  * not run there; both without a sentence. */
 int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
                  uint64_t now_ns, bool must_ask);
+/* Whether the thread last ran on a CPU on which we may not run. */
+bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
+                         pid_t tid, uint64_t now_ns);
 /* Whether the thread is where we are, asked of the kernel: while we run there it
  * cannot.  Else it was moved away, and may have run.  That it did not run in our place,
  * in a moment when the kernel had taken the CPU from us, its counters tell (pulse.h).

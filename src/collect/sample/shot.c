@@ -389,6 +389,16 @@ static int read_planned(struct sd_shot *s, const struct sd_remote *r)
     return 0;
 }
 
+int sd_shot_look_again(struct sd_shot *s, const struct sd_shot_of *of)
+{
+    struct sd_shot_of once = *of;
+    int rc;
+
+    once.is_still = true; /* no second copy */
+    rc = sd_shot_plan(s, &once);
+    return rc == 0 ? read_planned(s, of->remote) : rc;
+}
+
 static enum sd_shot_result take_once(struct sd_shot *s, const struct sd_shot_of *of,
                                      bool is_last)
 {

@@ -166,4 +166,11 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
 /* After a GOOD look: the next of n_looks.  What is not GOOD is the last of them; its
  * frames mean nothing. */
 enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of);
+
+/* Where the thread runs on a CPU on which we may not: more looks at a stack just taken,
+ * with that result; PARTIAL when some of it has changed.  See shot_apart.c.
+ * sd_shot_n_moved: how many inner frames what was read last does not confirm. */
+enum sd_shot_result sd_shot_watch(struct sd_shot *s, const struct sd_shot_of *of,
+                                  enum sd_shot_result result);
+size_t sd_shot_n_moved(const struct sd_shot *s, const struct sd_shot_of *of);
 #endif

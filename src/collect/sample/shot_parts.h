@@ -2,7 +2,8 @@
 #ifndef SD_COLLECT_SAMPLE_SHOT_PARTS_H
 #define SD_COLLECT_SAMPLE_SHOT_PARTS_H
 /* shot_parts: what the files of shot share: guess (what is asked for), walk (the chain
- * of frames in what came), and shot itself (whether it can be believed). */
+ * of frames in what came), apart (more looks where there is no other proof), and shot
+ * itself (whether it can be believed). */
 #include <string.h>
 
 #include "collect/sample/shot.h"
@@ -102,6 +103,9 @@ int sd_shot_follow(struct sd_shot_walk *w, uint64_t innermost);
 bool sd_shot_is_same(struct sd_shot_walk *w, uint64_t innermost);
 /* After sd_shot_follow: whether the chain has come to its true end. */
 bool sd_shot_is_end(const struct sd_shot_walk *w);
+
+/* Reads everything where it was last time, once.  A bare code. */
+int sd_shot_look_again(struct sd_shot *s, const struct sd_shot_of *of);
 
 /* Follows the chunks of a thread from the newest on. */
 int sd_shot_learn_chunks(struct sd_shot *s, const struct sd_shot_of *of,

@@ -640,6 +640,63 @@ TEST(shot_that_is_torn_keeps_the_frames_that_stood)
     }
 }
 
+TEST(shot_that_is_watched_stays_whole_while_nobody_leaves)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+        unsigned i;
+
+        set_up(&s, versions[v]);
+        for (i = 1; i <= 3; i++)
+            call(&s, i);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        go_to(&s, 2, 3, 5); /* the innermost runs on */
+        CHECK(sd_shot_watch(&s.shot, &s.of, SD_SHOT_GOOD) == SD_SHOT_GOOD);
+        CHECK_STACK(&s, "f3 f2 f1");
+        tear_down(&s);
+    }
+}
+
+TEST(shot_that_is_watched_is_cut_where_a_caller_has_moved_on)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+        unsigned i;
+
+        set_up(&s, versions[v]);
+        for (i = 1; i <= 4; i++)
+            call(&s, i);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        go_to(&s, 1, 2, 5); /* f2 calls from another line now */
+        CHECK(sd_shot_watch(&s.shot, &s.of, SD_SHOT_GOOD) == SD_SHOT_PARTIAL);
+        CHECK_STACK(&s, "f2 f1");
+        tear_down(&s);
+    }
+}
+
+TEST(shot_that_is_watched_is_cut_where_another_function_stands)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+        unsigned i;
+
+        set_up(&s, versions[v]);
+        for (i = 1; i <= 3; i++)
+            call(&s, i);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        return_and_call_another(&s);
+        CHECK(sd_shot_watch(&s.shot, &s.of, SD_SHOT_GOOD) == SD_SHOT_PARTIAL);
+        CHECK_STACK(&s, "f2 f1");
+        kill(s.remote.pid, SIGKILL);
+        waitpid(s.remote.pid, NULL, 0);
+        CHECK(sd_shot_watch(&s.shot, &s.of, SD_SHOT_PARTIAL) == SD_SHOT_GONE);
+        tear_down(&s);
+    }
+}
+
 TEST(shot_of_an_innermost_frame_that_moves_on_is_good)
 {
     EACH_VERSION(v)

@@ -37,6 +37,7 @@ struct sd_target_thread {
     struct sd_pause pause;
     struct sd_native_stack native; /* options.native: what is told, of the last read */
     bool is_followed;
+    bool is_barred; /* is_scattered, at high rates: we may not run where it does */
     uint64_t follow_until_ns;
     uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
     /* Of this round: */

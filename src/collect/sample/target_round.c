@@ -25,6 +25,12 @@ struct sd_shot_of sd_target_shot_of(struct sd_target *t, const struct sd_round *
                                             SD_CONSISTENCY_NONE };
 }
 
+static bool is_rate_followed(const struct sd_round *round)
+{
+    return round->options->period_ns >= 1000000000u / N_FOLLOW_RATE ||
+           round->options->period_ns == 0;
+}
+
 static void look_at(struct sd_target *t, struct sd_target_thread *x,
                     struct sd_round *round)
 {
@@ -39,6 +45,10 @@ static void look_at(struct sd_target *t, struct sd_target_thread *x,
         x->who.tid ? sd_pulse_look(&x->pulse, round->now_ns, &ran_ns) : SD_PULSE_RUNS;
     if (!x->who.tid || x->state == SD_PULSE_GONE)
         return;
+    x->is_barred = x->is_scattered && !is_rate_followed(round) &&
+                   x->state == SD_PULSE_RUNS &&
+                   sd_follow_is_barred(round->follow, &x->followed, t->pid, x->who.tid,
+                                       round->now_ns);
     x->cpu_ns += ran_ns;
     if (x->pulse.is_kept && x->pulse.asked_ns == round->now_ns)
         t->alive_ns = round->now_ns; /* the file is of this thread and no other */
@@ -59,19 +69,14 @@ bool sd_target_must_read(const struct sd_target_thread *x, const struct sd_round
     return is_wanted(x, round) && !(x->state == SD_PULSE_STILL && x->is_whole);
 }
 
-static bool is_rate_followed(const struct sd_round *round)
-{
-    return round->options->period_ns >= 1000000000u / N_FOLLOW_RATE ||
-           round->options->period_ns == 0;
-}
-
 /* A thread that waits does not move: it need not be followed or stopped.
  *
  * Frames that lie together are copied within a few nanoseconds, twice.  Where each is
  * an object of its own, copying takes microseconds, in which a short loop can come
  * round to where it was: two copies that agree are no proof then (one stack in 2,500
  * was wrong), and the thread is always followed, and asked afterwards whether it was.
- */
+ * Where that is forbidden, two in three are wrong at the worst, at any rate: read_alone
+ * takes more looks then. */
 bool sd_target_must_follow(const struct sd_target_thread *x,
                            const struct sd_round *round)
 {
@@ -79,8 +84,8 @@ bool sd_target_must_follow(const struct sd_target_thread *x,
         return false;
     switch (round->options->consistency) {
     case SD_CONSISTENCY_AUTO: /* torn a moment ago: one that runs this fast */
-        return (x->is_followed || x->was_torn || x->is_scattered) &&
-               is_rate_followed(round);
+        return x->is_barred || ((x->is_followed || x->was_torn || x->is_scattered) &&
+                                is_rate_followed(round));
     case SD_CONSISTENCY_FOLLOW:
         return true;
     case SD_CONSISTENCY_PAUSE:
@@ -130,7 +135,11 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
     enum sd_shot_result result = sd_shot_take(&x->shot, &of, N_RETRIES);
+    bool is_apart = sd_target_must_follow(x, round); /* and we may not go there */
 
+    if (is_apart)
+        result = sd_shot_watch(&x->shot, &of, result);
+    round->counts->apart += is_apart;
     sd_target_settle(x, result, round);
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
