@@ -22,6 +22,7 @@
 #include "collect/sample/pace.h"
 #include "collect/sample/sampler.h"
 #include "collect/sample/scribe.h"
+#include "collect/sample/slice.h"
 
 extern const struct sd_collector_about sd_about_sample;
 extern const struct sd_collector sd_collector_sample;
@@ -236,10 +237,11 @@ static void finish(struct collector *c)
 
     if (l)
         say_refusals(c, l);
+    sd_sampler_end_reading(c->sampler);
     c->result.counts = *sd_sampler_counts(c->sampler);
     sd_sampler_free(c->sampler, &scribe); /* writes what waits to be written */
     c->result.elapsed_ns = c->last_ns - c->started_ns;
-    c->result.cpu_ns = sd_clock_thread_cpu_ns();
+    c->result.cpu_ns = sd_clock_thread_cpu_ns() + c->result.counts.followed_ns;
     c->result.unwritten = c->scribe.n_unwritten;
     sd_scribe_release(&c->scribe);
     say_end(c);
@@ -250,6 +252,7 @@ static void *run(void *state)
     struct collector *c = state;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    sd_slice_shorten();
     c->rc = open_all(c);
     set(&c->opened);
     if (c->rc == 0) {

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "collect/sample/visitor.h"
 
 #define ASK_NS 20000000u
 
@@ -70,25 +72,84 @@ static bool may_run_on(const struct sd_follow *f, int cpu)
            CPU_ISSET((size_t)cpu, &f->allowed);
 }
 
-int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                 uint64_t now_ns, bool must_ask)
+/* The visitor of that CPU; NULL: there can be none. */
+static struct sd_visitor *visitor_on(struct sd_follow *f, int cpu)
 {
-    int rc = ask_again(of, pid, tid, now_ns, must_ask);
+    struct sd_visitor **visitors =
+        sd_grow_array(f->visitors, &f->cap_visitors, (size_t)cpu + 1, sizeof *visitors);
+
+    if (!visitors)
+        return NULL;
+    f->visitors = visitors;
+    while (f->n_visitors <= (size_t)cpu)
+        visitors[f->n_visitors++] = NULL;
+    if (!visitors[cpu])
+        visitors[cpu] = sd_visitor_new(cpu);
+    return visitors[cpu];
+}
+
+struct visit {
+    struct sd_follow *f;
+    void (*work)(void *of);
+    void *of;
+};
+
+/* A visitor whose CPU was taken from us is elsewhere: it says where. */
+static void do_there(void *of)
+{
+    struct visit *v = of;
+
+    v->f->cpu = sched_getcpu();
+    v->work(v->of);
+}
+
+/* We ourselves, bound to that CPU for as long as it takes. */
+static int go_there(struct visit *v, int cpu)
+{
     cpu_set_t there;
 
-    if (rc < 0)
-        return rc;
-    if (of->cpu == f->cpu)
-        return 0;
-    if (!may_run_on(f, of->cpu))
-        return SD_EACCESS;
     CPU_ZERO(&there);
-    CPU_SET((size_t)of->cpu, &there);
+    CPU_SET((size_t)cpu, &there);
     if (sched_setaffinity(0, sizeof there, &there) < 0)
         return SD_EACCESS;
-    f->cpu = of->cpu;
-    f->n_moves++;
+    do_there(v);
+    sched_setaffinity(0, sizeof v->f->allowed, &v->f->allowed);
+    v->f->n_own++;
     return 0;
+}
+
+int sd_follow_visit_cpu(struct sd_follow *f, int cpu, void (*work)(void *), void *arg)
+{
+    struct visit v = { f, work, arg };
+    struct sd_visitor *r;
+    int rc = 0;
+
+    if (!may_run_on(f, cpu))
+        return SD_EACCESS;
+    r = sched_getcpu() == cpu ? NULL : visitor_on(f, cpu);
+    if (r)
+        sd_visitor_do(r, do_there, &v);
+    else
+        rc = go_there(&v, cpu);
+    f->n_visits += rc == 0;
+    f->cpu = -1;
+    return rc;
+}
+
+int sd_follow_visit(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
+                    uint64_t now_ns, bool must_ask, void (*work)(void *), void *arg)
+{
+    int rc = ask_again(of, pid, tid, now_ns, must_ask);
+
+    return rc == 0 ? sd_follow_visit_cpu(f, of->cpu, work, arg) : rc;
+}
+
+int sd_follow_where(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
+                    uint64_t now_ns)
+{
+    if (ask_again(of, pid, tid, now_ns, false) < 0 || !may_run_on(f, of->cpu))
+        return -1;
+    return of->cpu;
 }
 
 bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
@@ -108,10 +169,13 @@ bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pi
 
 void sd_follow_end(struct sd_follow *f)
 {
-    if (f->cpu < 0)
-        return;
-    sched_setaffinity(0, sizeof f->allowed, &f->allowed);
-    f->cpu = -1;
+    size_t i;
+
+    for (i = 0; i < f->n_visitors; i++)
+        sd_visitor_free(f->visitors[i], &f->cpu_ns);
+    sd_free(f->visitors);
+    f->visitors = NULL;
+    f->n_visitors = f->cap_visitors = 0;
 }
 
 void sd_followed_init(struct sd_followed *of)

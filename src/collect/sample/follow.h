@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef SD_COLLECT_SAMPLE_FOLLOW_H
 #define SD_COLLECT_SAMPLE_FOLLOW_H
-/* follow: the sampling thread goes to the CPU where a thread runs.
+/* follow: a thread is read from the CPU where it runs.
  *
  * Two threads do not run on one CPU at once: while we run there, the thread we read
  * does not.  So its stack stands still without anybody having stopped it; the price is
- * our own CPU time, a few microseconds a sample, on that CPU instead of another.
+ * the time that we are there.  So the sampling thread itself stays away: a visitor
+ * (visitor.h) that waits on that CPU is woken for the read.  Where the sampling thread
+ * is on that CPU anyway, because all are busy, it reads by itself.
  *
  * The kernel may move the thread away; then the shot is torn, and we ask again where
  * it is.  Asking costs 3 us, so it is done every 20 ms or after a torn shot. */
@@ -14,11 +16,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct sd_visitor;
+
 struct sd_follow {     /* of the sampling thread */
     cpu_set_t allowed; /* where it may run, as it was */
     bool has_allowed;
-    int cpu; /* where it is bound to now; -1: anywhere */
-    uint64_t n_moves;
+    int cpu;                      /* during a visit: where it is; else -1 */
+    struct sd_visitor **visitors; /* owned; by CPU, where there is one */
+    size_t n_visitors, cap_visitors;
+    uint64_t n_visits, n_own; /* and those made by the sampling thread itself */
+    uint64_t cpu_ns;          /* CPU time of visitors that have ended */
 };
 
 struct sd_followed { /* of a thread that is read */
@@ -28,20 +35,26 @@ struct sd_followed { /* of a thread that is read */
 };
 
 void sd_follow_init(struct sd_follow *f);
-/* Goes where the thread last ran.  SD_EGONE when it has ended, SD_EACCESS when we may
- * not run there; both without a sentence. */
-int sd_follow_go(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                 uint64_t now_ns, bool must_ask);
+/* Has `work` done on the CPU where the thread last ran.  SD_EGONE when it has ended,
+ * SD_EACCESS when we may not run there; both without a sentence, and nothing done. */
+int sd_follow_visit(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
+                    uint64_t now_ns, bool must_ask, void (*work)(void *), void *arg);
+/* The same on a CPU that is known. */
+int sd_follow_visit_cpu(struct sd_follow *f, int cpu, void (*work)(void *), void *arg);
+/* Where the thread last ran; -1: it has ended, or we may not run there. */
+int sd_follow_where(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
+                    uint64_t now_ns);
 /* Whether the thread last ran on a CPU on which we may not run. */
 bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
                          pid_t tid, uint64_t now_ns);
-/* Whether the thread is where we are, asked of the kernel: while we run there it
- * cannot.  Else it was moved away, and may have run.  That it did not run in our place,
- * in a moment when the kernel had taken the CPU from us, its counters tell (pulse.h).
+/* During a visit: whether the thread is where we are, asked of the kernel: while we run
+ * there it cannot.  Else it was moved away, and may have run.  That it did not run in
+ * our place, in a moment when the kernel had taken the CPU from us, its counters tell
+ * (pulse.h).
  */
 bool sd_follow_holds(const struct sd_follow *f, struct sd_followed *of, pid_t pid,
                      pid_t tid, uint64_t now_ns);
-/* Runs wherever it may again. */
+/* Ends the visitors. */
 void sd_follow_end(struct sd_follow *f);
 
 void sd_followed_init(struct sd_followed *of);

@@ -9,9 +9,8 @@
 #include "collect/sample/follow.h"
 #include "collect/sample/target.h"
 
-#define LOOK_NS 10000000u    /* between two looks for new processes */
-#define NAME_NS 100000000u   /* between two questions for the name of a process */
-#define UNBIND_NS 100000000u /* nobody was followed for so long: run anywhere again */
+#define LOOK_NS 10000000u  /* between two looks for new processes */
+#define NAME_NS 100000000u /* between two questions for the name of a process */
 
 struct sd_sampler {
     struct sd_sampler_options options;
@@ -20,9 +19,9 @@ struct sd_sampler {
     struct sd_sample_counts counts;
     struct sd_unwind_files *files; /* owned; options.native, else NULL */
     uint64_t next_look_ns, next_name_ns;
-    size_t next_named;                /* member of the tree, counted on and on */
-    size_t n_left;                    /* processes, of the last round */
-    uint64_t n_followed, followed_ns; /* reads so far, and when the last was seen */
+    size_t next_named;              /* member of the tree, counted on and on */
+    size_t n_left;                  /* processes, of the last round */
+    struct sd_target_visits visits; /* of a round */
     struct iovec to[SD_REMOTE_RANGES], from[SD_REMOTE_RANGES]; /* of a round */
 };
 
@@ -92,6 +91,7 @@ void sd_sampler_free(struct sd_sampler *s, const struct sd_listener *listener)
         sd_target_free(s->tree.members[i].of_user, listener);
     sd_unwind_files_free(s->files);
     sd_follow_end(&s->follow);
+    sd_free(s->visits.items);
     sd_tree_release(&s->tree);
     sd_free(s);
 }
@@ -126,55 +126,73 @@ static void name_again(struct sd_sampler *s, size_t member)
             sd_tree_name_again(&s->tree, member);
 }
 
-/* A CPU that we were bound to for a thread's sake may be crowded by others. */
-static void unbind(struct sd_sampler *s, uint64_t now_ns)
+static void look_at_all(struct sd_sampler *s, struct sd_round *round)
 {
-    if (s->n_followed != s->counts.followed) {
-        s->n_followed = s->counts.followed;
-        s->followed_ns = now_ns;
-    } else if (now_ns - s->followed_ns > UNBIND_NS) {
-        sd_follow_end(&s->follow);
+    size_t i;
+
+    s->visits.n = 0;
+    for (i = 0; i < s->tree.n; i++) {
+        struct sd_target *t = target_of(s, i);
+        uint32_t serial = t ? t->serial : 0;
+
+        if (!t)
+            continue; /* no memory: next time */
+        round->now_ns = sd_clock_ns();
+        if (t->state == SD_TARGET_WAITS)
+            sd_target_try(t, round);
+        if (t->serial != serial)
+            name_again(s, i);
+        sd_target_look(t, round);
+        sd_target_gather(t, round, &s->visits);
     }
+}
+
+/* How many processes are left. */
+static size_t tell_all(struct sd_sampler *s, struct sd_round *round)
+{
+    size_t i, n_left = 0;
+
+    for (i = 0; i < s->tree.n; i++) {
+        struct sd_target *t = s->tree.members[i].of_user;
+
+        if (!t) {
+            n_left += !s->tree.members[i].is_gone;
+            continue;
+        }
+        sd_target_tell(t, round);
+        if (t->state == SD_TARGET_GONE) {
+            s->tree.members[i].of_user = NULL;
+            sd_tree_set_gone(&s->tree, i);
+            sd_target_free(t, round->listener);
+        } else {
+            n_left++;
+        }
+    }
+    return n_left;
 }
 
 int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
 {
     struct sd_round round = round_of(s, listener);
-    size_t i, n_left = 0;
 
     s->counts.rounds++;
     look_for_processes(s, round.now_ns);
     look_for_names(s, round.now_ns);
-    for (i = 0; i < s->tree.n; i++) {
-        struct sd_target *t = target_of(s, i);
-        uint32_t serial = t ? t->serial : 0;
-
-        if (!t) {
-            n_left += !s->tree.members[i].is_gone; /* no memory: next time */
-            continue;
-        }
-        round.now_ns = sd_clock_ns();
-        if (t->state == SD_TARGET_WAITS)
-            sd_target_try(t, &round);
-        if (t->serial != serial)
-            name_again(s, i);
-        sd_target_round(t, &round);
-        if (t->state == SD_TARGET_GONE) {
-            s->tree.members[i].of_user = NULL;
-            sd_tree_set_gone(&s->tree, i);
-            sd_target_free(t, listener);
-        } else {
-            n_left++;
-        }
-    }
-    unbind(s, round.now_ns);
-    s->n_left = n_left;
-    return n_left ? 0 : SD_EGONE;
+    look_at_all(s, &round);
+    sd_target_visit_all(&s->visits, &round);
+    s->n_left = tell_all(s, &round);
+    return s->n_left ? 0 : SD_EGONE;
 }
 
 void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how)
 {
     s->options.consistency = how;
+}
+
+void sd_sampler_end_reading(struct sd_sampler *s)
+{
+    sd_follow_end(&s->follow);
+    s->counts.followed_ns = s->follow.cpu_ns;
 }
 
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s) { return &s->counts; }

@@ -15,8 +15,8 @@
  *         rc = sd_sampler_round(s, &ear);
  *     sd_sampler_free(s, &ear);
  *
- * A sampler belongs to the thread that made it: it moves that thread from CPU to CPU
- * (follow.h) and stops threads in its name (pause.h). */
+ * A sampler belongs to the thread that made it: it stops threads in its name (pause.h),
+ * and has others work for it while it waits (follow.h). */
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -46,6 +46,10 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener);
 
 /* From the next round on. */
 void sd_sampler_set_consistency(struct sd_sampler *s, enum sd_consistency how);
+
+/* Ends the threads that read for it and counts their CPU time; a later round would
+ * start new ones. */
+void sd_sampler_end_reading(struct sd_sampler *s);
 
 struct sd_sample_counts *sd_sampler_counts(struct sd_sampler *s);
 /* Borrowed until the next round.  Members are never removed. */

@@ -244,13 +244,31 @@ static enum sd_shot_result judge_codes(struct sd_shot *s, const struct sd_shot_o
     return is_last ? salvage(s, n_cut) : SD_SHOT_TORN;
 }
 
-static enum sd_shot_result note_rest(struct sd_shot *s, enum sd_shot_result result)
+/* Whether some codes were read after the frames: then the frames must be read again
+ * while they stand as they are. */
+static bool has_late_codes(const struct sd_shot *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_frames; i++)
+        if (s->frames[i].code->read_ns >= s->came_ns)
+            return true;
+    return false;
+}
+
+enum sd_shot_result sd_shot_prove_codes(struct sd_shot *s, const struct sd_shot_of *of,
+                                        enum sd_shot_result result, bool is_last)
+{
+    s->n_stale = is_last ? SD_SHOT_STALE_MAX : 0;
+    return judge_codes(s, of, result, is_last);
+}
+
+static void note_rest(struct sd_shot *s, enum sd_shot_result result)
 {
     if (result == SD_SHOT_TORN || result == SD_SHOT_PARTIAL)
         s->n_restless = SD_SHOT_RESTLESS;
     else if (result == SD_SHOT_GOOD && s->n_restless)
         s->n_restless--;
-    return result;
 }
 
 /* Whether the next look can begin with the question if all is as it was. */
@@ -343,7 +361,11 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
     at = innermost(s, l);
     result = s->is_plain && sd_shot_is_same(&w, at) ? SD_SHOT_GOOD
                                                     : judge_chain(&w, at, is_last);
-    return judge_codes(s, of, note_rest(s, result), is_last);
+    note_rest(s, result);
+    if (of->is_hasty && (result == SD_SHOT_GOOD || result == SD_SHOT_PARTIAL) &&
+        !has_late_codes(s))
+        return result;
+    return judge_codes(s, of, result, is_last);
 }
 
 enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of)

@@ -58,6 +58,7 @@ struct sd_shot_of {
     struct sd_codes *codes;
     bool is_still;    /* the thread is stopped: frames may be read one by one */
     bool is_blind;    /* take what comes, without a second look */
+    bool is_hasty;    /* known codes are left to sd_shot_prove_codes */
     uint32_t n_looks; /* by one system call, at most; 0 is 1.  See sd_shot_judge_next */
 };
 
@@ -166,6 +167,11 @@ enum sd_shot_result sd_shot_judge(struct sd_shot *s, const struct sd_shot_of *of
 /* After a GOOD look: the next of n_looks.  What is not GOOD is the last of them; its
  * frames mean nothing. */
 enum sd_shot_result sd_shot_judge_next(struct sd_shot *s, const struct sd_shot_of *of);
+
+/* After a hasty take with that result: whether the codes are those that we know. STALE:
+ * take it again; is_last: a part of it may be given as PARTIAL instead. */
+enum sd_shot_result sd_shot_prove_codes(struct sd_shot *s, const struct sd_shot_of *of,
+                                        enum sd_shot_result result, bool is_last);
 
 /* Where the thread runs on a CPU on which we may not: more looks at a stack just taken,
  * with that result; PARTIAL when some of it has changed.  See shot_apart.c.

@@ -46,6 +46,7 @@ struct sd_target_thread {
     bool is_read; /* in this round; else the stack is that of an earlier one */
     bool is_batched, was_torn;       /* read with others; and torn so */
     bool is_along;                   /* batched, alone, on its own CPU */
+    bool is_visited;                 /* read with others on its CPU; not settled yet */
     struct sd_pulse_counters before; /* is_scattered: when it was about to be read */
     bool is_known, is_whole; /* the shot holds a stack; and nothing of it is missing */
     bool was_told;           /* and it was told */
@@ -93,6 +94,8 @@ struct sd_target {
     uint64_t names_wait_ns;
     uint64_t next_stop_ns; /* when to ask again whether it is stopped */
     bool is_stopped;       /* by job control or a debugger, as a whole */
+    uint64_t looked_ns;    /* the time of this round */
+    bool is_looked_at;     /* in this round */
     uint64_t last_round_ns;
     uint64_t alive_ns; /* when it was last seen to be the same process */
     char *refusal;     /* owned; why it cannot be sampled, once that is known */
@@ -111,6 +114,21 @@ struct sd_round {
     struct sd_unwind_files *files; /* options.native */
 };
 
+/* A thread to be read from its own CPU. */
+struct sd_target_visit {
+    struct sd_target *t;
+    struct sd_target_thread *x;
+    struct sd_round *round;
+    struct sd_shot_of of;
+    enum sd_shot_result result;
+    int cpu; /* -1: it was visited */
+};
+
+struct sd_target_visits {
+    struct sd_target_visit *items; /* owned */
+    size_t n, cap;
+};
+
 struct sd_target *sd_target_new(pid_t pid, size_t member); /* NULL: no memory */
 void sd_target_free(struct sd_target *t, const struct sd_listener *listener);
 
@@ -119,8 +137,15 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
                      struct sd_round *round);
 /* Looks for a Python when that is due; `serial` is another when there is a new one. */
 void sd_target_try(struct sd_target *t, struct sd_round *round);
-/* One look at each thread, told to the listener.  The state says when it has ended. */
-void sd_target_round(struct sd_target *t, struct sd_round *round);
+/* One round of one target, in three steps, so that the second can be made for many at
+ * once: which of its threads have run; the stacks of those that are followed; those of
+ * all others, and all of them are told to the listener.  The state says when it has
+ * ended. */
+void sd_target_look(struct sd_target *t, struct sd_round *round);
+void sd_target_gather(struct sd_target *t, struct sd_round *round,
+                      struct sd_target_visits *to);
+void sd_target_visit_all(struct sd_target_visits *all, struct sd_round *round);
+void sd_target_tell(struct sd_target *t, struct sd_round *round);
 
 /* The rest is for target_round.c.  Forgets what was known of a Python; or that the
  * process has ended. */

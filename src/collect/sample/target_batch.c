@@ -115,26 +115,17 @@ static bool is_alone(const struct sd_target *t, const struct sd_target_thread *x
     return true;
 }
 
-/* A thread that must be followed can be read with the GIL when nobody else is read: we
- * go to its CPU first.  On that CPU every system call is the program's own time. */
-static bool go_along(struct sd_target *t, struct sd_target_thread *x,
-                     struct sd_round *round)
-{
-    if (!is_alone(t, x, round) || sd_follow_go(round->follow, &x->followed, t->pid,
-                                               x->who.tid, round->now_ns, false) < 0)
-        return false;
-    sd_target_stand_by(x, round, false);
-    return true;
-}
-
+/* A thread that must be followed can be read with the GIL when nobody else is read: all
+ * of it is done from its CPU. */
 static bool may_join(struct sd_target *t, struct sd_target_thread *x,
                      struct sd_round *round)
 {
-    if (!sd_target_must_read(x, round) || sd_target_must_be_native(x, round) ||
-        sd_target_must_pause(x, round) || round->options->mode == SD_MODE_GIL)
+    if (x->is_read || x->was_torn || !sd_target_must_read(x, round) ||
+        sd_target_must_be_native(x, round) || sd_target_must_pause(x, round) ||
+        round->options->mode == SD_MODE_GIL)
         return false;
     x->is_along = sd_target_must_follow(x, round);
-    return !x->is_along || go_along(t, x, round);
+    return !x->is_along || is_alone(t, x, round);
 }
 
 /* Takes in threads from b->first on; b->end becomes the first that found no room. */
@@ -145,9 +136,27 @@ static void gather(struct sd_target *t, struct batch *b, struct sd_round *round)
 
         if (b->n_from + N_BATCHED > N_BATCH)
             return;
-        x->is_along = false;
+        x->is_along = x->was_torn && x->is_along; /* that it was is still of use */
         x->is_batched = may_join(t, x, round) && join_batch(t, x, b, round);
     }
+}
+
+/* It was read from its own CPU, where we still are: a guess that was wrong is made good
+ * there, while the thread stands as it was guessed. */
+static enum sd_shot_result judge_along(struct sd_target *t, struct sd_target_thread *x,
+                                       struct sd_round *round)
+{
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+    enum sd_shot_result result;
+
+    of.is_hasty = true;
+    result = sd_shot_judge(&x->shot, &of, false);
+    if (result == SD_SHOT_STALE) {
+        result = sd_shot_take(&x->shot, &of, 0);
+        if (result == SD_SHOT_PARTIAL)
+            result = SD_SHOT_TORN;
+    }
+    return sd_target_stood_still(t, x, round, result) ? result : SD_SHOT_TORN;
 }
 
 /* What came of one thread. */
@@ -155,17 +164,25 @@ static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
                           struct sd_round *round)
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
-    enum sd_shot_result result = sd_shot_judge(&x->shot, &of, false);
 
-    if (x->is_along && !sd_target_stood_still(t, x, round, result))
-        result = SD_SHOT_TORN;
-    if (result == SD_SHOT_TORN)
+    x->result =
+        x->is_along ? judge_along(t, x, round) : sd_shot_judge(&x->shot, &of, false);
+}
+
+static void settle_batched(struct sd_target *t, struct sd_target_thread *x,
+                           struct sd_round *round)
+{
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+
+    if (x->is_along && x->result != SD_SHOT_TORN)
+        x->result = sd_shot_prove_codes(&x->shot, &of, x->result, false);
+    if (x->result == SD_SHOT_TORN)
         round->counts->retried++;
-    if (result == SD_SHOT_TORN || result == SD_SHOT_STALE) {
-        x->was_torn = result == SD_SHOT_TORN;
+    if (x->result == SD_SHOT_TORN || x->result == SD_SHOT_STALE) {
+        x->was_torn = x->result == SD_SHOT_TORN;
         return;
     }
-    sd_target_settle(x, result, round);
+    sd_target_settle(x, x->result, round);
     if (x->is_along)
         round->counts->followed++;
     else
@@ -202,6 +219,49 @@ static void read_one_batch(struct sd_target *t, struct batch *b, size_t n_gils,
     }
 }
 
+struct errand { /* a batch of one thread, on its way to its CPU */
+    struct sd_target *t;
+    struct batch *b;
+    size_t n_gils;
+    struct sd_round *round;
+    struct sd_target_thread *x;
+};
+
+static void read_there(void *of)
+{
+    struct errand *e = of;
+
+    if (sd_target_stand_by(e->x))
+        read_one_batch(e->t, e->b, e->n_gils, e->round);
+}
+
+static struct sd_target_thread *who_goes_along(struct sd_target *t,
+                                               const struct batch *b)
+{
+    size_t i;
+
+    for (i = b->first; i < b->end; i++)
+        if (t->threads[i]->is_batched && t->threads[i]->is_along)
+            return t->threads[i];
+    return NULL;
+}
+
+static void read_batch(struct sd_target *t, struct batch *b, size_t n_gils,
+                       struct sd_round *round)
+{
+    struct errand e = { t, b, n_gils, round, who_goes_along(t, b) };
+    size_t i;
+
+    if (!e.x)
+        read_one_batch(t, b, n_gils, round);
+    else if (sd_follow_visit(round->follow, &e.x->followed, t->pid, e.x->who.tid,
+                             round->now_ns, false, read_there, &e) < 0)
+        return; /* read_rest will know what to do */
+    for (i = b->first; i < b->end; i++)
+        if (t->threads[i]->is_batched) /* STALE: it has not come */
+            settle_batched(t, t->threads[i], round);
+}
+
 /* Reads the GILs and, by the same system calls, the threads that need not be stopped,
  * nor followed one by one.  What it does not settle is left to read_rest. */
 void sd_target_read_batches(struct sd_target *t, struct sd_round *round)
@@ -214,7 +274,7 @@ void sd_target_read_batches(struct sd_target *t, struct sd_round *round)
 
         gather(t, &b, round);
         if (b.n_from)
-            read_one_batch(t, &b, n_gils, round);
+            read_batch(t, &b, n_gils, round);
         b.first = b.end;
         b.n_to = b.n_from = b.n_bytes = 0;
     } while (b.first < t->n_threads);

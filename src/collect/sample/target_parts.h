@@ -17,10 +17,9 @@ bool sd_target_must_pause(const struct sd_target_thread *x,
 bool sd_target_must_be_native(const struct sd_target_thread *x,
                               const struct sd_round *round);
 
-/* A thread that we have followed is about to be read. */
-void sd_target_stand_by(struct sd_target_thread *x, const struct sd_round *round,
-                        bool is_again);
-/* Whether it stood still for this result. */
+/* On the CPU of a thread that is followed and about to be read; false: it has ended. */
+bool sd_target_stand_by(struct sd_target_thread *x);
+/* Then, whether it stood still for this result. */
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            const struct sd_round *round, enum sd_shot_result result);
 

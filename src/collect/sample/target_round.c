@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A round: one look at each thread of a target. */
+#include <sched.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "collect/sample/target_parts.h"
 
 enum {
@@ -37,7 +39,7 @@ static void look_at(struct sd_target *t, struct sd_target_thread *x,
     uint64_t ran_ns;
 
     sd_pause_try_end(&x->pause, x->who.tid);
-    x->is_read = x->was_torn = x->is_batched = false;
+    x->is_read = x->was_torn = x->is_batched = x->is_visited = false;
     if (x->is_followed && round->now_ns > x->follow_until_ns)
         x->is_followed = false; /* what it does now may be calmer */
     x->result = SD_SHOT_STALE;  /* not settled */
@@ -144,17 +146,15 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
 
+/* --- A round: reading a thread from its own CPU.  What is done there takes its time.
+ */
+
 /* Two copies that agree prove too little of a stack that takes microseconds to copy.
  * Its thread stood still when it has not run since before, by its counters, and has no
- * CPU now, because the one where it is is ours.  The counters of this round's look will
- * do: if it has run between that and the read, the shot is torn for nothing, and the
- * next one asks again. */
-void sd_target_stand_by(struct sd_target_thread *x, const struct sd_round *round,
-                        bool is_again)
+ * CPU now, because the one where it is is ours. */
+bool sd_target_stand_by(struct sd_target_thread *x)
 {
-    x->before = x->pulse.last;
-    if (x->is_scattered && (is_again || x->pulse.asked_ns != round->now_ns))
-        sd_pulse_count(&x->pulse, &x->before);
+    return !x->is_scattered || sd_pulse_count(&x->pulse, &x->before);
 }
 
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
@@ -169,35 +169,170 @@ bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            round->now_ns);
 }
 
-/* A torn shot means that the thread has been moved to another CPU: we go after it. */
+static void take_there(void *of)
+{
+    struct sd_target_visit *v = of;
+
+    v->result = SD_SHOT_TORN;
+    if (!sd_target_stand_by(v->x))
+        return;
+    v->result = sd_shot_take(&v->x->shot, &v->of, 0);
+    if (!sd_target_stood_still(v->t, v->x, v->round, v->result))
+        v->result = SD_SHOT_TORN;
+}
+
+/* A torn shot means that the thread has been moved to another CPU: we go after it.
+ * Codes are compared when we have left, but for the second time: then the thread must
+ * not go on before it is known whether they were those. */
 static void read_followed(struct sd_target *t, struct sd_target_thread *x,
                           struct sd_round *round)
 {
-    struct sd_shot_of of = sd_target_shot_of(t, round);
-    enum sd_shot_result result = SD_SHOT_TORN;
+    struct sd_target_visit v = { .t = t,
+                                 .x = x,
+                                 .round = round,
+                                 .of = sd_target_shot_of(t, round),
+                                 .result = SD_SHOT_TORN };
     unsigned i, n_torn = 0, n_calls = 0;
 
     if (x->was_torn && !x->is_along)
         sd_target_remember_torn(x, true, round->now_ns);
-    for (i = 0; i <= N_RETRIES && result == SD_SHOT_TORN; i++) {
-        if (sd_follow_go(round->follow, &x->followed, t->pid, x->who.tid, round->now_ns,
-                         i > 0 || (x->was_torn && x->is_along)) < 0) {
+    for (i = 0; i <= N_RETRIES && v.result == SD_SHOT_TORN; i++) {
+        v.of.is_hasty = i == 0;
+        if (sd_follow_visit(round->follow, &x->followed, t->pid, x->who.tid,
+                            round->now_ns, i > 0 || (x->was_torn && x->is_along),
+                            take_there, &v) < 0) {
             read_alone(t, x, round);
             return;
         }
-        sd_target_stand_by(x, round, i > 0 || (x->was_torn && x->is_along));
-        result = sd_shot_take(&x->shot, &of, 0);
-        if (!sd_target_stood_still(t, x, round, result))
-            result = SD_SHOT_TORN;
-        n_torn += result == SD_SHOT_TORN || result == SD_SHOT_PARTIAL;
+        if (v.of.is_hasty)
+            v.result = sd_shot_prove_codes(&x->shot, &v.of, v.result, false);
+        if (v.result == SD_SHOT_STALE)
+            v.result = SD_SHOT_TORN;
+        n_torn += v.result == SD_SHOT_TORN || v.result == SD_SHOT_PARTIAL;
         n_calls += x->shot.n_calls;
-        if (result == SD_SHOT_PARTIAL && i < N_RETRIES)
-            result = SD_SHOT_TORN;
+        if (v.result == SD_SHOT_PARTIAL && i < N_RETRIES)
+            v.result = SD_SHOT_TORN;
     }
     round->counts->followed++;
     x->shot.n_torn = n_torn;
     x->shot.n_calls = n_calls;
-    sd_target_settle(x, result, round);
+    sd_target_settle(x, v.result, round);
+}
+
+/* --- A round: reading all threads that are followed, of all targets, CPU by CPU.
+ * While we hold a CPU, none of those that wait for it runs. */
+
+static int add_visit(struct sd_target_visits *to, struct sd_target *t,
+                     struct sd_target_thread *x, struct sd_round *round, int cpu)
+{
+    struct sd_target_visit *items =
+        sd_grow_array(to->items, &to->cap, to->n + 1, sizeof *items);
+
+    if (!items)
+        return SD_ENOMEM;
+    to->items = items;
+    items[to->n] = (struct sd_target_visit){ .t = t,
+                                             .x = x,
+                                             .round = round,
+                                             .of = sd_target_shot_of(t, round),
+                                             .result = SD_SHOT_STALE,
+                                             .cpu = cpu };
+    items[to->n++].of.is_hasty = true;
+    return 0;
+}
+
+void sd_target_gather(struct sd_target *t, struct sd_round *round,
+                      struct sd_target_visits *to)
+{
+    size_t i;
+
+    if (!t->is_looked_at || round->options->mode == SD_MODE_GIL)
+        return;
+    for (i = 0; i < t->n_threads; i++) {
+        struct sd_target_thread *x = t->threads[i];
+        int cpu;
+
+        x->is_visited = false;
+        if (!sd_target_must_read(x, round) || sd_target_must_be_native(x, round) ||
+            !sd_target_must_follow(x, round))
+            continue;
+        cpu = sd_follow_where(round->follow, &x->followed, t->pid, x->who.tid,
+                              t->looked_ns);
+        if (cpu >= 0)
+            add_visit(to, t, x, round, cpu);
+    }
+}
+
+struct tour { /* those of one CPU */
+    struct sd_target_visits *all;
+    int cpu;
+};
+
+static void take_all_there(void *of)
+{
+    struct tour *tour = of;
+    size_t i;
+
+    for (i = 0; i < tour->all->n; i++)
+        if (tour->all->items[i].cpu == tour->cpu)
+            take_there(&tour->all->items[i]);
+}
+
+static void mark_visited(struct tour *tour)
+{
+    size_t i;
+
+    for (i = 0; i < tour->all->n; i++) {
+        struct sd_target_visit *v = &tour->all->items[i];
+
+        if (v->cpu != tour->cpu)
+            continue;
+        v->cpu = -1;
+        v->x->is_visited = true;
+        v->x->result = v->result;
+    }
+}
+
+/* First where we are: that takes no waiting. */
+void sd_target_visit_all(struct sd_target_visits *all, struct sd_round *round)
+{
+    struct tour tour = { all, sched_getcpu() };
+    size_t i;
+
+    if (all->n < 2)
+        return; /* one alone is read with its GIL */
+    for (i = 0; i <= all->n; i++) {
+        if (i > 0)
+            tour.cpu = all->items[i - 1].cpu;
+        if (tour.cpu < 0)
+            continue; /* visited */
+        if (sd_follow_visit_cpu(round->follow, tour.cpu, take_all_there, &tour) == 0)
+            mark_visited(&tour);
+    }
+}
+
+/* What was torn or cannot be proved is left to be visited alone. */
+static void settle_visited(struct sd_target *t, struct sd_round *round)
+{
+    struct sd_shot_of of = sd_target_shot_of(t, round);
+    size_t i;
+
+    for (i = 0; i < t->n_threads; i++) {
+        struct sd_target_thread *x = t->threads[i];
+
+        if (!x->is_visited)
+            continue;
+        x->is_visited = false;
+        x->is_along = true;
+        if (x->result == SD_SHOT_PARTIAL)
+            x->result = SD_SHOT_TORN;
+        x->result = sd_shot_prove_codes(&x->shot, &of, x->result, false);
+        x->was_torn = x->result == SD_SHOT_TORN;
+        if (x->result == SD_SHOT_TORN || x->result == SD_SHOT_STALE)
+            continue;
+        sd_target_settle(x, x->result, round);
+        round->counts->followed++;
+    }
 }
 
 static void read_paused(struct sd_target *t, struct sd_target_thread *x,
@@ -491,11 +626,12 @@ static bool is_still_there(struct sd_target *t, uint64_t now_ns)
     return sd_remote_is_alive(&t->remote);
 }
 
-void sd_target_round(struct sd_target *t, struct sd_round *round)
+void sd_target_look(struct sd_target *t, struct sd_round *round)
 {
     size_t i;
     int rc;
 
+    t->is_looked_at = false;
     if (t->state != SD_TARGET_RUNS)
         return;
     rc = sd_target_keep_up(t, round);
@@ -509,6 +645,16 @@ void sd_target_round(struct sd_target *t, struct sd_round *round)
     for (i = 0; i < t->n_threads; i++)
         look_at(t, t->threads[i], round);
     sd_target_note_stop(t, round->now_ns);
+    t->looked_ns = round->now_ns;
+    t->is_looked_at = true;
+}
+
+void sd_target_tell(struct sd_target *t, struct sd_round *round)
+{
+    if (!t->is_looked_at)
+        return;
+    round->now_ns = t->looked_ns;
+    settle_visited(t, round);
     sd_target_read_batches(t, round);
     read_rest(t, round);
     if (!is_still_there(t, sd_clock_ns())) {

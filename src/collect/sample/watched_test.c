@@ -189,13 +189,16 @@ static int first_allowed(const cpu_set_t *set)
     return -1;
 }
 
-TEST(follow_runs_where_the_thread_runs_and_gives_the_others_back)
+static void note_cpu(void *of) { *(int *)of = sched_getcpu(); }
+
+TEST(follow_works_where_the_thread_runs_and_leaves_us_where_we_may_be)
 {
     cpu_set_t before, there, after;
     struct sd_followed of;
     struct sd_follow f;
+    int cpu, seen;
+    unsigned i;
     pid_t pid;
-    int cpu;
 
     CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
     cpu = first_allowed(&before);
@@ -206,14 +209,23 @@ TEST(follow_runs_where_the_thread_runs_and_gives_the_others_back)
     wait_for_turns();
     sd_follow_init(&f);
     sd_followed_init(&of);
-    CHECK(sd_follow_go(&f, &of, pid, pid, sd_clock_ns(), false) == 0);
-    CHECK(sched_getcpu() == cpu && f.cpu == cpu && f.n_moves == 1);
-    CHECK(sd_follow_go(&f, &of, pid, pid, sd_clock_ns(), true) == 0 && f.n_moves == 1);
-    sd_follow_end(&f);
+    for (i = 0; i < 3; i++) {
+        seen = -1;
+        CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), i > 0, note_cpu,
+                              &seen) == 0);
+        CHECK(seen == cpu && f.n_visits == i + 1 && f.cpu == -1);
+        CHECK(!sd_follow_is_barred(&f, &of, pid, pid, sd_clock_ns()));
+    }
     CHECK(sched_getaffinity(0, sizeof after, &after) == 0);
     CHECK(CPU_EQUAL(&before, &after));
+    CPU_CLR((size_t)cpu, &f.allowed); /* as if it were not ours */
+    seen = -1;
+    CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), true, note_cpu, &seen) ==
+          SD_EACCESS);
+    CHECK(seen == -1 && sd_follow_is_barred(&f, &of, pid, pid, sd_clock_ns()));
     end(pid);
-    CHECK(sd_follow_go(&f, &of, pid, pid, sd_clock_ns(), true) == SD_EGONE);
+    CHECK(sd_follow_visit(&f, &of, pid, pid, sd_clock_ns(), true, note_cpu, &seen) ==
+          SD_EGONE);
     sd_followed_close(&of);
     sd_follow_end(&f);
 }
