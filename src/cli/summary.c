@@ -193,6 +193,12 @@ void sd_summary_say_causes(const struct sd_recording *r,
 
     say_missed(n);
     say_apart(n, option);
+    if (n->spared)
+        sd_say(
+            "%s looks were left out: reading so deep a stack each time would take "
+            "more than a twentieth of the program's time. Times stay right: a sample "
+            "stands for the time since the one before",
+            sd_text_count(number, (int64_t)n->spared));
     if (n->lost)
         sd_say("%s lost: the stack changed at every try to read it; "
                "%s pause stops the thread for each read",

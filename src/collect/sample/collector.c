@@ -171,6 +171,10 @@ static void say_end(struct collector *c)
         sd_log_note(l, SD_NOTE_INFO,
                     "stacks were read from another CPU than the program's, because "
                     "sonde may not run there: those that changed end in [partial]");
+    if (n->spared)
+        sd_log_note(l, SD_NOTE_INFO,
+                    "threads with deep stacks were read less often than was asked for; "
+                    "each sample stands for the time since the one before");
     say_loss(l, n->lost, n, "the stack changed at every try to read it");
     say_loss(l, c->result.unwritten, n, "the capture had no room for them");
 }

@@ -164,9 +164,11 @@ static void judge_batched(struct sd_target *t, struct sd_target_thread *x,
                           struct sd_round *round)
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
+    uint64_t began_ns = sd_target_cost_clock(x) - x->shot.took_ns;
 
     x->result =
         x->is_along ? judge_along(t, x, round) : sd_shot_judge(&x->shot, &of, false);
+    sd_target_add_cost(x, began_ns);
 }
 
 static void settle_batched(struct sd_target *t, struct sd_target_thread *x,

@@ -23,6 +23,10 @@ bool sd_target_stand_by(struct sd_target_thread *x);
 bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
                            const struct sd_round *round, enum sd_shot_result result);
 
+/* The clock that tells what reading the thread costs, and what it says since then is
+ * added to that. */
+uint64_t sd_target_cost_clock(const struct sd_target_thread *x);
+void sd_target_add_cost(struct sd_target_thread *x, uint64_t began_ns);
 /* It has been read, with this result. */
 void sd_target_settle(struct sd_target_thread *x, enum sd_shot_result result,
                       struct sd_round *round);

@@ -9,10 +9,18 @@
 #include "collect/sample/target_parts.h"
 
 enum {
-    N_RETRIES = 3,        /* of a torn shot */
+    N_RETRIES = 3, /* of a torn shot */
+    N_DEEP_RETRIES = 1,
     N_TORN_OF_100 = 2,    /* more than this many torn reads: follow */
     N_FOLLOW_RATE = 2000, /* rounds a second above which auto does not follow */
 };
+enum {
+    SPARE_PART = 20, /* reading a thread may take this part of the time */
+    N_SPARED_FRAMES =
+        256, /* of a stack that takes long by itself, whoever disturbs us */
+};
+#define SPARE_LEAST_NS 100000u /* shorter reads are as often as was asked for */
+#define UNPACED_NS 10000u      /* shorter periods: as fast as can be */
 #define FOLLOW_NS 10000000000u /* then it is tried from outside again */
 #define ALIVE_NS 250000u       /* for so long a process is not asked for again */
 
@@ -68,7 +76,35 @@ static bool is_wanted(const struct sd_target_thread *x, const struct sd_round *r
 
 bool sd_target_must_read(const struct sd_target_thread *x, const struct sd_round *round)
 {
-    return is_wanted(x, round) && !(x->state == SD_PULSE_STILL && x->is_whole);
+    return is_wanted(x, round) && !x->is_spared &&
+           !(x->state == SD_PULSE_STILL && x->is_whole);
+}
+
+/* One that waits is not held up by being read. */
+static void spare(struct sd_target_thread *x, const struct sd_round *round)
+{
+    x->cost_ns = 0;
+    x->is_spared = false;
+    x->is_spared = round->now_ns < x->next_read_ns && x->state == SD_PULSE_RUNS &&
+                   sd_target_must_read(x, round);
+}
+
+/* When it may be read again.  Of two reads the shorter one counts: the other may have
+ * been interrupted. */
+static void note_cost(struct sd_target_thread *x, const struct sd_round *round)
+{
+    uint64_t cost_ns = x->cost_ns < x->last_cost_ns ? x->cost_ns : x->last_cost_ns;
+
+    x->last_cost_ns = x->cost_ns;
+    x->next_read_ns = 0;
+    if (x->is_whole) /* else there may be more */
+        x->is_deep = x->shot.n_frames >= N_SPARED_FRAMES;
+    else
+        x->is_deep |= x->shot.spots.n >= N_SPARED_FRAMES;
+    if (x->is_deep && cost_ns > SPARE_LEAST_NS &&
+        cost_ns * SPARE_PART > round->options->period_ns &&
+        round->options->period_ns > UNPACED_NS)
+        x->next_read_ns = round->now_ns + cost_ns * SPARE_PART;
 }
 
 /* A thread that waits does not move: it need not be followed or stopped.
@@ -115,6 +151,8 @@ void sd_target_settle(struct sd_target_thread *x, enum sd_shot_result result,
     x->is_read = true;
     x->is_whole = result == SD_SHOT_GOOD || result == SD_SHOT_EMPTY;
     x->is_known = x->is_whole || result == SD_SHOT_PARTIAL;
+    if (!round->options->native)
+        note_cost(x, round);
 }
 
 /* Shifts in whether a read from outside was torn. */
@@ -132,16 +170,36 @@ void sd_target_remember_torn(struct sd_target_thread *x, bool was_torn, uint64_t
     x->torn[0] = x->torn[1] = 0;
 }
 
+/* What takes long is as likely to be torn the next time. */
+static unsigned n_retries(const struct sd_target_thread *x)
+{
+    return x->is_deep ? N_DEEP_RETRIES : N_RETRIES;
+}
+
+/* While it runs, time that others had in between is not counted: of deep stacks that is
+ * worth a system call. */
+uint64_t sd_target_cost_clock(const struct sd_target_thread *x)
+{
+    return x->is_deep ? sd_clock_thread_cpu_ns() : sd_clock_ns();
+}
+
+void sd_target_add_cost(struct sd_target_thread *x, uint64_t began_ns)
+{
+    x->cost_ns += sd_target_cost_clock(x) - began_ns;
+}
+
 static void read_alone(struct sd_target *t, struct sd_target_thread *x,
                        struct sd_round *round)
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
-    enum sd_shot_result result = sd_shot_take(&x->shot, &of, N_RETRIES);
+    uint64_t began_ns = sd_target_cost_clock(x);
+    enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x));
     bool is_apart = sd_target_must_follow(x, round); /* and we may not go there */
 
     if (is_apart)
         result = sd_shot_watch(&x->shot, &of, result);
     round->counts->apart += is_apart;
+    sd_target_add_cost(x, began_ns);
     sd_target_settle(x, result, round);
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
 }
@@ -172,6 +230,7 @@ bool sd_target_stood_still(struct sd_target *t, struct sd_target_thread *x,
 static void take_there(void *of)
 {
     struct sd_target_visit *v = of;
+    uint64_t began_ns = sd_target_cost_clock(v->x);
 
     v->result = SD_SHOT_TORN;
     if (!sd_target_stand_by(v->x))
@@ -179,6 +238,7 @@ static void take_there(void *of)
     v->result = sd_shot_take(&v->x->shot, &v->of, 0);
     if (!sd_target_stood_still(v->t, v->x, v->round, v->result))
         v->result = SD_SHOT_TORN;
+    sd_target_add_cost(v->x, began_ns);
 }
 
 /* A torn shot means that the thread has been moved to another CPU: we go after it.
@@ -192,11 +252,11 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
                                  .round = round,
                                  .of = sd_target_shot_of(t, round),
                                  .result = SD_SHOT_TORN };
-    unsigned i, n_torn = 0, n_calls = 0;
+    unsigned i, n = n_retries(x), n_torn = 0, n_calls = 0;
 
     if (x->was_torn && !x->is_along)
         sd_target_remember_torn(x, true, round->now_ns);
-    for (i = 0; i <= N_RETRIES && v.result == SD_SHOT_TORN; i++) {
+    for (i = 0; i <= n && v.result == SD_SHOT_TORN; i++) {
         v.of.is_hasty = i == 0;
         if (sd_follow_visit(round->follow, &x->followed, t->pid, x->who.tid,
                             round->now_ns, i > 0 || (x->was_torn && x->is_along),
@@ -210,7 +270,7 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
             v.result = SD_SHOT_TORN;
         n_torn += v.result == SD_SHOT_TORN || v.result == SD_SHOT_PARTIAL;
         n_calls += x->shot.n_calls;
-        if (v.result == SD_SHOT_PARTIAL && i < N_RETRIES)
+        if (v.result == SD_SHOT_PARTIAL && i < n)
             v.result = SD_SHOT_TORN;
     }
     round->counts->followed++;
@@ -340,14 +400,17 @@ static void read_paused(struct sd_target *t, struct sd_target_thread *x,
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
     enum sd_shot_result result = SD_SHOT_TORN;
+    uint64_t began_ns;
 
     x->shot.n_calls = x->shot.n_torn = 0;
+    began_ns = sd_target_cost_clock(x);
     of.is_still = sd_pause_begin(&x->pause, x->who.tid) == 0;
     if (of.is_still) {
         result = sd_shot_take(&x->shot, &of, 0);
         round->counts->paused++;
     }
     sd_pause_end(&x->pause, x->who.tid);
+    sd_target_add_cost(x, began_ns);
     sd_target_settle(x, result, round);
 }
 
@@ -530,6 +593,10 @@ static void tell_all(struct sd_target *t, struct sd_round *round)
         } else if (!is_wanted(x, round) ||
                    (round->options->mode == SD_MODE_GIL && !holds_gil(t, x))) {
             leave_out(x, round, &n->skipped);
+        } else if (x->is_spared) {
+            n->skipped++;
+            n->spared++;
+            x->is_whole = false; /* it runs meanwhile */
         } else if (!x->is_known) {
             n->lost++;
         } else if (x->shot.n_frames == 0) {
@@ -642,8 +709,10 @@ void sd_target_look(struct sd_target *t, struct sd_round *round)
             sd_target_end(t, round->listener);
         return;
     }
-    for (i = 0; i < t->n_threads; i++)
+    for (i = 0; i < t->n_threads; i++) {
         look_at(t, t->threads[i], round);
+        spare(t->threads[i], round);
+    }
     sd_target_note_stop(t, round->now_ns);
     t->looked_ns = round->now_ns;
     t->is_looked_at = true;

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""A thread whose stack takes long to read is read less often, and that is said; a usual one is not."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PYTHON, clean_env, equal, run_tests, sonde, write  # noqa: E402
+from sampled import Samples  # noqa: E402
+
+DEEP = """
+import sys, threading
+sys.setrecursionlimit(10 ** 6)
+threading.stack_size(512 << 20)
+def work():
+    print(flush=True)
+    while True:
+        pass
+def deep(n):
+    return deep(n - 1) if n else work()
+threading.Thread(target=deep, args=(%d,)).start()
+"""
+
+
+def record(folder, depth):
+    path = os.path.join(folder, "deep%d.sonde" % depth)
+    program = subprocess.Popen([PYTHON, write(folder, "deep.py", DEEP % depth)], stdout=subprocess.PIPE, env=clean_env())
+    try:
+        program.stdout.readline()
+        result = sonde("record", "-o", path, "-r", "1000", "-d", "2", "--pid", program.pid)
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+    equal(result.status, 0, "status (%s)" % result.err.strip())
+    return Samples(path), result.err
+
+
+# Before 3.11 a read of 30,000 objects can be interrupted each time on a busy machine, and nothing is known of it then.
+if sys.version_info >= (3, 11):
+    def test_a_deep_stack_is_read_less_often(folder):
+        samples, said = record(folder, 30000)
+        samples.adds_up()
+        assert samples.count("spared") > 0, "no look was left out"
+        equal(said.count("looks were left out"), 1, "times that it is said in %r" % said)
+        assert samples.count("samples") > 0, "no samples"
+
+
+def test_a_usual_stack_is_not(folder):
+    samples, said = record(folder, 20)
+    equal((samples.count("spared"), said.count("looks were left out")), (0, 0), "looks left out, and said so")
+
+
+run_tests(globals())
