@@ -113,8 +113,7 @@ static void note_cost(struct sd_target_thread *x, const struct sd_round *round)
  * an object of its own, copying takes microseconds, in which a short loop can come
  * round to where it was: two copies that agree are no proof then (one stack in 2,500
  * was wrong), and the thread is always followed, and asked afterwards whether it was.
- * Where that is forbidden, two in three are wrong at the worst, at any rate: read_alone
- * takes more looks then. */
+ * Where that is forbidden, read_alone takes more looks, at any rate. */
 bool sd_target_must_follow(const struct sd_target_thread *x,
                            const struct sd_round *round)
 {
