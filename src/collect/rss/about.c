@@ -47,8 +47,8 @@ const struct sd_collector_about sd_about_rss = {
     .summary = "reads over time what each process holds and uses: memory and its peak, "
                "CPU, threads, bytes read, written and sent",
     .cost =
-        "nothing inside the program; outside, 20 to 100 us of a CPU per reading and 15 "
-        "to 30 us for each further process (rss.cpu_ns in the capture is what it was): "
+        "nothing inside the program; outside, 90 to 160 us of a CPU per reading and 30 "
+        "to 70 us for each further process (rss.cpu_ns in the capture is what it was): "
         "at most 0.5 % of a CPU, because readings then come less often, unless an "
         "interval is asked for",
     .blind_to =

@@ -3,13 +3,13 @@
 #define SD_COLLECT_RSS_ALLOWANCE_H
 /* allowance: how much CPU time the readings may take, and so when the next may be.
  *
- * A reading of one process costs 20 to 60 us where the caches are others' in between,
+ * A reading of one process costs 90 to 160 us where the caches are others' in between,
  * of eight processes several times that, and of hundreds milliseconds: at a fixed
  * interval the watching would take a share of the machine that grows with what it
  * watches.  So the interval is the shortest one, and what was spent beyond a
  * two-hundredth of the time that went by is waited for.  What is spared is kept, up to
- * some milliseconds: a program of a second or two is read at the interval whatever it
- * starts. */
+ * some milliseconds: the first readings, and those after a quiet time, are made at the
+ * interval whatever they cost. */
 #include <stdint.h>
 
 enum { SD_ALLOWANCE_SHARE = 200 }; /* one in so many: 0.5 % of a CPU */
