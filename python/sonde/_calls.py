@@ -11,12 +11,14 @@ def _say_what_is_missing(profile):
     """The table is pstats' own, so what it cannot tell goes to stderr: whoever asked for the one gets the other."""
     import sys
 
-    untraced, folded = getattr(profile, "untraced", 0), getattr(profile, "folded", 0)
+    untraced, folded, lost = (getattr(profile, name, 0) for name in ("untraced", "folded", "lost"))
     if untraced and sys.stderr:
         print("sonde: not traced for %.3g s: another tool, or a very deep recursion, kept calls from the profiler" % untraced,
               file=sys.stderr)
     if folded and sys.stderr:
         print("sonde: {:,} calls are known by caller and callee alone: there were more paths than Profile(nodes=N) keeps".format(folded), file=sys.stderr)
+    if lost and sys.stderr:
+        print("sonde: {:,} calls are missing: there was no room to count them".format(lost), file=sys.stderr)
 
 
 class Runs:

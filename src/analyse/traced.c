@@ -11,7 +11,6 @@
 #include "profile/losses.h"
 
 enum { NONE = UINT32_MAX };
-#define SD_CALLS_BEYOND "[beyond the tree]" /* as collectors name it */
 
 /* --- From the tree to nodes that can be counted */
 
@@ -299,6 +298,14 @@ int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wis
 
 /* --- Remarks */
 
+static uint64_t fact(const struct sd_profile *p, const char *key)
+{
+    const char *text = sd_profile_meta(p, key);
+    uint64_t n;
+
+    return text && sd_text_parse_number(text, &n) ? n : 0;
+}
+
 static int64_t total_of(const struct sd_profile *p, const char *metric)
 {
     uint32_t at = sd_totals_metric(p, &p->calls, metric);
@@ -307,24 +314,6 @@ static int64_t total_of(const struct sd_profile *p, const char *metric)
     for (size_t i = 0; at != NONE && i < p->calls.n; i++)
         sum = sd_sum_i64(sum, p->calls.values[at][i]);
     return sum;
-}
-
-/* Calls beyond a full tree, and how much of the time they took: counts and times of
- * functions have them, and whatever needs paths shows them at one place. */
-static void remark_beyond(struct sd_buf *to, const struct sd_profile *p)
-{
-    int64_t n = sd_pair_totals_sum(&p->pairs, SD_PAIR_CALLS);
-    int64_t time = sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME);
-    int64_t all = total_of(p, "time");
-    char text[SD_TEXT_MAX];
-
-    if (n > 0)
-        sd_buf_printf(to,
-                      "%s%s calls (%.1f %% of the time) are known by caller and callee "
-                      "alone, and trees have them below \"" SD_CALLS_BEYOND
-                      "\": --nodes of sonde calls makes room for their paths",
-                      to->n ? "; " : "", sd_text_count(text, n),
-                      all > 0 ? 100.0 * (double)time / (double)all : 0.0);
 }
 
 /* "63.6 us of tracing subtracted, give or take 7.2 us (--raw keeps it)" */
@@ -344,11 +333,9 @@ static void remark_tracing(struct sd_buf *to, int64_t tracing, int64_t error,
 void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
     int64_t tracing = total_of(p, "tracing");
-    char text[SD_TEXT_MAX];
 
     if (tracing > 0)
         remark_tracing(to, tracing, (int64_t)fact(p, "calls.tracing_error_ns"), is_raw);
-    remark_beyond(to, p);
     if (p->window.is_set)
         sd_buf_printf(to,
                       "%scalls are of the whole run: a window of time does not "

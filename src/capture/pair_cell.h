@@ -9,6 +9,8 @@
  * same pair) already, and their times.  Pairs stand in the table of their tree, as
  * cells of a kind of their own, with the same sites and clocks.
  *
+ * The first of them has no site: its calls are those for whose pair there was no room.
+ *
  * Cost of tracing can be subtracted later because the calls that are inside of each
  * time are counted beside it. */
 #include "capture/call_cell.h"

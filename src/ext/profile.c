@@ -628,6 +628,14 @@ static PyObject *get_folded(PyObject *self, void *unused)
     return PyLong_FromUnsignedLongLong(p->session ? sd_profile_folded(p) : 0);
 }
 
+static PyObject *get_lost(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_lost(p) : 0);
+}
+
 static int profile_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct sd_profile *p = (struct sd_profile *)self;
@@ -725,6 +733,11 @@ static PyGetSetDef profile_attributes[] = {
       "took the\ninterpreter's events away, or a recursion was too deep for the C "
       "stack "
       "(3.11).",
+      NULL },
+    { "lost", get_lost, NULL,
+      "Calls that are counted nowhere: a thread had more pairs of caller and callee "
+      "than "
+      "there is room for.",
       NULL },
     { "folded", get_folded, NULL,
       "Calls that are known by caller and callee alone, because their thread had as "

@@ -57,6 +57,7 @@ PyObject *sd_profile_as_stats(struct sd_profile *p);
  * place of their own. */
 double sd_profile_untraced(const struct sd_profile *p);
 uint64_t sd_profile_folded(const struct sd_profile *p);
+uint64_t sd_profile_lost(const struct sd_profile *p); /* that are counted nowhere */
 /* A capture of it, as bytes. */
 PyObject *sd_profile_as_capture(struct sd_profile *p, const char *command);
 /* [(ident, tid, seconds followed, CPU seconds)] */

@@ -673,6 +673,15 @@ uint64_t sd_profile_folded(const struct sd_profile *p)
     return n;
 }
 
+uint64_t sd_profile_lost(const struct sd_profile *p)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < p->session->n_trees; i++)
+        n += sd_call_pairs_lost(p->session->trees[i]);
+    return n;
+}
+
 /* --- capture --------------------------------------------------------------------- */
 
 /* Readers subtract the cost of tracing that a root names, and of a raw profile there is

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/decode.h"
 #include "profile/define.h"
 #include "profile/samples.h"
@@ -60,9 +61,15 @@ static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
         return sd_no_memory();
     t->pairs = pairs;
     make_root(t);
-    for (uint32_t i = 0; i < view->n; i++)
-        memcpy(&pairs[t->n_pairs++], view->cells + (size_t)i * view->cell_bytes,
-               sizeof *pairs);
+    for (uint32_t i = 0; i < view->n; i++) {
+        struct sd_pair_cell *pair = &pairs[t->n_pairs];
+
+        memcpy(pair, view->cells + (size_t)i * view->cell_bytes, sizeof *pair);
+        if (pair->callee.site != 0)
+            t->n_pairs++;
+        else
+            t->n_lost = sd_sum_u64(t->n_lost, pair->callee.calls);
+    }
     t->end_of_pairs = view->first + view->n;
     return 0;
 }
@@ -426,6 +433,7 @@ static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
     } facts[] = {
         { "calls.trees", 1 },
         { "calls.folded", root->folded },
+        { "calls.lost", t->n_lost },
         { "calls.tracing_error_ns", error_of(t, root) },
         { "calls.untraced_ns", (uint64_t)ns_of(t, bounded(root->untraced)) },
         { "calls.traced_ns", (uint64_t)ns_of(t, bounded(root->traced)) },
@@ -459,7 +467,7 @@ static void forget(struct sd_call_tables *t)
     t->stacks = NULL;
     t->n = t->n_pieces = t->next = 0;
     t->n_pairs = t->next_pair = 0;
-    t->end_of_pairs = 0;
+    t->end_of_pairs = t->n_lost = 0;
     t->n_refused = 0;
 }
 

@@ -43,6 +43,7 @@ struct sd_call_tables {         /* all zero is a fresh one */
     struct sd_pair_cell *pairs; /* owned */
     size_t n_pairs, cap_pairs;
     uint64_t end_of_pairs; /* number behind the last */
+    uint64_t n_lost;       /* calls for whose pair there was no room */
     uint64_t n_refused;    /* cells and chunks of them that cannot be */
     /* Once settled, by cell; owned. */
     struct sd_node *nodes;

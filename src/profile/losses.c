@@ -96,12 +96,15 @@ static void put_pairs(struct sd_buf *to, const struct sd_profile *p)
     sd_buf_text(to, " of functions are missing: there was no room to count them");
 }
 
+/* Older captures have such a function for calls that found no place in a full tree. */
+#define OTHER "[other]"
+
 static bool is_other(const struct sd_profile *p, uint32_t stack)
 {
     const struct sd_site *site =
         stack == UINT32_MAX ? NULL : &p->sites[p->stacks[stack].site.at];
 
-    return site && strcmp(site->name, SD_CALLS_OTHER) == 0 && site->line == 0;
+    return site && strcmp(site->name, OTHER) == 0 && site->line == 0;
 }
 
 /* Calls that found no place of their own in a full tree. */
@@ -116,16 +119,43 @@ static uint64_t count_others(const struct sd_profile *p)
     return (uint64_t)sum;
 }
 
+/* Calls beyond a full tree: counts and times of functions have them, and whatever needs
+ * paths shows them at one place. */
+static uint64_t count_beyond(const struct sd_profile *p)
+{
+    return (uint64_t)sd_pair_totals_sum(&p->pairs, SD_PAIR_CALLS);
+}
+
+static double beyond_percent(const struct sd_profile *p)
+{
+    uint32_t at = sd_totals_metric(p, &p->calls, "time");
+    int64_t all = 0;
+
+    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
+        all = sd_sum_i64(all, p->calls.values[at][i]);
+    return all > 0 ? 100.0 * (double)sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME) /
+                         (double)all
+                   : 0;
+}
+
 static uint64_t count_paths(const struct sd_profile *p)
 {
-    return fact(p, "calls.folded") + count_others(p);
+    return fact(p, "calls.folded") + count_others(p) + count_beyond(p);
 }
 
 static void put_paths(struct sd_buf *to, const struct sd_profile *p)
 {
     uint64_t folded = fact(p, "calls.folded"), others = count_others(p);
+    uint64_t beyond = count_beyond(p);
     char text[SD_TEXT_MAX];
 
+    if (beyond)
+        sd_buf_printf(to,
+                      "%s calls (%.1f %% of the time) are known by caller and callee "
+                      "alone, and trees have them below \"" SD_CALLS_BEYOND
+                      "\": --nodes of sonde calls makes room for their paths%s",
+                      count_text(text, beyond), beyond_percent(p),
+                      folded || others ? "; " : "");
     if (folded)
         sd_buf_printf(
             to,
@@ -134,7 +164,7 @@ static void put_paths(struct sd_buf *to, const struct sd_profile *p)
             count_text(text, folded));
     if (others)
         sd_buf_printf(to,
-                      "%s%s calls booked on " SD_CALLS_OTHER
+                      "%s%s calls booked on " OTHER
                       ", not on their function: the tree was full (--nodes of sonde "
                       "calls makes room)",
                       folded ? "; " : "", count_text(text, others));

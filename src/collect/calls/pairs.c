@@ -54,6 +54,7 @@ struct sd_call_pairs {
     struct sd_calls_inside n;    /* calls beyond the tree, ever */
     struct sd_beyond_cell *left; /* where the entries beyond the tree left it */
     struct sd_cells *cells;      /* the tree's second kind; borrowed */
+    struct sd_pair_cell *lost;   /* the first: calls that found no room */
     struct sd_arena arena;       /* functions and links */
     struct sd_table functions;   /* key to address */
     struct link **slots;         /* by caller and key; owned */
@@ -289,20 +290,31 @@ static bool bring_up(struct sd_call_tree *t, const struct sd_call_entry *top)
 
 /* --- A call ---------------------------------------------------------------------- */
 
+/* A table has one second kind, so it stays when nothing else can be had. */
+static bool has_cells(struct sd_call_tree *t, struct sd_call_pairs *p,
+                      const struct sd_pair_cell *first)
+{
+    if (!t->pair_cells &&
+        sd_cells_beside(t->table, SD_CELLS_PAIRS, sizeof *first, &t->pair_cells) < 0)
+        return false;
+    p->cells = t->pair_cells;
+    return sd_cells_n(p->cells) > 0 || sd_cells_add(p->cells, first) == 0;
+}
+
 static struct sd_call_pairs *make(struct sd_call_tree *t)
 {
+    const struct sd_pair_cell lost = { .callee = { .site = 0 } };
     struct sd_call_pairs *p = sd_zalloc(sizeof *p);
 
     if (!p)
         return NULL;
     p->n_slots = FIRST_SLOTS;
     p->slots = sd_zalloc(FIRST_SLOTS * sizeof *p->slots);
-    if (!p->slots || !has_level(p, 0) ||
-        sd_cells_beside(t->table, SD_CELLS_PAIRS, sizeof(struct sd_pair_cell),
-                        &p->cells) < 0) {
+    if (!p->slots || !has_level(p, 0) || !has_cells(t, p, &lost)) {
         sd_call_pairs_free(p);
         return NULL;
     }
+    p->lost = sd_cells_at(p->cells, 0);
     p->levels[0] = (struct level){ .cell = t->stack->cell, .function = &p->root };
     p->n_levels = 1;
     p->nowhere[1].key = 1;
@@ -365,7 +377,7 @@ __attribute__((noinline)) static void lose(struct sd_call_tree *t,
     e->cell = nowhere;
     e->flags |= SD_BEYOND_LOST;
     e->before = t->pairs->n;
-    sd_cells_lose(t->table, 1);
+    t->pairs->lost->callee.calls++;
 }
 
 /* hot: every call beyond the tree.  What is open as the callee of a pair is open, so
@@ -559,8 +571,7 @@ void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n, struct sd_beyond_cel
     if (!left)
         return;
     if (!bring_up(t, t->top - (n - first))) {
-        sd_cells_lose(t->table,
-                      n - first); /* they end here, and their times are lost */
+        t->pairs->lost->callee.calls += n - first; /* they end here, without a time */
         t->top -= n - first;
         return;
     }
@@ -599,23 +610,23 @@ const struct sd_beyond_cell *sd_call_pairs_left(const struct sd_call_tree *t)
 
 uint32_t sd_call_pairs_n(const struct sd_call_tree *t)
 {
-    return t->pairs ? sd_cells_n(t->pairs->cells) : 0;
+    return t->pairs ? sd_cells_n(t->pairs->cells) - 1 : 0;
 }
 
 const struct sd_pair_cell *sd_call_pairs_at(const struct sd_call_tree *t, uint32_t i)
 {
-    return sd_cells_at(t->pairs->cells, i);
+    return sd_cells_at(t->pairs->cells, i + 1);
 }
 
 uint32_t sd_call_pairs_index(const struct sd_call_tree *t, const struct sd_call_cell *c)
 {
-    return sd_cells_index(t->pairs->cells, c);
+    return sd_cells_index(t->pairs->cells, c) - 1;
 }
 
 void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *caller,
                         uint64_t *callee)
 {
-    const struct link *l = link_of(sd_cells_at(t->pairs->cells, i));
+    const struct link *l = link_of(sd_call_pairs_at(t, i));
 
     *caller = l->caller->key;
     *callee = l->key;
@@ -624,6 +635,11 @@ void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *call
 uint64_t sd_call_pairs_calls(const struct sd_call_tree *t)
 {
     return t->pairs ? t->pairs->n.python + t->pairs->n.c : 0;
+}
+
+uint64_t sd_call_pairs_lost(const struct sd_call_tree *t)
+{
+    return t->pairs ? t->pairs->lost->callee.calls : 0;
 }
 
 void sd_call_pairs_free(struct sd_call_pairs *p)

@@ -81,6 +81,8 @@ void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *call
                         uint64_t *callee);
 /* Calls that are known by their pair alone. */
 uint64_t sd_call_pairs_calls(const struct sd_call_tree *t);
+/* Calls for whose pair there was no room: they are part of their callers. */
+uint64_t sd_call_pairs_lost(const struct sd_call_tree *t);
 
 void sd_call_pairs_free(struct sd_call_pairs *p);
 #endif

@@ -241,7 +241,7 @@ TEST(calls_that_find_no_room_for_a_pair_are_counted_as_lost)
     }
     leave(&w, 1);
     most = sd_call_pairs_n(w.tree);
-    CHECK(sd_cells_lost(w.tree->table) == 100 - most);
+    CHECK(sd_call_pairs_lost(w.tree) == 100 - most);
     CHECK(left_from(&w, 1)->calls == most && left_from(&w, 1)->ticks == 2 * most);
     end(&w);
 }

@@ -111,6 +111,7 @@ struct sd_call_tree {
     size_t n_slots;                  /* a power of two */
     uint32_t n_max;                  /* nodes that there may be */
     struct sd_call_pairs *pairs;     /* calls beyond them; NULL: none yet; owned */
+    struct sd_cells *pair_cells;     /* theirs, beside the table; or NULL; borrowed */
     bool is_followed;                /* between begin and end */
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
     uint32_t until_look;             /* calls that are not the usual case, to the next
