@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -358,6 +359,7 @@ static pid_t start_child(size_t bytes)
     CHECK(pipe(ready) == 0);
     pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
         touched(bytes);
         if (write(ready[1], "x", 1) == 1)
             pause();

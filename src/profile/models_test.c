@@ -119,7 +119,7 @@ TEST(a_model_with_a_hole_is_not_shown_and_that_is_said)
     p = sd_made_load(&m, NULL);
     CHECK(sd_profile_model(p, 0, &n) && n == model.n);
     CHECK(!sd_profile_model(p, 1, &n));
-    CHECK(p->complaint && strstr(p->complaint, "1 models are not whole"));
+    CHECK(p->complaint && strstr(p->complaint, "1 model is not whole"));
     sd_profile_free(p);
     sd_made_release(&m);
     sd_buf_release(&model);

@@ -98,8 +98,8 @@ def test_a_whole_capture_lacks_nothing(folder):
 
 def test_a_full_tree(folder):
     script = write(folder, "script.py", FUNCTIONS)
-    capture = every_output_says(folder, [script], "the tree was full", ["--nodes", "1000"])
-    every_verb_says(folder, capture, "the tree was full")
+    capture = every_output_says(folder, [script], "are known by caller and callee alone", ["--nodes", "1000"])
+    every_verb_says(folder, capture, "are known by caller and callee alone")
 
 
 # Two threads begin after the limit has fallen, and two before.
