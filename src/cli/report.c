@@ -373,12 +373,13 @@ static bool has_collector(const char *list, const char *name)
 }
 
 /* What was to be recorded and is not there, of a capture that was cut before its first;
- * NULL: nothing. */
+ * NULL: nothing, or its sections say that the program ran (a C program has no samples).
+ */
 static const char *missing_of(const struct sd_profile *p)
 {
     const char *list = sd_profile_meta(p, "collectors");
 
-    if (!p->complaint || p->is_part)
+    if (!p->complaint || p->is_part || p->n_spans > 0)
         return NULL;
     if (p->samples.n == 0 && has_collector(list, "sample"))
         return "samples";

@@ -108,7 +108,8 @@ uint64_t sd_call_tables_count(const struct sd_cells_view *view)
 {
     uint64_t sum = 0;
 
-    if (view->kind != SD_CELLS_CALLS || view->cell_bytes < sizeof(struct sd_call_cell))
+    if ((view->kind != SD_CELLS_CALLS && view->kind != SD_CELLS_PAIRS) ||
+        view->cell_bytes < sizeof(struct sd_call_cell))
         return 0;
     for (uint32_t i = view->first == 0; i < view->n; i++)
         sum += cell_in(view, i)->calls;

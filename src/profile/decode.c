@@ -742,15 +742,15 @@ static int grow_locals(struct sd_decoder *d)
     return 0;
 }
 
-/* What a cell takes until its stream has been handed out: itself, in an array that
- * doubles, and what is worked out of it. */
-enum { GATHERED_BYTES = 256 };
+/* What a cell takes until its stream has been handed out, in sizes of its own: itself,
+ * in an array that doubles, and what is worked out of it. */
+enum { GATHERED_TIMES = 4 };
 
 /* Cells that find no room are left out; the calls that they count are counted. */
 static bool has_room_for_cells(struct sd_decoder *d, const struct sd_cells_view *view)
 {
     struct sd_profile_index *ix = d->grow->index;
-    size_t bytes = (size_t)view->n * GATHERED_BYTES;
+    size_t bytes = (size_t)view->n * view->cell_bytes * GATHERED_TIMES;
 
     if (sd_profile_has_room(d->grow, bytes)) {
         ix->gathered_bytes += bytes;

@@ -251,7 +251,8 @@ static uint64_t count_models(const struct sd_profile *p)
 static void put_models(struct sd_buf *to, const struct sd_profile *p)
 {
     put_count(to, count_models(p), "model");
-    sd_buf_printf(to, " %s not whole and not shown", count_models(p) == 1 ? "is" : "are");
+    sd_buf_printf(to, " %s not whole and not shown",
+                  count_models(p) == 1 ? "is" : "are");
 }
 
 static uint64_t count_cut_notes(const struct sd_profile *p)
