@@ -28,7 +28,9 @@ static int64_t self(const struct sd_traced *t, size_t node, uint32_t at)
 /* Is this no function, but calls that are known by their pairs? */
 static bool is_beyond(const struct sd_traced *t, uint32_t callee)
 {
-    return t->tree.pairs && t->tree.p->sites[t->tree.callees[callee].site.at].is_beyond;
+    uint32_t site = t->tree.callees[callee].site.at;
+
+    return t->tree.pairs && site != NONE && t->tree.p->sites[site].is_beyond;
 }
 
 const char *sd_traced_unit(const struct sd_profile *p,

@@ -115,7 +115,8 @@ static int join_twins(struct sd_traced *t)
 
     t->is_twin = sd_zalloc(t->tree.n_callees + 1);
     for (uint32_t i = 0; t->is_twin && t->tree.pairs && i < t->tree.n_callees; i++)
-        t->is_twin[i] = t->tree.p->sites[t->tree.callees[i].site.at].is_beyond;
+        t->is_twin[i] = t->tree.callees[i].site.at != UINT32_MAX &&
+                        t->tree.p->sites[t->tree.callees[i].site.at].is_beyond;
     rc = first && t->is_twin ? find_first(t, first, &has_twins) : sd_no_memory();
     if (rc == 0 && has_twins) {
         join_functions(t, first);

@@ -245,6 +245,7 @@ static void wait_for_stragglers(struct sd_capture *c)
         seal_all(c);
         waited = sd_clock_ns() - from;
     }
+    seal_all(c); /* one that has just ended is waited for no more, and not sealed yet */
 }
 
 static int append_end(struct sd_capture *c, int32_t status)

@@ -263,7 +263,7 @@ static int copy_trees(struct numbers *m, const struct sd_profile *p,
     }
     m->nodes = sd_alloc((n + 1) * sizeof *m->nodes);
     m->pairs = sd_alloc((n_pairs + 1) * sizeof *m->pairs);
-    m->below = sd_alloc(((n_pairs ? n : 0) + 1) * sizeof *m->below);
+    m->below = sd_alloc((n + 1) * sizeof *m->below);
     if (!m->nodes || !m->pairs || !m->below)
         return sd_no_memory();
     for (size_t i = 0; rc == 0 && i < s->n_trees; i++)

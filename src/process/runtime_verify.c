@@ -2,10 +2,13 @@
 #include "process/runtime_verify.h"
 
 #include <dirent.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -248,6 +251,15 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
     return 0;
 }
 
+/* So it is between vfork and exec. */
+static bool has_memory_of_parent(pid_t pid)
+{
+    struct sd_process_stat st;
+
+    return sd_process_stat(pid, &st) == 0 &&
+           syscall(SYS_kcmp, pid, st.parent, KCMP_VM, 0, 0) == 0;
+}
+
 /* What is not there cannot be a GIL: its place differs between patch releases of some
  * versions, and a wrong one would call every thread a waiter. */
 static void check_gil(struct sd_runtime *rt, const struct sd_remote *r,
@@ -295,7 +307,8 @@ int sd_runtime_verify(struct sd_runtime *rt, const struct sd_remote *r)
         check_gil(rt, r, &t);
     /* A child of vfork has its parent's Python until its exec, which may come while we
      * look: then nothing is where it was, and that is no fault of the layout. */
-    if (rc == SD_EFORMAT && sd_remote_u64(r, rt->address, &first) < 0)
+    if (rc == SD_EFORMAT &&
+        (sd_remote_u64(r, rt->address, &first) < 0 || has_memory_of_parent(r->pid)))
         rc = sd_fail(SD_EABSENT, "process %d has become another program", (int)r->pid);
     sd_python_threads_release(&t);
     return rc;

@@ -67,7 +67,7 @@ static double taken_from(double own, const struct sd_node *node, struct cost c,
 
 static int64_t ticks_of(double ticks)
 {
-    return ticks < 0x1p62 ? (int64_t)ticks : (int64_t)1 << 62;
+    return ticks < 0 ? 0 : ticks < 0x1p62 ? (int64_t)ticks : (int64_t)1 << 62;
 }
 
 /* By how much the costs of the whole tree were less than they were held to be, of

@@ -36,7 +36,7 @@ struct sd_node {
         function; /* numbered from 0 by whoever fills the nodes; of a root nothing */
     uint64_t calls;
     int64_t inclusive; /* measured, of the activations that have ended */
-    int64_t own;       /* filled by sd_nodes_settle */
+    int64_t own;       /* filled by sd_forest_settle */
     bool is_c;         /* a C function: tracing it has another cost */
     bool is_beyond;    /* no function: calls that are known by their pairs alone */
 };

@@ -191,7 +191,7 @@ static int stack_below(struct sd_call_tables *t, struct sd_decoder *d, size_t i,
     uint32_t parent = place_of(t, t->cells[i].parent);
 
     *out = SD_NO_STACK;
-    if (parent == NONE || parent >= i) {
+    if (parent == NONE || parent >= i || t->nodes[parent].is_beyond) {
         t->n_refused++;
         t->nodes[i].parent = 0;
         return sd_define_lost_stack(d->grow, &out->at);
@@ -300,7 +300,7 @@ static void fill_measured(struct sd_call_tables *t, bool is_cpu)
             .is_c = pair->is_c,
             .calls = c->callee.calls,
             .primitive = c->primitive,
-            .pair_primitive = c->primitive + c->inner_primitive,
+            .pair_primitive = sd_sum_u64(c->primitive, c->inner_primitive),
             .own = not_negative(is_cpu ? c->own_cpu_ns : c->own_ticks),
             .total = not_negative(is_cpu ? c->callee.cpu_ns : c->callee.ticks),
             .pair_total = pair_total(c, is_cpu),
@@ -375,6 +375,8 @@ static int settle_cpu_times(struct sd_call_tables *t,
 
     for (size_t i = 1; i < t->n; i++)
         is_measured |= t->cells[i].cpu_ns != 0;
+    for (size_t i = 0; i < t->n_pairs; i++)
+        is_measured |= t->pairs[i].own_cpu_ns != 0;
     rc = settle_forest(t, &cost, true);
     for (size_t i = 1; i < t->n && rc == 0; i++)
         t->cpu_times[i] = is_measured ? t->nodes[i].own : SD_VALUE_NONE;
@@ -397,7 +399,8 @@ static void count_pairs(struct sd_call_tables *t)
         v[SD_PAIR_STARTS] =
             bounded(calls - (c->callee.resumes < calls ? c->callee.resumes : calls));
         v[SD_PAIR_PRIMITIVE] = bounded(c->primitive);
-        v[SD_PAIR_PRIMITIVE_OF_PAIR] = bounded(c->primitive + c->inner_primitive);
+        v[SD_PAIR_PRIMITIVE_OF_PAIR] =
+            bounded(sd_sum_u64(c->primitive, c->inner_primitive));
         v[SD_PAIR_AWAITED] = ns_of(t, bounded(c->callee.awaited));
     }
 }

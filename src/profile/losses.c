@@ -129,13 +129,16 @@ static uint64_t count_beyond(const struct sd_profile *p)
 static double beyond_percent(const struct sd_profile *p)
 {
     uint32_t at = sd_totals_metric(p, &p->calls, "time");
-    int64_t all = 0;
+    int64_t all = 0, beyond = sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME);
 
-    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
-        all = sd_sum_i64(all, p->calls.values[at][i]);
-    return all > 0 ? 100.0 * (double)sd_pair_totals_sum(&p->pairs, SD_PAIR_TIME) /
-                         (double)all
-                   : 0;
+    for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++) {
+        uint32_t stack = p->calls.items[i].stack.at;
+
+        if (stack == UINT32_MAX || !p->sites[p->stacks[stack].site.at].is_beyond)
+            all = sd_sum_i64(all, p->calls.values[at][i]);
+    }
+    all = sd_sum_i64(all, beyond);
+    return all > 0 ? 100.0 * (double)beyond / (double)all : 0;
 }
 
 static uint64_t count_paths(const struct sd_profile *p)
@@ -152,8 +155,8 @@ static void put_paths(struct sd_buf *to, const struct sd_profile *p)
     if (beyond)
         sd_buf_printf(to,
                       "%s calls (%.1f %% of the time) are known by caller and callee "
-                      "alone, and trees have them below \"" SD_CALLS_BEYOND
-                      "\": --nodes of sonde calls makes room for their paths%s",
+                      "alone; trees show them as \"" SD_CALLS_BEYOND
+                      "\" (sonde calls --nodes N keeps more paths)%s",
                       count_text(text, beyond), beyond_percent(p),
                       folded || others ? "; " : "");
     if (folded)

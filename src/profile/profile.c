@@ -123,6 +123,13 @@ void sd_profile_drop_signatures(struct sd_profile *p)
 {
     for (size_t i = 0; i < p->n_stacks; i++)
         p->stacks[i].site = sd_profile_function_of(p, p->stacks[i].site);
+    for (size_t i = 0; i < p->pairs.n; i++) {
+        struct sd_pair_total *pair = &p->pairs.items[i];
+
+        pair->callee = sd_profile_function_of(p, (sd_site_id){ pair->callee }).at;
+        if (pair->caller != UINT32_MAX)
+            pair->caller = sd_profile_function_of(p, (sd_site_id){ pair->caller }).at;
+    }
 }
 
 void sd_profile_keep_tracing(struct sd_profile *p)

@@ -270,7 +270,7 @@ sys.exit(7)
         equal(result.status, 7, "exit status (%r)" % result.err)
         equal(result.out, "done\n", "output")
         assert "Traceback (most recent" not in result.err, result.err
-        said = [line for line in our_lines(result.err) if re.search("full|space", line)]
+        said = [line for line in our_lines(result.err) if re.search("full|space", line) and " lost: " not in line]
         equal(len(said), 1, "sentences on the full disk in %r" % result.err)
         c = Capture(path)
         assert c.count("early") >= 1, "nothing of what was sealed before is readable: %r" % c.info
@@ -652,6 +652,9 @@ def test_truncated_capture(folder):
         with open(damaged, "wb") as f:
             f.write(whole[:cut])
         n, result = total(damaged)
+        if result.status == 1:  # it was cut before the first of what was to be recorded
+            assert last == 0 and re.search("there is nothing to report|it ends before the first", result.err), result.err
+            continue
         equal(result.status, 0, "status after a cut at %d of %d (%r)" % (cut, len(whole), result.err))
         one_sentence(result)
         assert last <= n <= 9000, "%d sections after a cut at %d, %d after an earlier one" % (n, cut, last)
@@ -677,7 +680,7 @@ def test_flipped_bytes_are_never_silent(folder):
             f.write(whole[:at] + bytes([whole[at] ^ (1 << bit)]) + whole[at + 1:])
         result = sonde("report", damaged, "--json")
         assert result.status in (0, 1), "status %d with bit %d of byte %d flipped (%r)" % (result.status, bit, at, result.err)
-        assert len(result.err.splitlines()) <= 1, result.err
+        assert len([line for line in result.err.splitlines() if "it ends before the first" not in line]) <= 1, result.err
         if result.status == 0 and not result.err and result.out.replace("flip.sonde", "x.sonde") != same:
             silent.append((at, bit))
         if result.status == 0 and not result.err:

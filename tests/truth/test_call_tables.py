@@ -76,7 +76,8 @@ def test_tree_and_functions_have_every_sample(folder):
         # What is too small for the tree is left out of it, and counted in its parent.
         assert row["cum_samples"] >= row["self_samples"] + below[i], row
     awake = sum(round(r["samples"] * (100 - r["idle%"]) / 100) for r in found["threads"])
-    equal(total, awake, "samples of all functions, and of threads that were awake")
+    # Sonde's own start is in no table of functions; it is a few samples at most.
+    assert total <= awake <= total + 5, (total, awake)
 
 
 RECURSES = """

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "collect/calls/front.h"
+#include "collect/calls/pairs.h"
 #include "collect/calls/sessions.h"
 #include "collect/calls/tool.h"
 #include "cpython/compat.h"
@@ -262,7 +263,7 @@ static bool is_too_small(const struct sd_call_tree *t, uintptr_t frame)
 {
     const struct sd_call_cell *cell = t->top->cell;
 
-    return t->top->frame == frame && cell->calls > OFTEN &&
+    return sd_call_entry_frame(t->top) == frame && cell->calls > OFTEN &&
            cell->ticks < cell->calls * front.short_ticks;
 }
 

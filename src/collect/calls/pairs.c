@@ -51,15 +51,17 @@ struct level { /* an entry of the tree, as it was seen last */
 };
 
 struct sd_call_pairs {
-    struct sd_calls_inside n;    /* calls beyond the tree, ever */
-    struct sd_beyond_cell *left; /* where the entries beyond the tree left it */
-    struct sd_cells *cells;      /* the tree's second kind; borrowed */
-    struct sd_pair_cell *lost;   /* the first: calls that found no room */
-    struct sd_arena arena;       /* functions and links */
-    struct sd_table functions;   /* key to address */
-    struct link **slots;         /* by caller and key; owned */
-    size_t n_slots, n_links;     /* a power of two, more than half of it free */
-    struct level *levels;        /* by place in the stack; owned */
+    struct sd_calls_inside n;      /* calls beyond the tree, ever */
+    struct sd_beyond_cell *left;   /* where the entries beyond the tree left it */
+    struct sd_cells *cells;        /* the tree's second kind; borrowed */
+    struct sd_pair_cell *lost;     /* the first: calls that found no room */
+    struct sd_pair_cell no_lost;   /* in its place, and ... */
+    struct sd_beyond_cell no_left; /* ... in that of where they left, on a full disk */
+    struct sd_arena arena;         /* functions and links */
+    struct sd_table functions;     /* key to address */
+    struct link **slots;           /* by caller and key; owned */
+    size_t n_slots, n_links;       /* a power of two, more than half of it free */
+    struct level *levels;          /* by place in the stack; owned */
     size_t n_levels, cap_levels;
     struct function root;           /* whoever called the outermost function */
     struct sd_call_cell nowhere[2]; /* of calls that found no room */
@@ -170,7 +172,14 @@ static inline struct link *likely(struct function *caller, uint64_t key)
     return caller->last = l;
 }
 
-/* To make a pair takes longer than many a call does: nobody's time passes meanwhile. */
+/* There is no room for another pair's cell. */
+static bool is_full(const struct sd_call_pairs *p)
+{
+    return sd_cells_n(p->cells) >= MOST_PAIRS;
+}
+
+/* Making a pair is slow, so the clock is paused.  Beyond the tree (`site` is 0) none is
+ * made that could have no cell: what a program makes without end takes no memory. */
 __attribute__((noinline)) static struct link *find_slowly(struct sd_call_tree *t,
                                                           struct function *caller,
                                                           uint64_t key, uint32_t site,
@@ -178,6 +187,8 @@ __attribute__((noinline)) static struct link *find_slowly(struct sd_call_tree *t
 {
     struct link *l = *slot_of(t->pairs->slots, t->pairs->n_slots, caller, key);
 
+    if (!l && !site && is_full(t->pairs))
+        return NULL;
     if (!l) {
         struct sd_call_pause pause = sd_call_tree_pause(t);
 
@@ -207,13 +218,15 @@ __attribute__((noinline)) static bool give_cell(struct sd_call_tree *t, struct l
         .callee = { .parent = l->caller->site, .site = l->callee->site, .key = l->key }
     };
     const struct sd_call_cell *root = sd_cells_at(t->table, 0);
-    struct sd_call_pause pause = sd_call_tree_pause(t);
     struct sd_pair_cell *cell = NULL;
-    uint32_t at = SD_NO_CELL;
+    struct sd_call_pause pause;
     ptrdiff_t to_root;
+    uint32_t at;
 
-    if (sd_cells_n(t->pairs->cells) < MOST_PAIRS)
-        at = sd_cells_add(t->pairs->cells, &made);
+    if (is_full(t->pairs) || t->pairs->lost == &t->pairs->no_lost)
+        return false;
+    pause = sd_call_tree_pause(t);
+    at = sd_cells_add(t->pairs->cells, &made);
     if (at != SD_NO_CELL) {
         cell = sd_cells_at(t->pairs->cells, at);
         cell->writers[0] = (uintptr_t)l;
@@ -298,7 +311,21 @@ static bool has_cells(struct sd_call_tree *t, struct sd_call_pairs *p,
         sd_cells_beside(t->table, SD_CELLS_PAIRS, sizeof *first, &t->pair_cells) < 0)
         return false;
     p->cells = t->pair_cells;
-    return sd_cells_n(p->cells) > 0 || sd_cells_add(p->cells, first) == 0;
+    if (sd_cells_n(p->cells) == 0)
+        sd_cells_add(p->cells, first);
+    p->lost = sd_cells_n(p->cells) ? sd_cells_at(p->cells, 0) : &p->no_lost;
+    return true;
+}
+
+/* Calls that are in no pair.  Without a cell for them they are events that were lost.
+ */
+static void lose_calls(struct sd_call_tree *t, uint64_t n)
+{
+    struct sd_call_pairs *p = t->pairs;
+
+    p->lost->callee.calls += n;
+    if (p->lost == &p->no_lost)
+        sd_cells_lose(t->table, n);
 }
 
 static struct sd_call_pairs *make(struct sd_call_tree *t)
@@ -314,7 +341,6 @@ static struct sd_call_pairs *make(struct sd_call_tree *t)
         sd_call_pairs_free(p);
         return NULL;
     }
-    p->lost = sd_cells_at(p->cells, 0);
     p->levels[0] = (struct level){ .cell = t->stack->cell, .function = &p->root };
     p->n_levels = 1;
     p->nowhere[1].key = 1;
@@ -338,16 +364,23 @@ static bool leave_tree(struct sd_call_tree *t, uint64_t key)
     struct sd_call_pairs *p = t->pairs;
     struct level *l;
 
-    if (!p && !(p = t->pairs = make(t)))
+    if (!p) {
+        struct sd_call_pause pause = sd_call_tree_pause(t);
+
+        p = t->pairs = make(t);
+        sd_call_tree_go_on(t, pause);
+    }
+    if (!p)
         return false;
     if (!bring_up(t, t->top))
         return false;
     l = &p->levels[p->n_levels - 1];
     if (!l->left[key & 1])
         l->left[key & 1] = sd_call_tree_beyond(t, t->top->cell, key & 1);
-    l->missing[key >> 4 & 1] = key;
-    p->left = l->left[key & 1];
-    return p->left != NULL;
+    if (sd_cells_n(t->table) >= t->n_max) /* else there may be room later */
+        l->missing[key >> 4 & 1] = key;
+    p->left = l->left[key & 1] ? l->left[key & 1] : &p->no_left;
+    return true;
 }
 
 /* hot: has the entry on top, which is in a full tree, left it with this function
@@ -377,7 +410,7 @@ __attribute__((noinline)) static void lose(struct sd_call_tree *t,
     e->cell = nowhere;
     e->flags |= SD_BEYOND_LOST;
     e->before = t->pairs->n;
-    t->pairs->lost->callee.calls++;
+    lose_calls(t, 1);
 }
 
 /* hot: every call beyond the tree.  What is open as the callee of a pair is open, so
@@ -457,7 +490,8 @@ static void book_more(struct sd_call_entry *e, struct sd_calls_inside inside,
 {
     struct sd_pair_cell *cell = pair_of(e);
 
-    cell->own_cpu_ns += cpu - e->ended_cpu;
+    if (cpu > e->ended_cpu) /* a child of fork has no such clock any more */
+        cell->own_cpu_ns += cpu - e->ended_cpu;
     cell->own_calls.c += e->made.c;
     if (e->flags & SD_BEYOND_OUTERMOST) {
         cell->callee.cpu_ns += cpu;
@@ -466,7 +500,7 @@ static void book_more(struct sd_call_entry *e, struct sd_calls_inside inside,
         cell->inner_cpu_ns += cpu;
         cell->inner_calls.c += inside.c;
     }
-    if (!(e->flags & SD_BEYOND_FIRST))
+    if (!(e->flags & (SD_BEYOND_FIRST | SD_BEYOND_CUT)))
         e[-1].ended_cpu += cpu;
 }
 
@@ -478,6 +512,8 @@ static void book_lost(struct sd_call_entry *e, struct sd_beyond_cell *left,
         book_left(left, e, inside, e->ended, e->ended_cpu);
         return;
     }
+    if (e->flags & SD_BEYOND_CUT)
+        return;
     add_inside(&e[-1].made, e->made);
     e[-1].ended += e->ended;
     e[-1].ended_cpu += e->ended_cpu;
@@ -508,7 +544,7 @@ static inline void book(const struct sd_call_tree *t, struct sd_call_entry *e,
         book_more(e, inside, cpu);
     if (e->flags & SD_BEYOND_FIRST)
         book_left(left, e, inside, ticks, cpu);
-    else
+    else if (!(e->flags & SD_BEYOND_CUT))
         e[-1].ended += ticks;
 }
 
@@ -533,6 +569,8 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
         cell->inner_primitive -= (e->flags & SD_BEYOND_INNER) != 0;
         count_inside(&e[-1].made, e->cell->key, -1);
         count_inside(&t->pairs->n, e->cell->key, -1);
+    } else {
+        t->pairs->lost->callee.calls--;
     }
     t->top = e - 1;
 }
@@ -549,8 +587,9 @@ static size_t first_beyond(const struct sd_call_entry *entries, size_t n)
     return first;
 }
 
-/* A stack may be cut in the midst of what is beyond the tree: its upper part leaves the
- * tree by itself, then. */
+/* A stack may be cut in the midst of what is beyond the tree: what its upper part ran
+ * so far is no more the lower part's own, and what it will run is nobody's but its own.
+ */
 struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
                                           struct sd_call_entry *entries, size_t n)
 {
@@ -560,7 +599,11 @@ struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
         return NULL;
     for (size_t i = first; i < n; i++)
         entries[i].before = since(t->pairs->n, entries[i].before);
-    entries[first].flags |= SD_BEYOND_FIRST;
+    if (!(entries[first].flags & SD_BEYOND_FIRST)) {
+        entries[first].flags |= SD_BEYOND_CUT;
+        t->top[-(ptrdiff_t)n].ended += entries[first].start;
+        t->top[-(ptrdiff_t)n].ended_cpu += entries[first].cpu_start;
+    }
     return t->pairs->left;
 }
 
@@ -570,8 +613,7 @@ void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n, struct sd_beyond_cel
 
     if (!left)
         return;
-    if (!bring_up(t, t->top - (n - first))) {
-        t->pairs->lost->callee.calls += n - first; /* they end here, without a time */
+    if (!bring_up(t, t->top - (n - first))) { /* they end here, without a time */
         t->top -= n - first;
         return;
     }
@@ -610,7 +652,8 @@ const struct sd_beyond_cell *sd_call_pairs_left(const struct sd_call_tree *t)
 
 uint32_t sd_call_pairs_n(const struct sd_call_tree *t)
 {
-    return t->pairs ? sd_cells_n(t->pairs->cells) - 1 : 0;
+    return t->pairs && sd_cells_n(t->pairs->cells) ? sd_cells_n(t->pairs->cells) - 1
+                                                   : 0;
 }
 
 const struct sd_pair_cell *sd_call_pairs_at(const struct sd_call_tree *t, uint32_t i)

@@ -516,8 +516,15 @@ static struct sd_call_entry *bring_together(struct sd_call_tree *t, uintptr_t be
  * of the last went unheard.  (In the tree that is seen before, by its frame.) */
 static void end_c_function(struct sd_call_tree *t, uintptr_t frame)
 {
-    if (__builtin_expect(frame & SD_FRAME_C && sd_call_entry_frame(t->top) == frame, 0))
-        close_top(t, sd_call_tree_now(t), sd_call_tree_cpu(t));
+    uint64_t now, cpu;
+
+    if (__builtin_expect(!(frame & SD_FRAME_C) || sd_call_entry_frame(t->top) != frame,
+                         1))
+        return;
+    now = sd_call_tree_now(t); /* a user's clock, which may end the session */
+    cpu = sd_call_tree_cpu(t);
+    if (t->is_followed && sd_call_entry_frame(t->top) == frame)
+        close_top(t, now, cpu);
 }
 
 /* How fast the machine is just now, which costs no call anything. */
@@ -546,7 +553,11 @@ struct sd_call_entry *sd_call_tree_enter_slowly(struct sd_call_tree *t, uint64_t
         look_at_speed(t);
     if (sd_call_entry_is_beyond(top)) {
         end_c_function(t, frame);
-        return sd_call_pairs_enter(t, key, what, frame);
+        if (!t->is_followed)
+            return NULL;
+        if (sd_call_entry_is_beyond(t->top))
+            return sd_call_pairs_enter(t, key, what, frame);
+        top = t->top; /* what ended was the first of them */
     }
     if (t->pairs && sd_call_pairs_leaves_again(t, key))
         return sd_call_pairs_enter(t, key, what, frame);

@@ -50,6 +50,7 @@ enum sd_call_beyond {
     SD_BEYOND_INNER = 2,     /* it was, but not as called by the same caller */
     SD_BEYOND_FIRST = 4,     /* its caller is in the tree */
     SD_BEYOND_LOST = 8,      /* there was no room for its pair */
+    SD_BEYOND_CUT = 16,      /* its caller's stack went on without it */
 };
 
 struct sd_call_entry {
