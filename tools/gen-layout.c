@@ -93,6 +93,10 @@ static void styles(void)
     number("str_kind_bit", 2);
 #if AT_LEAST(11)
     number("frame_specials", FRAME_SPECIALS_SIZE);
+#elif AT_LEAST(10)
+    number("frame_executing", FRAME_EXECUTING);
+#else
+    number("frame_executing", 1);
 #endif
 }
 
@@ -235,6 +239,13 @@ static void frame(void)
     AT("frame_is_entry", _PyInterpreterFrame, is_entry);
 #else
     NO("frame_is_entry");
+#endif
+#if AT_LEAST(11)
+    NO("frame_state");
+#elif AT_LEAST(10)
+    AT("frame_state", PyFrameObject, f_state);
+#else
+    AT("frame_state", PyFrameObject, f_executing);
 #endif
     NO("frame_copy");
 }

@@ -60,6 +60,13 @@ static bool is_called_by(const struct sd_shot *s, const struct sd_layout *l,
            (i + 1 < s->n_frames ? s->frames[i + 1].address : s->outermost_previous);
 }
 
+/* A frame object that has returned is kept for the next call, and says still who called
+ * it the last time; but it knows that it does not run. */
+static bool is_executing(const struct sd_layout *l, const uint8_t *p)
+{
+    return l->frame_state == SD_NO_OFFSET || p[l->frame_state] == l->frame_executing;
+}
+
 size_t sd_shot_n_moved(const struct sd_shot *s, const struct sd_shot_of *of)
 {
     const struct sd_layout *l = &of->rt->layout;
@@ -73,7 +80,7 @@ size_t sd_shot_n_moved(const struct sd_shot *s, const struct sd_shot_of *of)
             p = in_spots(s, f->address, &hint);
         if (!p ||
             (sd_shot_word(p + l->frame_code) & l->code_mask) != f->code->address ||
-            !is_called_by(s, l, p, i))
+            !is_executing(l, p) || !is_called_by(s, l, p, i))
             n_moved = i + 1;
         else if (i > 0 && sd_shot_instr(l, p) != f->instr)
             n_moved = i;

@@ -184,6 +184,8 @@ static void fill(struct setting *s, uint64_t frame, unsigned code, uint8_t owner
     put_word(p, l->frame_instr, instr(s, code, 1));
     if (l->frame_owner != SD_NO_OFFSET)
         p[l->frame_owner] = owner;
+    if (l->frame_state != SD_NO_OFFSET)
+        p[l->frame_state] = l->frame_executing;
     s->frames[s->n_frames++] = frame;
 }
 
@@ -202,7 +204,10 @@ static void call(struct setting *s, unsigned code)
 static void give_back(struct setting *s)
 {
     uint64_t chunk = at(s->m->chunks[0]), frame = s->frames[--s->n_frames];
+    uint32_t state = s->runtime.layout.frame_state;
 
+    if (state != SD_NO_OFFSET) /* all else of it stays as it is */
+        ((uint8_t *)(uintptr_t)frame)[state] = s->runtime.layout.frame_executing ^ 1;
     if (frame >= chunk && frame < chunk + CHUNK_BYTES)
         s->n_pushed--;
     set_innermost(s);
@@ -636,6 +641,27 @@ TEST(shot_that_is_torn_keeps_the_frames_that_stood)
         CHECK(take(&s) == SD_SHOT_GOOD);
         CHECK(look(&s, false, return_and_call_another, true) == SD_SHOT_PARTIAL);
         CHECK_STACK(&s, "f2 f1");
+        tear_down(&s);
+    }
+}
+
+/* A frame object is kept for the next call, and says still who called it. */
+TEST(shot_that_is_watched_loses_a_frame_object_that_has_returned)
+{
+    EACH_VERSION(v)
+    {
+        struct setting s;
+        unsigned i;
+
+        set_up(&s, versions[v]);
+        for (i = 1; i <= 3; i++)
+            call(&s, i);
+        CHECK(take(&s) == SD_SHOT_GOOD);
+        give_back(&s);
+        if (s.runtime.layout.frames_style == SD_FRAMES_OBJECTS) {
+            CHECK(sd_shot_watch(&s.shot, &s.of, SD_SHOT_GOOD) == SD_SHOT_PARTIAL);
+            CHECK_STACK(&s, "f2 f1");
+        }
         tear_down(&s);
     }
 }

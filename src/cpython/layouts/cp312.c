@@ -70,6 +70,7 @@ const struct sd_layout sd_layout_cp312 = {
     .frame_locals = 72,
     .frame_generator = SD_NO_OFFSET,
     .frame_is_entry = SD_NO_OFFSET,
+    .frame_state = SD_NO_OFFSET,
     .frame_copy = SD_NO_OFFSET,
     .code_filename = 112,
     .code_name = 120,
