@@ -274,7 +274,7 @@ static int write_tables(const struct sd_profile *p, const char *capture,
     struct sd_view view = { 0 };
     int rc = sd_tables_of(p, &wish, &view);
 
-    sd_summary_words(&words, p);
+    sd_summary_words(&words, p, true);
     if (words.bad)
         rc = sd_no_memory();
     if (rc == 0) {

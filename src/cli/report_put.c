@@ -14,7 +14,7 @@ void sd_report_put_heading(struct sd_out *out, const struct sd_profile *p,
 {
     struct sd_buf words = { 0 };
 
-    sd_summary_words(&words, p);
+    sd_summary_words(&words, p, true);
     sd_out_printf(out, "%s", a->words[0]);
     if (a->n_words > 1)
         sd_out_printf(out, " and %d more", a->n_words - 1);

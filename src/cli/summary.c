@@ -118,7 +118,7 @@ void sd_summary_print(const struct sd_recording *r, const struct sd_profile *p,
         sd_summary_say_causes(r, &account, "--sample-consistency");
     if (account.lost || account.partial)
         sd_summary_say_account(&account);
-    sd_summary_words(&words, p);
+    sd_summary_words(&words, p, false); /* the account says it */
     sd_say("%s", words.bad ? "out of memory for the summary" : sd_buf_string(&words));
     sd_buf_release(&words);
     say_warnings(p);
@@ -200,12 +200,12 @@ void sd_summary_say_causes(const struct sd_recording *r,
             "stands for the time since the one before",
             sd_text_count(number, (int64_t)n->spared));
     if (n->lost)
-        sd_say("%s lost: the stack changed at every try to read it; "
-               "%s pause stops the thread for each read",
-               sd_text_count(number, (int64_t)n->lost), option);
+        sd_say(
+            "samples lost: %s, whose stack changed at every try to read it; %s pause "
+            "stops the thread for each read",
+            sd_text_count(number, (int64_t)n->lost), option);
     if (a->lost > n->lost)
-        sd_say("%s lost: the capture had no room for them (a full disk, a limit on the "
-               "file's size)",
+        sd_say("samples lost: %s, which could not be written to the capture",
                sd_text_count(number, (int64_t)(a->lost - n->lost)));
 }
 

@@ -85,6 +85,6 @@ void sd_tables_json(struct sd_out *out, const struct sd_profile *p,
                     const struct sd_view *v, char *const *files, size_t n_files);
 
 /* "12.4 s wall, 11.9 s CPU, peak 412 MiB, 1,239 samples (0 missed) in 1 process, 3
- * threads" */
-void sd_summary_words(struct sd_buf *to, const struct sd_profile *p);
+ * threads"; with `says_lost`, and where some are, "(0 missed, 2 lost)". */
+void sd_summary_words(struct sd_buf *to, const struct sd_profile *p, bool says_lost);
 #endif

@@ -125,7 +125,7 @@ static const char *plural(uint64_t n, const char *one, const char *many)
 
 /* Rounds that came too late are of the whole recording: nothing to say of a window. */
 static void put_samples(struct sd_buf *to, const struct sd_profile *p,
-                        const struct sd_summary *f)
+                        const struct sd_summary *f, bool says_lost)
 {
     char number[SD_TEXT_MAX];
     struct sd_sample_account a;
@@ -137,7 +137,7 @@ static void put_samples(struct sd_buf *to, const struct sd_profile *p,
     if (p->window.is_set || !sd_account_of(p, &a))
         return;
     sd_buf_printf(to, " (%s missed", sd_text_count(number, (int64_t)a.missed));
-    if (a.lost)
+    if (a.lost && says_lost)
         sd_buf_printf(to, ", %s lost", sd_text_count(number, (int64_t)a.lost));
     sd_buf_text(to, ")");
 }
@@ -151,7 +151,7 @@ static const char *in_seconds(char out[SD_TEXT_MAX], uint64_t ns)
     return out;
 }
 
-void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
+void sd_summary_words(struct sd_buf *to, const struct sd_profile *p, bool says_lost)
 {
     char wall[SD_TEXT_MAX], cpu[SD_TEXT_MAX], peak[SD_TEXT_MAX];
     struct sd_summary f;
@@ -168,7 +168,7 @@ void sd_summary_words(struct sd_buf *to, const struct sd_profile *p)
                       f.n_processes < 2 ? ""
                       : f.is_peak_sum   ? " of all processes together"
                                         : " of the largest process");
-    put_samples(to, p, &f);
+    put_samples(to, p, &f, says_lost);
     sd_buf_printf(to, " in %u %s", f.n_processes,
                   plural(f.n_processes, "process", "processes"));
     if (f.n_threads)

@@ -147,7 +147,8 @@ static void say_loss(struct sd_log *l, uint64_t n_lost,
     snprintf(text, sizeof text, "%llu of %llu samples are lost: %s",
              (unsigned long long)n_lost, (unsigned long long)(n->lost + n->samples),
              why);
-    sd_log_note(l, SD_NOTE_WARNING, text);
+    sd_log_note(l, SD_NOTE_INFO,
+                text); /* the summary counts them, and says what helps */
 }
 
 static void say_end(struct collector *c)
@@ -176,7 +177,7 @@ static void say_end(struct collector *c)
                     "threads with deep stacks were read less often than was asked for; "
                     "each sample stands for the time since the one before");
     say_loss(l, n->lost, n, "the stack changed at every try to read it");
-    say_loss(l, c->result.unwritten, n, "the capture had no room for them");
+    say_loss(l, c->result.unwritten, n, "they could not be written to the capture");
 }
 
 /* What is not of every round. */
