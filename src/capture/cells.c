@@ -20,7 +20,7 @@ enum { RETRY_NS = 100 * 1000 * 1000 }; /* after a segment could not be had */
 struct sd_cells {
     struct sd_cells *host;   /* whose file, segments and definitions these are: itself,
                                 or the table that it stands beside; borrowed */
-    struct sd_cells *beside; /* a second kind of cells; owned */
+    struct sd_cells *beside; /* the next kind of cells in the same table; owned */
     struct sd_pool *pool;    /* NULL on anonymous memory; borrowed */
     _Atomic uint32_t *is_here; /* a page that fork empties; owned */
     struct sd_kept file;
@@ -167,12 +167,18 @@ int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
 int sd_cells_beside(struct sd_cells *t, uint16_t kind, uint32_t cell_bytes,
                     struct sd_cells **out)
 {
-    sd_assert(t->host == t && !t->beside && kind != t->kind);
-    *out = t->beside = make(kind, cell_bytes);
-    if (!*out)
-        return sd_no_memory();
-    t->beside->host = t;
-    return 0;
+    struct sd_cells *last = t;
+
+    sd_assert(t->host == t && kind != t->kind);
+    while (last->beside && last->beside->kind != kind)
+        last = last->beside;
+    if (!last->beside) {
+        last->beside = make(kind, cell_bytes);
+        if (last->beside)
+            last->beside->host = t;
+    }
+    *out = last->beside;
+    return *out ? 0 : sd_no_memory();
 }
 
 bool sd_cells_is_ours(const struct sd_cells *t)
@@ -469,9 +475,11 @@ void sd_cells_free(struct sd_cells *t)
     }
     for (size_t i = 0; i < t->n_all; i++)
         munmap(t->all[i], SD_SEGMENT);
-    if (t->beside)
-        sd_free(t->beside->cells);
-    sd_free(t->beside);
+    for (struct sd_cells *kind = t->beside, *next; kind; kind = next) {
+        next = kind->beside;
+        sd_free(kind->cells);
+        sd_free(kind);
+    }
     sd_free(t->all);
     sd_free(t->cells);
     sd_pool_unmap_head(t->head);

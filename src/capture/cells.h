@@ -40,8 +40,8 @@ struct sd_cells;
 /* A table of this writer's process, or, with NULL, on anonymous memory. */
 int sd_cells_new(struct sd_writer *w, uint16_t kind, uint32_t cell_bytes,
                  struct sd_cells **out);
-/* A second kind of cells in the same table, with the definitions, the file and the life
- * of the first: numbered from 0 by themselves, and freed with it. */
+/* Another kind of cells in the same table, new or known, with the definitions, the file
+ * and the life of the first: numbered from 0 by themselves, and freed with it. */
 int sd_cells_beside(struct sd_cells *t, uint16_t kind, uint32_t cell_bytes,
                     struct sd_cells **out);
 /* Adds a cell with this content and returns its index; SD_NO_CELL when there is no

@@ -38,7 +38,7 @@ struct sd_pair_cell {
     uint64_t inner_ticks;     /* ... and their inclusive times */
     uint64_t inner_cpu_ns;
     struct sd_calls_inside inner_calls; /* inside of inner_ticks */
-    uint64_t writers[4];                /* its process's, and nothing to a reader */
+    uint64_t zero[4];                   /* in older captures of no meaning */
 };
 _Static_assert(sizeof(struct sd_pair_cell) == 3 * sizeof(struct sd_call_cell),
                "on disk, and the distance between any two callees is one of cells");

@@ -100,54 +100,70 @@ struct open_calls {
     bool is_cpu;
 };
 
-static struct sd_pair_calls with(struct sd_pair_calls a, struct sd_calls_inside b)
+static struct sd_traced_calls with(struct sd_traced_calls a, struct sd_calls_inside b)
 {
-    return (struct sd_pair_calls){ a.python + b.python, a.c + b.c };
+    return (struct sd_traced_calls){ a.python + b.python, a.c + b.c };
+}
+
+/* One call of the function less. */
+static struct sd_traced_calls without_one(struct sd_traced_calls a, bool is_c)
+{
+    return (struct sd_traced_calls){ a.python - (!is_c && a.python),
+                                     a.c - (is_c && a.c) };
 }
 
 static void leave_pair_out(struct open_calls *o, struct sd_pair *pair,
                            const struct sd_open_entry *open)
 {
     const struct sd_call_entry *e = open->entry;
-    int64_t own = (int64_t)(open->ticks - e->ended - o->callee_ticks);
-    bool is_outermost = e->flags & SD_BEYOND_OUTERMOST;
-    bool is_outermost_pair = e->flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER);
+    int64_t own = (int64_t)(open->ticks - e->open->callee_ticks - o->callee_ticks);
+    bool is_outermost = e->open->flags & SD_BEYOND_OUTERMOST;
+    bool is_outermost_pair = e->open->flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER);
 
     pair->calls -= pair->calls > 0;
     pair->primitive -= is_outermost && pair->primitive > 0;
     pair->pair_primitive -= is_outermost_pair && pair->pair_primitive > 0;
+    if (is_outermost)
+        pair->total_inside = without_one(pair->total_inside, pair->is_c);
+    if (is_outermost_pair)
+        pair->pair_inside = without_one(pair->pair_inside, pair->is_c);
     if (o->is_cpu || o->tree->timer) /* a user's clock is not asked for it */
         return;
     pair->own += own > 0 ? own : 0;
-    pair->own_calls = with(pair->own_calls, e->made);
+    pair->own_calls = with(pair->own_calls, e->open->direct);
     if (is_outermost) {
         pair->total += (int64_t)open->ticks;
-        pair->total_calls = with(pair->total_calls, open->inside);
+        pair->total_inside = with(pair->total_inside, open->inside);
+        pair->total_around = with(pair->total_around, open->inside);
     }
     if (is_outermost_pair) {
         pair->pair_total += (int64_t)open->ticks;
-        pair->pair_calls = with(pair->pair_calls, open->inside);
+        pair->pair_inside = with(pair->pair_inside, open->inside);
+        pair->pair_around = with(pair->pair_around, open->inside);
     }
 }
 
 static void leave_beyond_out(struct open_calls *o, const struct sd_open_entry *open)
 {
-    bool is_first = open->entry->flags & SD_BEYOND_FIRST;
+    bool is_first = open->entry->open->flags & SD_BEYOND_FIRST;
+    bool is_c = open->entry->cell->key & 1;
     struct sd_calls_below *below;
     struct sd_node *node;
 
-    if (!(open->entry->flags & SD_BEYOND_LOST))
+    if (!(open->entry->open->flags & SD_BEYOND_LOST))
         leave_pair_out(o, &o->pairs[sd_call_pairs_index(o->tree, open->entry->cell)],
                        open);
     o->callee_ticks = is_first ? 0 : open->ticks;
     if (!is_first || o->is_cpu || o->tree->timer)
         return;
-    node = &o->nodes[sd_cells_index(o->tree->table, open->left)];
+    node = &o->nodes[sd_cells_index(o->tree->table, open->exit)];
     below = &o->below[node->function];
     node->inclusive += (int64_t)open->ticks;
     below->left++;
-    below->python += open->inside.python + !(open->entry->cell->key & 1);
-    below->c += open->inside.c + (open->entry->cell->key & 1);
+    below->around = with(below->around, open->inside);
+    below->inside = with(below->inside, open->inside);
+    below->inside.python += !is_c;
+    below->inside.c += is_c;
 }
 
 /* What runs is not counted yet, but the time so far is: its callees' is. */
@@ -165,9 +181,14 @@ static void leave_out(void *of, const struct sd_open_entry *open)
     node->inclusive += o->is_cpu ? 0 : (int64_t)open->ticks;
 }
 
-static struct sd_pair_calls calls_in(struct sd_calls_inside n)
+static struct sd_traced_calls calls_in(struct sd_calls_inside n)
 {
-    return (struct sd_pair_calls){ n.python, n.c };
+    return (struct sd_traced_calls){ n.python, n.c };
+}
+
+static struct sd_traced_calls and_calls(struct sd_traced_calls a, bool is_c, uint64_t n)
+{
+    return (struct sd_traced_calls){ a.python + (is_c ? 0 : n), a.c + (is_c ? n : 0) };
 }
 
 /* The functions of a pair go by their sites in the tree, of which each has a number. */
@@ -194,9 +215,12 @@ static int copy_pairs(struct numbers *m, const struct sd_profile *p,
             .pair_total = (int64_t)(is_cpu ? c->callee.cpu_ns + c->inner_cpu_ns
                                            : c->callee.ticks + c->inner_ticks),
             .own_calls = calls_in(c->own_calls),
-            .total_calls = calls_in(c->inside_calls),
-            .pair_calls = with(calls_in(c->inside_calls), c->inner_calls),
+            .total_around = calls_in(c->inside_calls),
+            .pair_around = with(calls_in(c->inside_calls), c->inner_calls),
         };
+        pair->total_inside = and_calls(pair->total_around, pair->is_c, pair->primitive);
+        pair->pair_inside =
+            and_calls(pair->pair_around, pair->is_c, pair->pair_primitive);
         rc = number_of(m, p, callee, &pair->function);
         if (rc == 0 && caller)
             rc = number_of(m, p, caller, &pair->caller);
@@ -211,9 +235,12 @@ static void copy_beyond(struct numbers *m, struct sd_node *node,
 
     node->is_beyond = true;
     node->function = m->n_below;
-    m->below[m->n_below++] =
-        (struct sd_calls_below){ beyond->left, beyond->calls - beyond->c_calls,
-                                 beyond->c_calls };
+    m->below[m->n_below++] = (struct sd_calls_below){
+        .left = beyond->left,
+        .inside = { beyond->calls - beyond->c_calls, beyond->c_calls },
+        .around = { beyond->calls - beyond->c_calls - (node->is_c ? 0 : beyond->left),
+                    beyond->c_calls - (node->is_c ? beyond->left : 0) },
+    };
 }
 
 static int copy_tree(struct numbers *m, const struct sd_profile *p,

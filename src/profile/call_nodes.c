@@ -154,12 +154,14 @@ static int64_t without(int64_t raw, double taken, const struct sd_trace_cost *co
     return bounded(less(raw, ticks_of(taken)), cost);
 }
 
-static double within(const struct sd_trace_cost *cost, struct sd_pair_calls n)
+static double within(const struct sd_trace_cost *cost, struct sd_traced_calls inside,
+                     struct sd_traced_calls around)
 {
     struct cost python = cost_of(cost, false), c = cost_of(cost, true);
 
-    return (double)n.python * (python.inside + python.outside) +
-           (double)n.c * (c.inside + c.outside);
+    return (double)inside.python * python.inside +
+           (double)around.python * python.outside + (double)inside.c * c.inside +
+           (double)around.c * c.outside;
 }
 
 /* The own time of a pair, without what tracing took, which is returned; *nominal is
@@ -184,15 +186,6 @@ static double settle_own(struct sd_pair *pair, const struct sd_trace_cost *cost,
     return taken;
 }
 
-static int64_t settle_total(int64_t total, uint64_t primitive,
-                            struct sd_pair_calls calls, const struct sd_pair *pair,
-                            const struct sd_trace_cost *cost, double share)
-{
-    double inside = (double)primitive * cost_of(cost, pair->is_c).inside;
-
-    return without(total, share * (inside + within(cost, calls)), cost);
-}
-
 /* Returns how much of what tracing was held to cost it did cost, of all pairs. */
 static double settle_pairs(struct sd_call_forest *f, const struct sd_trace_cost *cost)
 {
@@ -206,9 +199,10 @@ static double settle_pairs(struct sd_call_forest *f, const struct sd_trace_cost 
     for (size_t i = 0; i < f->n_pairs; i++) {
         struct sd_pair *p = &f->pairs[i];
 
-        p->total = settle_total(p->total, p->primitive, p->total_calls, p, cost, share);
-        p->pair_total = settle_total(p->pair_total, p->pair_primitive, p->pair_calls, p,
-                                     cost, share);
+        p->total = without(
+            p->total, share * within(cost, p->total_inside, p->total_around), cost);
+        p->pair_total = without(
+            p->pair_total, share * within(cost, p->pair_inside, p->pair_around), cost);
     }
     return share;
 }
@@ -221,8 +215,7 @@ static int64_t settle_beyond(struct sd_node *node, const struct sd_calls_below *
     struct cost c = cost_of(cost, node->is_c);
     int64_t raw = bounded(node->inclusive, cost);
     double left = (double)calls->left;
-    double taken = within(cost, (struct sd_pair_calls){ calls->python, calls->c }) -
-                   left * c.outside;
+    double taken = within(cost, calls->inside, calls->around);
 
     node->own = without(raw, share * taken, cost);
     caller->outside += share * left * c.outside;

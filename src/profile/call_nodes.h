@@ -41,10 +41,16 @@ struct sd_node {
     bool is_beyond;    /* no function: calls that are known by their pairs alone */
 };
 
+/* Traced calls in a stretch of time. */
+struct sd_traced_calls {
+    uint64_t python, c;
+};
+
 /* What lies below a node that stands for calls beyond a full tree. */
 struct sd_calls_below {
-    uint64_t left;      /* calls by the node's parent; is_c of the node tells which */
-    uint64_t python, c; /* all calls, these among them */
+    uint64_t left; /* calls by the node's parent; is_c of the node tells which */
+    struct sd_traced_calls inside, around; /* calls, these among them, whose cost inside
+                                              (outside) is in the node's time */
 };
 
 /* Calls of one function by another, beyond the tree (capture/pair_cell.h). */
@@ -52,12 +58,13 @@ struct sd_pair {
     uint32_t caller, function; /* as in the nodes; caller SD_NO_NODE: there is none */
     bool is_c;
     uint64_t calls, primitive, pair_primitive;
-    int64_t own, total, pair_total; /* measured, then settled; total and pair_total of
-                                       primitive calls alone */
-    struct sd_pair_calls {
-        uint64_t python, c;
-    } own_calls, total_calls, pair_calls; /* traced calls inside of each time: made
-                                             directly, or at any depth */
+    int64_t own, total, pair_total;   /* measured, then settled; total and pair_total of
+                                         primitive calls alone */
+    struct sd_traced_calls own_calls; /* made directly by those that have ended */
+    /* Calls whose cost inside is in total or pair_total, and those whose cost outside
+     * is: all that a call made, and it itself; but not what an open call made itself,
+     * whose own time is in no number yet. */
+    struct sd_traced_calls total_inside, total_around, pair_inside, pair_around;
 };
 
 struct sd_call_forest { /* trees, and what lies beyond them; all borrowed */

@@ -43,7 +43,23 @@ static const struct sd_call_cell *cell_in(const struct sd_cells_view *view, uint
     return (const void *)(view->cells + (size_t)i * view->cell_bytes);
 }
 
-/* Pairs refer to no cell, so their numbers tell only whether a chunk came twice. */
+static int reserve_pairs(struct sd_call_tables *t, size_t more)
+{
+    struct sd_pair_cell *pairs =
+        sd_grow_array(t->pairs, &t->cap_pairs, t->n_pairs + more, sizeof *pairs);
+    uint32_t *numbers;
+
+    if (!pairs)
+        return sd_no_memory();
+    t->pairs = pairs;
+    numbers = sd_grow_array(t->pair_numbers, &t->cap_numbers, t->n_pairs + more,
+                            sizeof *numbers);
+    if (!numbers)
+        return sd_no_memory();
+    t->pair_numbers = numbers;
+    return 0;
+}
+
 static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
 {
     struct sd_pair_cell *pairs;
@@ -56,14 +72,14 @@ static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
         t->n_refused++;
         return 0;
     }
-    pairs = sd_grow_array(t->pairs, &t->cap_pairs, t->n_pairs + view->n, sizeof *pairs);
-    if (!pairs)
-        return sd_no_memory();
-    t->pairs = pairs;
+    rc = reserve_pairs(t, view->n);
+    if (rc < 0)
+        return rc;
     make_root(t);
     for (uint32_t i = 0; i < view->n; i++) {
-        struct sd_pair_cell *pair = &pairs[t->n_pairs];
+        struct sd_pair_cell *pair = &t->pairs[t->n_pairs];
 
+        t->pair_numbers[t->n_pairs] = (uint32_t)view->first + i;
         memcpy(pair, view->cells + (size_t)i * view->cell_bytes, sizeof *pair);
         if (pair->callee.site != 0)
             t->n_pairs++;
@@ -84,6 +100,11 @@ int sd_call_tables_add(struct sd_call_tables *t, const struct sd_cells_view *vie
         return 0;
     if (view->kind == SD_CELLS_PAIRS)
         return add_pairs(t, view);
+    if (view->kind == SD_CELLS_OPEN) {
+        rc = sd_open_pairs_add(&t->open, view);
+        t->n_refused += rc == 0;
+        return rc < 0 ? rc : 0;
+    }
     if (view->kind != SD_CELLS_CALLS)
         return 0;
     if (view->cell_bytes < sizeof *t->cells || view->first > UINT32_MAX - view->n ||
@@ -204,14 +225,17 @@ static int stack_below(struct sd_call_tables *t, struct sd_decoder *d, size_t i,
 
 static void place_beyond(struct sd_call_tables *t, size_t i, uint32_t n_below)
 {
+    struct sd_calls_below *below = &t->below[n_below];
     struct sd_beyond_cell cell;
-    uint64_t c_calls;
+    uint64_t c_calls, *around;
 
     memcpy(&cell, &t->cells[i], sizeof cell);
     c_calls = cell.c_calls < cell.calls ? cell.c_calls : cell.calls;
-    t->below[n_below] =
-        (struct sd_calls_below){ cell.left < cell.calls ? cell.left : cell.calls,
-                                 cell.calls - c_calls, c_calls };
+    below->inside = (struct sd_traced_calls){ cell.calls - c_calls, c_calls };
+    below->around = below->inside;
+    around = t->nodes[i].is_c ? &below->around.c : &below->around.python;
+    below->left = cell.left < *around ? cell.left : *around;
+    *around -= below->left;
     t->nodes[i].is_beyond = true;
     t->nodes[i].function = n_below;
 }
@@ -240,6 +264,41 @@ static int place_cells(struct sd_call_tables *t, struct sd_decoder *d)
     return rc;
 }
 
+static struct sd_traced_calls calls_in(struct sd_calls_inside n)
+{
+    return (struct sd_traced_calls){ n.python, n.c };
+}
+
+static void add_calls(struct sd_traced_calls *to, struct sd_traced_calls n)
+{
+    to->python = sd_sum_u64(to->python, n.python);
+    to->c = sd_sum_u64(to->c, n.c);
+}
+
+static struct sd_traced_calls of_kind(bool is_c, uint64_t n)
+{
+    return is_c ? (struct sd_traced_calls){ 0, n } : (struct sd_traced_calls){ n, 0 };
+}
+
+/* All of a pair but its times. */
+static void count_pair(struct sd_pair *pair, const struct sd_pair_cell *c, bool is_c)
+{
+    *pair = (struct sd_pair){
+        .is_c = is_c,
+        .calls = c->callee.calls,
+        .primitive = c->primitive,
+        .pair_primitive = sd_sum_u64(c->primitive, c->inner_primitive),
+        .own_calls = calls_in(c->own_calls),
+        .total_around = calls_in(c->inside_calls),
+        .pair_around = calls_in(c->inside_calls),
+    };
+    add_calls(&pair->pair_around, calls_in(c->inner_calls));
+    pair->total_inside = pair->total_around;
+    pair->pair_inside = pair->pair_around;
+    add_calls(&pair->total_inside, of_kind(is_c, pair->primitive));
+    add_calls(&pair->pair_inside, of_kind(is_c, pair->pair_primitive));
+}
+
 static int place_pairs(struct sd_call_tables *t, struct sd_decoder *d)
 {
     int rc = 0;
@@ -256,7 +315,95 @@ static int place_pairs(struct sd_call_tables *t, struct sd_decoder *d)
         total->track = t->track;
         total->caller = caller.at;
         total->callee = callee.at;
-        t->settled[i].is_c = d->grow->sites[callee.at].is_native;
+        count_pair(&t->settled[i], &t->pairs[i], d->grow->sites[callee.at].is_native);
+    }
+    return rc;
+}
+
+/* --- Calls that are open */
+
+static void leave_out_one(struct sd_traced_calls *n, bool is_c)
+{
+    uint64_t *of = is_c ? &n->c : &n->python;
+
+    *of -= *of > 0;
+}
+
+/* Where the pair of this number is; NONE: it is not there. */
+static uint32_t place_of_pair(const struct sd_call_tables *t, uint32_t number)
+{
+    size_t low = 0, high = t->n_pairs;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (t->pair_numbers[mid] < number)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < t->n_pairs && t->pair_numbers[low] == number ? (uint32_t)low : NONE;
+}
+
+/* The call was counted when it began, and its own time is in no number yet, nor is the
+ * cost of tracing there. */
+static void add_open_pair(struct sd_call_tables *t, const struct sd_open_pair *call)
+{
+    uint32_t at = place_of_pair(t, call->cell.pair);
+    struct sd_pair_cell *cell = &t->pairs[at];
+    struct sd_pair *pair = &t->settled[at];
+    unsigned flags = call->cell.flags;
+
+    if (at == NONE || !(flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER)))
+        return;
+    leave_out_one(&pair->pair_inside, pair->is_c);
+    add_calls(&pair->pair_inside, call->inside);
+    add_calls(&pair->pair_around, call->around);
+    if (!(flags & SD_BEYOND_OUTERMOST)) {
+        cell->inner_ticks = sd_sum_u64(cell->inner_ticks, call->ticks);
+        cell->inner_cpu_ns = sd_sum_u64(cell->inner_cpu_ns, call->cpu_ns);
+        return;
+    }
+    leave_out_one(&pair->total_inside, pair->is_c);
+    add_calls(&pair->total_inside, call->inside);
+    add_calls(&pair->total_around, call->around);
+    cell->callee.ticks = sd_sum_u64(cell->callee.ticks, call->ticks);
+    cell->callee.cpu_ns = sd_sum_u64(cell->callee.cpu_ns, call->cpu_ns);
+}
+
+/* Where the stack left the tree: all that is open beyond it, and the first of it. */
+static void add_open_exit(struct sd_call_tables *t, const struct sd_open_pair *call)
+{
+    uint32_t at = place_of(t, call->cell.below);
+    bool is_lost = call->cell.flags & SD_BEYOND_LOST;
+    struct sd_calls_below *below;
+    struct sd_call_cell *cell;
+    uint64_t n = sd_sum_u64(call->calls.python, call->calls.c);
+
+    if (at == NONE || !t->nodes[at].is_beyond)
+        return;
+    below = &t->below[t->nodes[at].function];
+    cell = &t->cells[at];
+    below->left += is_lost ? call->cell.direct.python + call->cell.direct.c : 1;
+    add_calls(&below->inside, call->inside);
+    add_calls(&below->around, call->around);
+    cell->calls = sd_sum_u64(cell->calls, sd_sum_u64(n, !is_lost));
+    cell->ticks = sd_sum_u64(cell->ticks, call->ticks);
+    cell->cpu_ns = sd_sum_u64(cell->cpu_ns, call->cpu_ns);
+    t->nodes[at].calls = cell->calls;
+}
+
+static int add_open(struct sd_call_tables *t)
+{
+    int rc = sd_open_pairs_settle(&t->open);
+
+    for (size_t i = 0; i < t->open.n && rc == 0; i++) {
+        const struct sd_open_pair *call = &t->open.items[i];
+
+        if (call->cell.flags & SD_BEYOND_OPEN && !(call->cell.flags & SD_BEYOND_LOST))
+            add_open_pair(t, call);
+        if (call->cell.flags & SD_BEYOND_FIRST)
+            add_open_exit(t, call);
     }
     return rc;
 }
@@ -281,11 +428,6 @@ static int64_t pair_total(const struct sd_pair_cell *c, bool is_cpu)
                                : c->callee.ticks + c->inner_ticks);
 }
 
-static struct sd_pair_calls calls_in(struct sd_calls_inside n)
-{
-    return (struct sd_pair_calls){ n.python, n.c };
-}
-
 /* What was measured, of the clock or of the processor, in nodes and pairs. */
 static void fill_measured(struct sd_call_tables *t, bool is_cpu)
 {
@@ -296,19 +438,9 @@ static void fill_measured(struct sd_call_tables *t, bool is_cpu)
         const struct sd_pair_cell *c = &t->pairs[i];
         struct sd_pair *pair = &t->settled[i];
 
-        *pair = (struct sd_pair){
-            .is_c = pair->is_c,
-            .calls = c->callee.calls,
-            .primitive = c->primitive,
-            .pair_primitive = sd_sum_u64(c->primitive, c->inner_primitive),
-            .own = not_negative(is_cpu ? c->own_cpu_ns : c->own_ticks),
-            .total = not_negative(is_cpu ? c->callee.cpu_ns : c->callee.ticks),
-            .pair_total = pair_total(c, is_cpu),
-            .own_calls = calls_in(c->own_calls),
-            .total_calls = calls_in(c->inside_calls),
-            .pair_calls = { c->inside_calls.python + c->inner_calls.python,
-                            c->inside_calls.c + c->inner_calls.c },
-        };
+        pair->own = not_negative(is_cpu ? c->own_cpu_ns : c->own_ticks);
+        pair->total = not_negative(is_cpu ? c->callee.cpu_ns : c->callee.ticks);
+        pair->pair_total = pair_total(c, is_cpu);
     }
 }
 
@@ -472,6 +604,7 @@ static void forget(struct sd_call_tables *t)
     t->n = t->n_pieces = t->next = 0;
     t->n_pairs = t->next_pair = 0;
     t->end_of_pairs = t->n_lost = 0;
+    sd_open_pairs_clear(&t->open);
     t->n_refused = 0;
 }
 
@@ -516,6 +649,8 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
         rc = place_cells(t, d);
     if (rc == 0)
         rc = place_pairs(t, d);
+    if (rc == 0)
+        rc = add_open(t);
     if (rc == 0)
         rc = settle_times(t, &cost);
     if (rc == 0)
@@ -608,5 +743,7 @@ void sd_call_tables_release(struct sd_call_tables *t)
     sd_free(t->cells);
     sd_free(t->pieces);
     sd_free(t->pairs);
+    sd_free(t->pair_numbers);
+    sd_open_pairs_release(&t->open);
     *t = (struct sd_call_tables){ 0 };
 }

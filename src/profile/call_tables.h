@@ -7,6 +7,7 @@
  * by chunk, and a name may be defined in a later chunk than the cell that has it, so a
  * table is gathered first and understood at the end of its stream; then each cell is an
  * event: a stack with what its newest function did itself; then each pair is one.
+ * Calls beyond the tree that were open count with what had ended in them.
  *
  * Cells are foreign.  A parent must stand before its child, so there are no rings; one
  * that is not there (its chunk was lost, or the file lies) shows as "[lost name]".
@@ -16,6 +17,7 @@
 #include "capture/pair_cell.h"
 #include "profile/call_nodes.h"
 #include "profile/events.h"
+#include "profile/open_pairs.h"
 
 struct sd_decoder;
 
@@ -41,10 +43,12 @@ struct sd_call_tables {         /* all zero is a fresh one */
     struct sd_call_piece *pieces; /* owned; by first */
     size_t n_pieces, cap_pieces;
     struct sd_pair_cell *pairs; /* owned */
-    size_t n_pairs, cap_pairs;
+    uint32_t *pair_numbers;     /* of the cells; rising; owned */
+    size_t n_pairs, cap_pairs, cap_numbers;
     uint64_t end_of_pairs; /* number behind the last */
-    uint64_t n_lost;       /* calls for whose pair there was no room */
-    uint64_t n_refused;    /* cells and chunks of them that cannot be */
+    struct sd_open_pairs open;
+    uint64_t n_lost;    /* calls for whose pair there was no room */
+    uint64_t n_refused; /* cells and chunks of them that cannot be */
     /* Once settled, by cell; owned. */
     struct sd_node *nodes;
     struct sd_calls_below *below; /* of the nodes that are beyond the tree */

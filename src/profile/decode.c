@@ -783,7 +783,7 @@ static int begin_chunk(struct sd_decoder *d)
 
 /* --- Chunks and streams */
 
-/* Of the tree of this stream, which is about to be settled. */
+/* Of the tree of this stream, which is settled. */
 static int count_tree(struct sd_decoder *d, uint64_t stream)
 {
     uint64_t sum = 0;
@@ -807,9 +807,9 @@ static int end_stream(struct sd_decoder *d, uint64_t stream)
     sd_call_spans_leave(&d->spans);
     if (rc < 0 || !d->wants_calls)
         return rc;
-    rc = count_tree(d, stream);
+    rc = sd_call_tables_settle(&d->calls, d);
     if (rc == 0)
-        rc = sd_call_tables_settle(&d->calls, d);
+        rc = count_tree(d, stream);
     return rc < 0 ? rc : sd_line_tables_settle(&d->lines, d);
 }
 

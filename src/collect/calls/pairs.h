@@ -7,19 +7,17 @@
  * here instead, in a cell for its caller and its function (capture/pair_cell.h), and so
  * is all that it calls: whoever called beyond the tree stays there until it returns.
  *
- * cProfile counts a call as primitive, and its time in the total, when its function (or
- * its pair) is not open already.  So every function and every pair knows the place in
- * the stack where it was opened first; that it is open still is seen by looking there.
- * Nothing is to be done when it ends.
- *
  * The usual call, in the tree, says nothing of this.  A call that leaves the tree makes
  * up for it: `levels` are the entries of the tree as they were seen last, and those
  * that differ now are told.  A cell of the tree fixes its whole path, so the first
  * entry from the top whose cell is the same ends the search; every entry above it was
  * pushed since, and the work is paid for by those calls.
  *
- * Functions and pairs are found as cells of a tree are: a function knows the pair that
- * was called last from it, a pair the one that was called after it. */
+ * A call that is open has a cell (capture/open_cell.h) beside those of the pairs, and
+ * gives it back when it ends, so that a thread may be killed at any moment: a reader
+ * finds there how far the open calls were.  These cells are what a call needs anyway to
+ * know its own time when it ends; they lie where the table does, not on the heap. */
+#include "capture/open_cell.h"
 #include "capture/pair_cell.h"
 #include "collect/calls/tree.h"
 
@@ -54,22 +52,20 @@ void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
 void sd_call_pairs_undo(struct sd_call_tree *t);
 
 /* Entries that wait (tree.h): of `n` of them, in their order, that were on top of the
- * stack.  What they give is theirs to take back: where they left the tree, or NULL. */
+ * stack.  What they give is theirs to take back: the exit, which is the tree's cell for
+ * all calls beyond it from where they left it, or NULL. */
 struct sd_beyond_cell *sd_call_pairs_park(struct sd_call_tree *t,
                                           struct sd_call_entry *entries, size_t n);
 /* They are on top of the stack again. */
 void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n,
-                          struct sd_beyond_cell *left);
+                          struct sd_beyond_cell *exit);
 /* They never run again: books those beyond the tree, whose `start` and `cpu_start` are
  * what they ran. */
 void sd_call_pairs_bury(struct sd_call_tree *t, struct sd_call_entry *entries, size_t n,
-                        struct sd_beyond_cell *left);
+                        struct sd_beyond_cell *exit);
 
-/* Calls beyond the tree that were made in this entry, which is on the stack; where the
- * entries beyond it left it. */
-struct sd_calls_inside sd_call_pairs_inside(const struct sd_call_tree *t,
-                                            const struct sd_call_entry *e);
-const struct sd_beyond_cell *sd_call_pairs_left(const struct sd_call_tree *t);
+/* The exit of the entries that are on the stack and beyond the tree. */
+const struct sd_beyond_cell *sd_call_pairs_exit(const struct sd_call_tree *t);
 
 /* All pairs of the tree: how many, each of them, which one a cell is, and the keys of
  * its functions (0: there is no caller). */

@@ -223,6 +223,120 @@ TEST(stacks_beyond_the_tree_wait_as_others_do)
     sd_call_tree_free(w.tree);
 }
 
+/* The open cells that are in use. */
+static uint32_t n_open(const struct world *w)
+{
+    struct sd_cells *cells;
+    uint32_t n = 0;
+
+    CHECK(sd_cells_beside(w->tree->table, SD_CELLS_OPEN, sizeof(struct sd_open_cell),
+                          &cells) == 0);
+    for (uint32_t i = 0; i < sd_cells_n(cells); i++) {
+        const struct sd_open_cell *open = sd_cells_at(cells, i);
+
+        CHECK(open->number == i);
+        n += (open->flags & SD_BEYOND_OPEN) != 0;
+    }
+    return n;
+}
+
+TEST(open_calls_beyond_the_tree_are_in_their_table_with_what_ended_in_them)
+{
+    struct world w;
+    const struct sd_open_cell *b, *c;
+
+    begin(&w, 2);
+    enter(&w, 'a', 1, 0);
+    enter(&w, 'b', 2, 1);
+    enter(&w, 'c', 3, 2);
+    for (unsigned i = 0; i < 3; i++) {
+        enter(&w, 'd', 4, 3);
+        enter(&w, 'e', 5, 4);
+        w.now += 10;
+        leave(&w, 5);
+        leave(&w, 4);
+        w.now += 1; /* c's own, which is known when it ends */
+    }
+    CHECK(n_open(&w) == 2);
+    b = w.tree->top[-1].open;
+    c = w.tree->top->open;
+    CHECK(b->flags == (SD_BEYOND_OPEN | SD_BEYOND_FIRST | SD_BEYOND_OUTERMOST));
+    CHECK(b->below == sd_cells_index(w.tree->table, left_from(&w, 1)));
+    CHECK(b->callee_ticks == 0 && b->direct.python == 1 && b->deeper.python == 0);
+    CHECK(c->below == b->number && c->callee_ticks == 30);
+    CHECK(c->direct.python == 3 && c->deeper.python == 3);
+    CHECK(sd_call_pairs_at(w.tree, c->pair - 1) == pair(&w, 'b', 'c'));
+    leave(&w, 3);
+    CHECK(b->callee_ticks == 33 && b->deeper.python == 6 && n_open(&w) == 1);
+    leave(&w, 2);
+    leave(&w, 1);
+    CHECK(n_open(&w) == 0 && times(pair(&w, 'b', 'c'), 3, 33, 33));
+    end(&w);
+}
+
+/* A greenlet is left, and its caller goes on, in the midst of what is beyond the tree.
+ */
+TEST(a_stack_that_is_cut_beyond_the_tree_adds_to_its_caller_until_then)
+{
+    struct world w;
+    const struct sd_open_cell *upper;
+
+    begin(&w, 2);
+    enter(&w, 'a', 1, 0);
+    enter(&w, 'b', 2, 1);
+    enter(&w, 'c', 3, 2);
+    enter(&w, 'd', 4, 3);
+    w.now += 10;
+    leave(&w, 4);
+    w.now += 1;
+    upper = w.tree->top->open;
+    enter(&w, 'e', 5, 2); /* b calls, and c has not ended */
+    CHECK(upper->flags & SD_BEYOND_CUT && n_open(&w) == 3);
+    CHECK(w.tree->top[-1].open->callee_ticks == 11);
+    CHECK(w.tree->top[-1].open->deeper.python == 1);
+    w.now += 100;
+    leave(&w, 5);
+    leave(&w, 2);
+    leave(&w, 1);
+    enter(&w, 'd', 6, 3); /* c goes on, below nothing */
+    w.now += 1000;
+    leave(&w, 6);
+    leave(&w, 3);
+    CHECK(n_open(&w) == 0);
+    CHECK(times(pair(&w, 'a', 'b'), 0, 111, 111));
+    CHECK(times(pair(&w, 'b', 'c'), 1, 1011, 1011));
+    CHECK(times(pair(&w, 'b', 'e'), 100, 100, 100));
+    CHECK(counts(pair(&w, 'c', 'd'), 2, 2, 2));
+    CHECK(left_from(&w, 1)->ticks == 111 && left_from(&w, 1)->left == 1);
+    CHECK(sd_call_pairs_calls(w.tree) == 5);
+    end(&w);
+}
+
+TEST(stacks_that_wait_beyond_the_tree_keep_their_open_cells)
+{
+    struct world w;
+
+    begin(&w, 2);
+    for (unsigned i = 0; i < 3; i++) { /* three greenlets, each with two calls open */
+        enter(&w, 'a', 10 * i + 1, 0);
+        enter(&w, 'b', 10 * i + 2, 10 * i + 1);
+        enter(&w, 'c', 10 * i + 3, 10 * i + 2);
+        w.now += 10;
+    }
+    CHECK(n_open(&w) == 6);
+    for (unsigned i = 0; i < 3; i++) {
+        enter(&w, 'd', 10 * i + 4, 10 * i + 3);
+        w.now += 1;
+        leave(&w, 10 * i + 4);
+        CHECK(w.tree->top->open->callee_ticks == 1);
+    }
+    CHECK(n_open(&w) == 6);
+    sd_call_tree_end(w.tree);
+    CHECK(n_open(&w) == 0 && times(pair(&w, 'a', 'b'), 0, 33, 33));
+    CHECK(times(pair(&w, 'b', 'c'), 30, 33, 33));
+    sd_call_tree_free(w.tree);
+}
+
 /* A program can make functions without end. */
 TEST(calls_that_find_no_room_for_a_pair_are_counted_as_lost)
 {

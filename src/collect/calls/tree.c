@@ -18,7 +18,7 @@ struct sd_call_slot {
 struct sd_call_parked {            /* the entries above the base, in their order */
     struct sd_call_entry *entries; /* owned */
     size_t n;
-    struct sd_beyond_cell *left; /* where those beyond the tree left it, or NULL */
+    struct sd_beyond_cell *exit; /* where those beyond the tree left it, or NULL */
 };
 
 #if SD_TINY
@@ -363,7 +363,7 @@ static void start_clock(const struct sd_call_tree *t, struct sd_call_entry *e, s
 
 static void book_parked(struct sd_call_tree *t, const struct sd_call_parked *p)
 {
-    sd_call_pairs_bury(t, p->entries, p->n, p->left);
+    sd_call_pairs_bury(t, p->entries, p->n, p->exit);
     for (size_t i = 0; i < p->n; i++)
         if (!sd_call_entry_is_beyond(&p->entries[i])) {
             p->entries[i].cell->ticks += p->entries[i].start;
@@ -466,7 +466,7 @@ static bool unpark(struct sd_call_tree *t, uintptr_t frame)
     t->top = t->stack + p.n;
     t->stack->frame = SD_FRAME_BASE;
     forget_parked(t, at);
-    sd_call_pairs_unpark(t, p.n, p.left);
+    sd_call_pairs_unpark(t, p.n, p.exit);
     if (t->extra & SD_EXTRA_TIMELINE)
         for (struct sd_call_entry *e = t->stack + 1; e <= t->top; e++)
             log_event(t, SD_CALL_GOES_ON, e, sd_call_tree_now(t));
@@ -668,7 +668,7 @@ void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint6
         return;
     sd_table_remove(&t->waiting, frame);
     /* Beyond the tree nothing tells later which of several calls was the outermost. */
-    if (!sd_call_entry_is_beyond(e) || e->flags & SD_BEYOND_OUTERMOST)
+    if (!sd_call_entry_is_beyond(e) || e->open->flags & SD_BEYOND_OUTERMOST)
         e->cell->awaited += now - since;
 }
 
@@ -786,34 +786,43 @@ void sd_call_tree_cpu_begins_anew(struct sd_call_tree *t, uint64_t cpu)
 
 typedef void tell_open(void *of, const struct sd_open_entry *open);
 
-static void tell_parked(const struct sd_call_parked *p, tell_open *tell, void *of)
-{
-    for (size_t k = p->n; k-- > 0;) {
-        const struct sd_call_entry *e = &p->entries[k];
+/* Of one stack, from its newest entry down. */
+struct tell_stack {
+    tell_open *tell;
+    void *of;
+    const struct sd_beyond_cell *exit;
+    struct sd_calls_inside inside; /* calls beyond the tree in the entry before */
+};
 
-        tell(of, &(struct sd_open_entry){ e, e->start,
-                                          sd_call_entry_is_beyond(e)
-                                              ? e->before
-                                              : (struct sd_calls_inside){ 0, 0 },
-                                          p->left });
+static void tell_entry(struct tell_stack *s, const struct sd_call_entry *e,
+                       uint64_t ticks)
+{
+    struct sd_open_entry open = { .entry = e, .ticks = ticks };
+
+    if (sd_call_entry_is_beyond(e)) {
+        s->inside.python += e->open->direct.python + e->open->deeper.python;
+        s->inside.c += e->open->direct.c + e->open->deeper.c;
+        open.inside = s->inside;
+        open.exit = s->exit;
     }
+    s->tell(s->of, &open);
 }
 
 void sd_call_tree_each_open(const struct sd_call_tree *t, tell_open *tell, void *of)
 {
     /* A user's clock is not asked by who only looks. */
     uint64_t now = t->timer ? 0 : sd_ticks_now(t->clock);
+    struct tell_stack here = {
+        tell, of, t->pairs ? sd_call_pairs_exit(t) : NULL, { 0, 0 }
+    };
 
-    for (const struct sd_call_entry *e = t->top; e > t->stack; e--) {
-        struct sd_open_entry open = { .entry = e };
+    for (const struct sd_call_entry *e = t->top; e > t->stack; e--)
+        tell_entry(&here, e, t->timer ? 0 : sd_call_ticks(t, e, now));
+    for (size_t i = 0; i < t->n_parked; i++) {
+        const struct sd_call_parked *p = &t->parked[i];
+        struct tell_stack stack = { tell, of, p->exit, { 0, 0 } };
 
-        open.ticks = t->timer ? 0 : sd_call_ticks(t, e, now);
-        if (sd_call_entry_is_beyond(e)) {
-            open.inside = sd_call_pairs_inside(t, e);
-            open.left = sd_call_pairs_left(t);
-        }
-        tell(of, &open);
+        for (size_t k = p->n; k-- > 0;)
+            tell_entry(&stack, &p->entries[k], p->entries[k].start);
     }
-    for (size_t i = 0; i < t->n_parked; i++)
-        tell_parked(&t->parked[i], tell, of);
 }

@@ -25,12 +25,14 @@
 #include "base/table.h"
 #include "capture/call_cell.h"
 #include "capture/cells.h"
+#include "capture/open_cell.h"
 #include "capture/pair_cell.h"
 #include "collect/calls/bouts.h"
 #include "collect/calls/ticks.h"
 #include "collect/calls/timeline.h"
 
 struct sd_call_tree;
+struct sd_pair_function;
 struct sd_thread_cpu;
 struct sd_writer;
 
@@ -44,15 +46,6 @@ enum {
 
 enum { SD_CALLS_TO_LOOK = 4096 }; /* some 60 looks of 2 us a second, at most */
 
-/* What there is to know of a call beyond the tree when it ends. */
-enum sd_call_beyond {
-    SD_BEYOND_OUTERMOST = 1, /* its function was not open */
-    SD_BEYOND_INNER = 2,     /* it was, but not as called by the same caller */
-    SD_BEYOND_FIRST = 4,     /* its caller is in the tree */
-    SD_BEYOND_LOST = 8,      /* there was no room for its pair */
-    SD_BEYOND_CUT = 16,      /* its caller's stack went on without it */
-};
-
 struct sd_call_entry {
     struct sd_call_cell *cell; /* beyond the tree that of its pair, below which nothing
                                   is found */
@@ -61,10 +54,8 @@ struct sd_call_entry {
     uint64_t skipped;          /* those of the tree when it began */
     uint64_t cpu_start; /* ns of sd_call_tree_cpu, as start; unused without cpu */
     /* Only beyond the tree (pairs.h): */
-    uint64_t ended, ended_cpu; /* ticks and ns of what it called and has ended */
-    struct sd_calls_inside made, before; /* calls that it made; all when it began, or,
-                                            while it is parked, those inside of it */
-    unsigned flags;                      /* enum sd_call_beyond */
+    struct sd_pair_function *function; /* by which its callees are called */
+    struct sd_open_cell *open;         /* what is known of it until it ends */
 };
 
 /* What the interpreter's side knows of functions.  `what` is the code object or the C
@@ -112,7 +103,6 @@ struct sd_call_tree {
     size_t n_slots;                  /* a power of two */
     uint32_t n_max;                  /* nodes that there may be */
     struct sd_call_pairs *pairs;     /* calls beyond them; NULL: none yet; owned */
-    struct sd_cells *pair_cells;     /* theirs, beside the table; or NULL; borrowed */
     bool is_followed;                /* between begin and end */
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
     uint32_t until_look;             /* calls that are not the usual case, to the next
@@ -325,13 +315,13 @@ bool sd_call_key_is_beyond(uint64_t key);
 
 /* Tells every call that is open, parked ones too, the newest of each stack first, and
  * how long it has run: what a look at a running tree has to leave out.  `inside` are
- * the calls beyond the tree that were made in it, `left` the cell to which it will add
+ * the calls beyond the tree that were made in it, `exit` the cell to which it will add
  * when it is the first of those. */
 struct sd_open_entry {
     const struct sd_call_entry *entry;
     uint64_t ticks;
     struct sd_calls_inside inside;
-    const struct sd_beyond_cell *left;
+    const struct sd_beyond_cell *exit;
 };
 void sd_call_tree_each_open(const struct sd_call_tree *t,
                             void (*tell)(void *of, const struct sd_open_entry *open),
