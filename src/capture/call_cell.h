@@ -67,8 +67,10 @@ struct sd_call_root {
                           stop; 0 after a death */
     uint32_t python_inside, python_outside;
     uint32_t c_inside, c_outside; /* of C functions */
-    uint64_t error; /* of these costs, in 1024ths of them; 0: not known, and while calls
-                       are followed: it is no function's key then */
+    uint32_t error; /* of these costs, in 1024ths of them; 0: not known, and while calls
+                       are followed: with `lost` it is no function's key then */
+    uint32_t lost;  /* calls that are in no cell, because there was no room for one;
+                       UINT32_MAX: or more */
     int32_t last_child; /* as above */
     int32_t none;       /* 0 */
 };

@@ -30,6 +30,7 @@ struct sd_cells {
     uint32_t n;       /* cells */
     uint32_t next_id; /* of definitions */
     uint64_t lost;
+    bool counts_itself;      /* what finds no room: the collector, not we */
     bool is_short;           /* there was no room the last time it was asked for */
     uint64_t retry_ns;       /* not before this is more asked for; or 0 */
     bool is_mapped;          /* segments are shared with the file */
@@ -230,6 +231,8 @@ void sd_cells_lose(struct sd_cells *t, uint64_t n)
         atomic_fetch_add(&host->head->lost, n);
 }
 
+void sd_cells_counts_itself(struct sd_cells *t) { t->counts_itself = true; }
+
 int sd_cells_refused(struct sd_cells *t)
 {
     if (t->head && sd_cells_is_ours(t))
@@ -246,10 +249,16 @@ int sd_cells_refused(struct sd_cells *t)
  * booked in another cell, hits of lines are told of at the end (sd_cells_lose). */
 static void lose(struct sd_cells *t)
 {
+    struct sd_cells *host = t->host;
+
     if (t->is_short)
         return;
     t->is_short = true;
-    sd_cells_lose(t, 1);
+    if (!host->counts_itself)
+        sd_cells_lose(t, 1);
+    else if (host->head && host->is_mapped)
+        atomic_store(&host->head->lost_tables_why,
+                     atomic_load(&host->pool->why_no_room));
 }
 
 uint32_t sd_cells_add(struct sd_cells *t, const void *cell)

@@ -54,6 +54,9 @@ uint32_t sd_cells_n(const struct sd_cells *t);
 uint64_t sd_cells_lost(const struct sd_cells *t);
 /* So many more of whatever the cells count are in none of them. */
 void sd_cells_lose(struct sd_cells *t, uint64_t n);
+/* The collector counts itself what finds no room: why there was none is all that the
+ * capture is told of it. */
+void sd_cells_counts_itself(struct sd_cells *t);
 /* The table could not begin.  What was counted as lost is told of by other means
  * (sd_writer_lose_table, or the failure's own sentence, which this leaves). */
 int sd_cells_refused(struct sd_cells *t);

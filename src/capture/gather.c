@@ -283,7 +283,7 @@ static int add_file(struct sd_reader *r, struct sd_live_in *in)
     r->health.is_alive |= r->is_boot_ours && sd_live_in_is_alive(in);
     r->health.lost_events += in->head.lost;
     r->health.lost_tables += in->head.lost_tables;
-    if (in->head.lost_tables)
+    if (in->head.lost_tables_why)
         r->health.lost_tables_why = in->head.lost_tables_why;
     if (in->head.kind == SD_LIVE_CELLS)
         return add_segments(r, in);
@@ -341,10 +341,9 @@ static int read_folder(struct sd_reader *r)
 
 static void lose_tables(struct sd_health *h, uint64_t n, uint64_t why)
 {
-    if (n == 0)
-        return;
     h->lost_tables += n < UINT32_MAX ? n : UINT32_MAX; /* it is what the file says */
-    h->lost_tables_why = why < INT32_MAX ? (int)why : 0;
+    if (n || why)
+        h->lost_tables_why = why < INT32_MAX ? (int)why : 0;
 }
 
 static void count(struct sd_reader *r)

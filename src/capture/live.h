@@ -78,7 +78,8 @@ struct sd_live_head {
     _Atomic uint64_t peak_bytes;
     _Atomic uint64_t own_read, own_written; /* by Sonde itself, in this process */
     _Atomic uint32_t lost_tables;           /* threads that found no room for one */
-    _Atomic int32_t lost_tables_why;        /* errno of the last */
+    _Atomic int32_t lost_tables_why; /* errno of the last; of a table that of the last
+                                        cells that found no room */
     uint8_t zeros[16];
     /* 128: written by the owner of the capture */
     _Atomic uint64_t drained; /* bytes of .chunks that are sealed */

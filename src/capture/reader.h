@@ -27,7 +27,8 @@ struct sd_health {
     uint64_t live_events; /* of them, from live regions */
     uint64_t lost_events; /* dropped by producers, as they counted */
     uint64_t lost_tables; /* threads that found no room for a table of their own */
-    int lost_tables_why;  /* errno of the last of them; 0: not known */
+    int lost_tables_why;  /* errno of the last of them, or of cells in one; 0: not known
+                           */
     uint64_t bad_chunks;  /* failed their checks: left out */
     uint64_t bad_bytes;   /* bytes no chunk could be made of */
     uint64_t

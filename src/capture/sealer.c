@@ -303,7 +303,7 @@ static int seal_gone(struct sd_capture *c, struct sd_joined *j)
     if (why == 0)
         why = j->in.head.kind == SD_LIVE_CELLS ? sd_seal_cells(c, j)
                                                : seal_slots(c, j, true);
-    if (why == 0 && (lost || j->in.head.lost_tables))
+    if (why == 0 && (lost || j->in.head.lost_tables || j->in.head.lost_tables_why))
         why = sd_capture_append_lost(c, lost, j->in.head.lost_tables,
                                      j->in.head.lost_tables_why);
     note_sizes(c, j);

@@ -560,6 +560,16 @@ static uint64_t error_of(const struct sd_call_tables *t,
     return root->error < 4096 ? (uint64_t)(all * (double)root->error / 1024) : 0;
 }
 
+/* A thread of which calls are missing, by its number. */
+static int name_loser(const struct sd_call_tables *t, struct sd_profile *p)
+{
+    char number[24];
+    int n = snprintf(number, sizeof number, "%" PRIu64, p->tracks[t->track].number);
+
+    return sd_profile_add_meta(p, SD_CALLS_LOST_IN, strlen(SD_CALLS_LOST_IN), number,
+                               (size_t)n);
+}
+
 static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
                      const struct sd_call_root *root)
 {
@@ -580,7 +590,7 @@ static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts && rc == 0; i++)
         rc = add_fact(p, facts[i].key, facts[i].n);
-    return rc;
+    return rc == 0 && t->n_lost ? name_loser(t, p) : rc;
 }
 
 /* --- All of it */
@@ -637,6 +647,7 @@ static int settle(struct sd_call_tables *t, struct sd_decoder *d)
                                    .c_outside = root.c_outside,
                                    .python_plain = root.python_plain * UINT64_C(1024),
                                    .c_plain = root.c_plain * UINT64_C(1024) };
+    t->n_lost = sd_sum_u64(t->n_lost, root.lost);
     t->ns_per_tick = sd_decoder_ns_per_tick(d);
     t->to_ns = d->last_clock_ns;
     t->from_ns = d->first_clock_ns < t->to_ns ? d->first_clock_ns : t->to_ns;

@@ -32,6 +32,9 @@ enum sd_call_metric {
     SD_CALLS_METRICS
 };
 
+/* The fact that names threads of which calls are missing, one each. */
+#define SD_CALLS_LOST_IN "lost_calls.thread"
+
 struct sd_call_piece { /* cells that follow each other */
     uint64_t first;    /* number of the first */
     size_t at, n;      /* where they are in `cells` */

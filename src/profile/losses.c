@@ -7,6 +7,7 @@
 #include "base/sum.h"
 #include "base/text.h"
 #include "capture/call_cell.h"
+#include "profile/call_tables.h"
 #include "profile/define.h"
 
 enum { TOLD_MOST = 3 }; /* notes of losses that are said one by one */
@@ -90,10 +91,26 @@ static uint64_t count_pairs(const struct sd_profile *p)
     return fact(p, "calls.lost");
 }
 
+static void put_threads_of(struct sd_buf *to, uint64_t n)
+{
+    sd_buf_text(to, " of ");
+    put_count(to, n, "thread");
+}
+
 static void put_pairs(struct sd_buf *to, const struct sd_profile *p)
 {
-    put_count(to, count_pairs(p), "call");
-    sd_buf_text(to, " of functions are missing: there was no room to count them");
+    uint64_t n = count_pairs(p), n_threads = 0;
+
+    for (size_t i = 0; i < p->n_metas; i++)
+        n_threads += strcmp(p->metas[i].key, SD_CALLS_LOST_IN) == 0;
+    put_count(to, n, "call");
+    if (n_threads == 1)
+        sd_buf_printf(to, " of thread %s", sd_profile_meta(p, SD_CALLS_LOST_IN));
+    else if (n_threads > 1)
+        put_threads_of(to, n_threads);
+    sd_buf_printf(to, " %s missing: %s", n == 1 ? "is" : "are",
+                  p->health.lost_tables_why ? why_no_room(p->health.lost_tables_why)
+                                            : "there was no room to count them");
 }
 
 /* Older captures have such a function for calls that found no place in a full tree. */

@@ -9,6 +9,7 @@ src/profile/losses.def.
 import contextlib
 import csv
 import io
+import json
 import os
 import re
 import resource
@@ -130,6 +131,32 @@ def test_threads_after_a_limit_on_files_has_fallen(folder):
     every_verb_says(folder, capture, what)
 
 
+# The limit falls before the tree is full, and there is no room for what lies beyond it.
+BEYOND = """
+import resource, sys
+def leaf(): pass
+def chain(n):
+    leaf()
+    if n: chain(n - 1)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+chain(200)
+for i in range(20): chain(i)
+"""
+
+
+def test_calls_beyond_the_tree_after_a_limit_on_files_has_fallen(folder):
+    script = write(folder, "script.py", BEYOND)
+    what = r"[\d,]+ calls of thread \d+ are missing: the program's files may not become larger \(RLIMIT_FSIZE, ulimit -f\)"
+    capture = every_output_says(folder, [script, "100000"], what, ["--nodes", "120"])
+    result = sonde("info", capture)
+    assert "events were" not in result.err + result.out, result.err
+    lost = int(re.search(r"([\d,]+) calls of thread", result.out).group(1).replace(",", ""))
+    rows = json.loads(sonde("report", "--json", "--all", "--table", "functions", capture).out)["functions"]
+    counted = sum(row["calls"] for row in rows if row["function"] in ("leaf", "chain"))
+    equal(lost + counted, 2 * (201 + sum(range(1, 21))), "calls that are counted, and that are missing")
+    every_verb_says(folder, capture, what)
+
+
 def test_threads_without_room_when_sonde_is_killed(folder):
     """Then only the live folder knows of them, and a merged file must, too."""
     script = write(folder, "script.py", THREADS + "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(0.1)\nopen('ended', 'w')\n")
@@ -148,8 +175,9 @@ def test_a_limit_on_files_for_all(folder):
     capture = os.path.join(folder, "x.sonde")
     result = sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder, preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
     equal(result.status, 0, "status (%s)" % result.err[-300:])
-    equal(len(lines_with(result.err, r"were lost; files may not become larger here \(ulimit -f\)|could not be written")), 1, "sentences: %r" % result.err)
-    every_verb_says(folder, capture, "were dropped while recording|it has no end")
+    what = r"calls of thread \d+ are missing: the program's files may not become larger \(RLIMIT_FSIZE, ulimit -f\)"
+    equal(len(lines_with(result.err, what)), 1, "sentences: %r" % result.err)
+    every_verb_says(folder, capture, what)
 
 
 FILLS = """
@@ -175,16 +203,16 @@ work(100000)
 """
 
 
-def test_events_dropped_on_a_full_disk(folder):
+def test_calls_missing_on_a_full_disk(folder):
     script = write(folder, "script.py", FILLS)
     with small_disk(folder, "8m") as disk:
         capture, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
         for quiet in ([], ["-q"]):
             result = sonde("calls", *quiet, "--force", "--python", PYTHON, "-n", "1", "-o", capture, script, filler, cwd=folder)
             equal(result.status, 0, "status (%s)" % result.err[-300:])
-            equal(len(lines_with(result.err, "events were lost")), 1, "sentences: %r" % result.err)
+            equal(len(lines_with(result.err, "calls of thread [0-9]+ are missing: there was no room for them on the disk")), 1, "sentences: %r" % result.err)
             os.unlink(filler)
-        every_verb_says(folder, capture, "events were dropped while recording")
+        every_verb_says(folder, capture, "calls of thread [0-9]+ are missing: there was no room for them on the disk")
 
 
 def test_calls_missing_from_a_timeline(folder):

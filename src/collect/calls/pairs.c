@@ -29,9 +29,9 @@ struct sd_call_pairs {
     struct sd_calls_inside n;      /* calls beyond the tree, ever */
     struct sd_beyond_cell *exit;   /* where the entries beyond the tree left it */
     struct sd_cells *cells;        /* the tree's second kind; borrowed */
-    struct sd_pair_cell *lost;     /* the first: calls that found no room */
-    struct sd_pair_cell no_lost;   /* in its place, and ... */
-    struct sd_beyond_cell no_exit; /* ... in that of an exit, on a full disk */
+    struct sd_pair_cell *lost;     /* the first: calls that found no room; NULL: not
+                                      even that found any */
+    struct sd_beyond_cell no_exit; /* in the place of an exit, on a full disk */
     struct sd_open_cell below;     /* of the entry that the first of those beyond the
                                       tree stands on: `number` is that of the exit */
     struct sd_cells *open_cells;   /* the tree's third kind; borrowed */
@@ -118,7 +118,7 @@ __attribute__((noinline)) static bool give_cell(struct sd_call_tree *t,
 {
     struct sd_call_pause pause;
 
-    if (is_full(t->pairs) || t->pairs->lost == &t->pairs->no_lost)
+    if (is_full(t->pairs) || !t->pairs->lost)
         return false;
     pause = sd_call_tree_pause(t);
     l->cell = add_cell(t, l);
@@ -232,19 +232,29 @@ static bool has_cells(struct sd_call_tree *t, struct sd_call_pairs *p,
         return false;
     if (sd_cells_n(p->cells) == 0)
         sd_cells_add(p->cells, first);
-    p->lost = sd_cells_n(p->cells) ? sd_cells_at(p->cells, 0) : &p->no_lost;
+    p->lost = sd_cells_n(p->cells) ? sd_cells_at(p->cells, 0) : NULL;
     return true;
 }
 
-/* Calls that are in no pair.  Without a cell for them they are events that were lost.
- */
-static void lose_calls(struct sd_call_tree *t, uint64_t n)
+/* A call that is in no pair.  Without a cell for these it is the root that counts. */
+static void lose_call(struct sd_call_tree *t)
 {
-    struct sd_call_pairs *p = t->pairs;
+    struct sd_call_root *root = sd_call_tree_root(t);
 
-    p->lost->callee.calls += n;
-    if (p->lost == &p->no_lost)
-        sd_cells_lose(t->table, n);
+    if (t->pairs && t->pairs->lost)
+        t->pairs->lost->callee.calls++;
+    else if (root->lost < UINT32_MAX)
+        root->lost++;
+}
+
+static void take_lost_back(struct sd_call_tree *t)
+{
+    struct sd_call_root *root = sd_call_tree_root(t);
+
+    if (t->pairs->lost)
+        t->pairs->lost->callee.calls--;
+    else if (root->lost < UINT32_MAX)
+        root->lost--;
 }
 
 static struct sd_call_pairs *make(struct sd_call_tree *t)
@@ -347,7 +357,7 @@ __attribute__((noinline)) static unsigned lose(struct sd_call_tree *t,
     nowhere->site = caller->site;
     e->cell = nowhere;
     e->function = caller;
-    lose_calls(t, 1);
+    lose_call(t);
     return SD_BEYOND_LOST;
 }
 
@@ -386,7 +396,7 @@ struct sd_call_entry *sd_call_pairs_enter_first(struct sd_call_tree *t, uint64_t
 {
     if (leave_tree(t, key))
         return sd_call_pairs_enter(t, key, what, frame);
-    sd_cells_lose(t->table, 1);
+    lose_call(t);
     return NULL;
 }
 
@@ -402,7 +412,7 @@ struct sd_call_entry *sd_call_pairs_enter(struct sd_call_tree *t, uint64_t key,
                      (key & 1 ? SD_BEYOND_C : 0);
 
     if (__builtin_expect(!open, 0)) {
-        lose_calls(t, 1);
+        lose_call(t);
         return NULL;
     }
     e->frame = (frame & ~(uintptr_t)SD_FRAME_TAGS) | SD_FRAME_BEYOND;
@@ -535,7 +545,7 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
         count_inside(&open_below(t->pairs, e)->direct, e->cell->key, -1);
         count_inside(&t->pairs->n, e->cell->key, -1);
     } else {
-        t->pairs->lost->callee.calls--;
+        take_lost_back(t);
     }
     give_back(t->pairs, e->open);
     t->top = e - 1;
@@ -658,7 +668,9 @@ uint64_t sd_call_pairs_calls(const struct sd_call_tree *t)
 
 uint64_t sd_call_pairs_lost(const struct sd_call_tree *t)
 {
-    return t->pairs ? t->pairs->lost->callee.calls : 0;
+    const struct sd_call_root *root = sd_cells_at(t->table, 0);
+
+    return root->lost + (t->pairs && t->pairs->lost ? t->pairs->lost->callee.calls : 0);
 }
 
 void sd_call_pairs_free(struct sd_call_pairs *p)

@@ -712,8 +712,10 @@ int sd_call_tree_new(const struct sd_call_tree_how *how, struct sd_call_tree **o
     if (rc == 0)
         rc = sd_cells_new(how->writer, SD_CELLS_CALLS, sizeof(struct sd_call_cell),
                           &t->table);
-    if (rc == 0)
+    if (rc == 0) {
+        sd_cells_counts_itself(t->table);
         rc = add_root(t, &how->first);
+    }
     if (rc == 0 && how->has_timeline)
         rc = sd_timeline_init(&t->timeline, how->is_trial);
     if (rc < 0) {
