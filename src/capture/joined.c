@@ -129,7 +129,7 @@ static bool is_daemon(const struct sd_joined *j)
 
 uint32_t sd_seal_n_awaited(const struct sd_capture *c)
 {
-    uint32_t n = 0;
+    uint32_t n = c->bell ? atomic_load(&c->bell->n_coming) : 0;
 
     for (const struct sd_joined *j = c->joined; j; j = j->next)
         n += is_open(c, j) && !is_daemon(j);

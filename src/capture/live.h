@@ -102,6 +102,7 @@ struct sd_bell {   /* the file `capture` of the folder, one page, mapped by all 
     _Atomic uint32_t n_files;  /* +1 for each file made in the folder */
     _Atomic uint32_t is_ended; /* enum sd_bell_end, by the owner, with `status` */
     _Atomic int32_t status;
+    _Atomic uint32_t n_coming; /* children of fork that will have a file soon */
 };
 enum sd_bell_end {
     SD_BELL_ENDED = 1,   /* the file is finished; the folder stays, and may be joined */

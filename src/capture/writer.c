@@ -216,6 +216,22 @@ void sd_writer_lose_table(struct sd_writer *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+static void expect(struct sd_writer *w, uint32_t more)
+{
+    struct sd_pool *p;
+
+    if (!atomic_load(w->is_here))
+        return;
+    pthread_mutex_lock(&w->lock);
+    p = pool_of(w);
+    if (p && p->bell)
+        atomic_fetch_add(&p->bell->n_coming, more);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void sd_writer_expect_child(struct sd_writer *w) { expect(w, 1); }
+void sd_writer_child_is_here(struct sd_writer *w) { expect(w, UINT32_MAX); }
+
 int sd_writer_after_fork(struct sd_writer *w)
 {
     struct sd_pool *p = atomic_load(&w->pool);

@@ -30,6 +30,10 @@ void sd_writer_give_log(struct sd_writer *w, struct sd_log *l); /* NULL is fine 
 /* A thread found no room for a table (cells.h), so that all it does is missing: the
  * capture says so, and why the last one found none. */
 void sd_writer_lose_table(struct sd_writer *w);
+/* Before a fork, and in its child, which has a file of its own by then: the owner of
+ * the capture waits a little for such a child before it ends. */
+void sd_writer_expect_child(struct sd_writer *w);
+void sd_writer_child_is_here(struct sd_writer *w);
 
 /* In the child of a fork, before anything else there uses the writer: leaves the
  * parent's file alone.  The child's own is made at its first event, since most children

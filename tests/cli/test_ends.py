@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What is said of ends: of a program that leaves a process behind, of a time past the end, of a capture that was cut, and whose peak it is."""
+import json
 import os
 import re
 import sys
@@ -69,6 +70,38 @@ def test_a_daemon_is_named_and_not_waited_for(folder):
         finally:
             write(folder, "go", "")
             wait_for(lambda: not is_alive(pid), "the daemon's end")
+
+
+# Between its fork and the end of the program the daemon calls no function of Python.
+QUIET = """
+import os, time
+def late(): pass
+def wait():
+    while not os.path.exists("go"): time.sleep(0.02)
+    for _ in range(10): late()
+    open("done", "w").close()
+pid = os.fork()
+if pid:
+    open("daemon.part", "w").write(str(pid))
+    os.rename("daemon.part", "daemon")
+else:
+    os.setsid()
+    for fd in range(3): os.close(fd)
+    time.sleep(1)
+    wait()
+    os._exit(0)
+"""
+
+
+def test_a_daemon_that_makes_its_first_call_after_the_end_is_recorded(folder):
+    write(folder, "program.py", QUIET)
+    done = recorded(folder, "calls", "-n", "1", "program.py")
+    pid = daemon_of(folder)
+    write(folder, "go", "")
+    wait_for(lambda: not is_alive(pid), "the daemon's end")
+    contains(done.err, "process %d still runs" % pid)
+    rows = json.loads(sonde("report", "x.sonde", "--json", "--all", "--table", "functions", cwd=folder).out)["functions"]
+    equal([row["calls"] for row in rows if row["function"] == "late"], [10], "calls of the daemon")
 
 
 def test_what_ends_with_the_program_is_not_named(folder):

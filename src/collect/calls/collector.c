@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "capture/log.h"
+#include "capture/writer.h"
 #include "collect/calls/calibrate.h"
 #include "collect/calls/names.h"
 #include "collect/calls/options.h"
@@ -166,6 +167,55 @@ static void make_log_ready(void)
         sd_log_commit(l, 0, 0);
 }
 
+static PyObject *expect_child(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (captured.session && sd_session_writer())
+        sd_writer_expect_child(sd_session_writer());
+    Py_RETURN_NONE;
+}
+
+static PyObject *be_known(PyObject *self, PyObject *unused)
+{
+    (void)self, (void)unused;
+    if (!captured.session)
+        Py_RETURN_NONE;
+    make_log_ready();
+    if (sd_session_writer())
+        sd_writer_child_is_here(sd_session_writer());
+    Py_RETURN_NONE;
+}
+
+static PyObject *names_of_hooks(void)
+{
+    static PyMethodDef methods[] = { { "expect_child", expect_child, METH_NOARGS,
+                                       NULL },
+                                     { "be_known", be_known, METH_NOARGS, NULL } };
+
+    return Py_BuildValue("{sNsN}", "before", PyCFunction_New(&methods[0], NULL),
+                         "after_in_child", PyCFunction_New(&methods[1], NULL));
+}
+
+/* A child of os.fork has a file in the capture from its beginning: one that makes its
+ * first call when the program has ended is known by then, and goes on recording.  A
+ * child that becomes another program at once (subprocess) is none of these. */
+static void know_children(void)
+{
+    PyObject *posix = PyImport_ImportModule("posix");
+    PyObject *add = posix ? PyObject_GetAttrString(posix, "register_at_fork") : NULL;
+    PyObject *none = add ? PyTuple_New(0) : NULL;
+    PyObject *names = none ? names_of_hooks() : NULL;
+    PyObject *done = names ? PyObject_Call(add, none, names) : NULL;
+
+    if (!done)
+        PyErr_Clear(); /* then a child is known from its first call on */
+    Py_XDECREF(done);
+    Py_XDECREF(names);
+    Py_XDECREF(none);
+    Py_XDECREF(add);
+    Py_XDECREF(posix);
+}
+
 void sd_calls_start_from_env(void)
 {
     struct sd_option_value values[SD_CALLS_N_OPTIONS];
@@ -183,6 +233,7 @@ void sd_calls_start_from_env(void)
         return;
     }
     make_log_ready();
+    know_children();
     captured.n_made = sd_runtime_is_known() ? sd_interpreters_made() : 0;
     Py_AtExit(at_exit);
     if (values[SD_CALLS_OPT_BOUNDED].number)
