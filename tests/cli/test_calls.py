@@ -187,6 +187,28 @@ def test_threads_are_told_apart_and_added(folder):
     assert all(row["process"].startswith("%d " % tids["5"]) for row in rows), rows
 
 
+
+def test_threads_of_merged_captures_are_told_apart_beyond_the_tree(folder):
+    """One capture has the paths of all calls, the other none: merged, each thread has its own calls and callers."""
+    write(folder, "script.py", THREADS)
+    leaves, callers = {}, {}
+    for name, nodes in (("many", "1000000"), ("few", "2")):
+        equal(calls(folder, "-q", "--nodes", nodes, "-o", name + ".sonde", "script.py").status, 0, name)
+        with open(os.path.join(folder, "tids")) as f:
+            tids = json.load(f)
+        leaves.update({tids["5"]: 5, tids["400"]: 400, tids["600"]: 600})
+        callers.update({(tids["5"], "alpha"): 5, (tids["400"], "alpha"): 400, (tids["600"], "beta"): 600})
+    equal(len(leaves), 6, "threads")
+    equal(sonde("merge", "many.sonde", "few.sonde", "-o", "both.sonde", cwd=folder).status, 0, "merge")
+    for files in (["both.sonde"], ["many.sonde", "few.sonde"]):
+        out = sonde("report", *files, "--per-thread", "--json", "--all", "--table", "functions", cwd=folder).out
+        equal({row["thread"]: row["calls"] for row in json.loads(out)["functions"] if row["function"] == "leaf"}, leaves, "calls in %s" % files)
+        out = sonde("report", *files, "--per-thread", "--json", "--callers=leaf", cwd=folder).out
+        rows = {(row["thread"], row["caller"].split()[0]): row["calls"] for row in json.loads(out)["callers"]}
+        equal(rows, callers, "callers in %s" % files)
+        out = sonde("report", *files, "--json", "--all", "--table", "functions", cwd=folder).out
+        equal([row["calls"] for row in json.loads(out)["functions"] if row["function"] == "leaf"], [2010], "all threads in %s" % files)
+
 PROCESSES = """
 import multiprocessing, os, subprocess, sys
 def leaf(n):

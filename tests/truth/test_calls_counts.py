@@ -476,6 +476,48 @@ def test_enable_and_disable_inside_calls(folder):
     equal(p.getstats(), [], "after clear()")
 
 
+def test_enable_and_disable_while_calls_are_open_beyond_the_tree(folder):
+    """Whatever is open is ended by disable(); after the next enable() what runs is below everything, as in cProfile."""
+    def leaf():
+        pass
+
+    def inner(p, depth):
+        leaf()
+        if depth:
+            inner(p, depth - 1)
+        else:
+            p.disable()
+            leaf()              # not followed
+            p.enable()
+        leaf()
+
+    def outer(p):
+        leaf()
+        inner(p, 3)
+        fib(4)
+
+    def program(p):
+        p.enable()
+        outer(p)
+        fib(3)
+        p.disable()
+        leaf()
+        p.enable()
+        outer(p)
+        p.disable()
+        return {key: value for key, value in figures(p).items() if not isinstance(key, str)}
+
+    wanted = program(cProfile.Profile(builtins=False))
+    for key in (leaf, inner, outer, fib):
+        assert wanted[key.__code__][0] > 1, "cProfile has %r" % (wanted,)
+    for nodes in NODES:
+        got = program(Profile(builtins=False, nodes=nodes))
+        for key in set(wanted) | set(got):
+            for entry in (wanted, got):     # callees of C functions are not wanted here
+                entry[key] = entry[key][:2] + ({k: v for k, v in entry[key][2].items() if not isinstance(k, str)},)
+            equal(got.get(key), wanted.get(key), "nodes=%s: %s" % (nodes, key))
+
+
 def test_a_look_at_a_running_profile(folder):
     p = Profile(builtins=False)
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "collect/calls/pairs.h"
 
 /* Functions are numbers here, frames too; no interpreter is near. */
 static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
@@ -146,6 +147,153 @@ TEST(a_child_of_fork_goes_on_with_its_copy)
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     sd_calls_session_stop(s);
     CHECK(calls_of(s, 32) == 101);
+    sd_calls_session_free(s);
+}
+
+/* --- Beyond a full tree, which is the root and one function here -------------------
+ */
+
+static struct sd_calls_session *small_session(unsigned events, bool has_cpu)
+{
+    struct sd_calls_wish wish = {
+        .events = events, .has_cpu = has_cpu, .n_max = 2, .names = { .define = define }
+    };
+    struct sd_calls_session *s;
+
+    CHECK(sd_calls_session_new(&wish, &s) == 0);
+    return s;
+}
+
+/* What the function of the first key called of that of the second, in the only tree;
+ * NULL: nothing. */
+static const struct sd_pair_cell *pair(const struct sd_calls_session *s,
+                                       uint64_t caller, uint64_t callee)
+{
+    const struct sd_call_tree *t = s->trees[0];
+
+    for (uint32_t i = 0; i < sd_call_pairs_n(t); i++) {
+        uint64_t from, to;
+
+        sd_call_pairs_keys(t, i, &from, &to);
+        if (from == caller && to == callee)
+            return sd_call_pairs_at(t, i);
+    }
+    return NULL;
+}
+
+static uint64_t pair_calls(const struct sd_calls_session *s, uint64_t caller,
+                           uint64_t callee)
+{
+    const struct sd_pair_cell *p = pair(s, caller, callee);
+
+    return p ? p->callee.calls : 0;
+}
+
+/* f calls g, which calls two C functions; nobody hears the first of them end. */
+static void work_with_unheard_ends(void)
+{
+    sd_calls_enter(16, NULL, 0x100, 0);
+    sd_calls_enter(32, NULL, 0x200, 0x100);
+    for (unsigned i = 0; i < 3; i++) {
+        sd_calls_enter_c((void *)64, NULL, 0x200);
+        sd_calls_enter_c((void *)80, NULL, 0x200);
+        sd_calls_leave_c(0x200);
+    }
+    sd_calls_leave(0x200);
+    sd_calls_enter_c((void *)64, NULL, 0x100); /* beyond the tree by itself ... */
+    sd_calls_enter_c((void *)80, NULL, 0x100); /* ... and not below that */
+    sd_calls_leave_c(0x100);
+    sd_calls_leave(0x100);
+}
+
+static bool has_heard_all(const struct sd_calls_session *s)
+{
+    return pair_calls(s, 16, 32) == 1 && pair_calls(s, 32, 65) == 3 &&
+           pair_calls(s, 32, 81) == 3 && pair_calls(s, 16, 65) == 1 &&
+           pair_calls(s, 16, 81) == 1 && !pair(s, 65, 81) &&
+           sd_call_pairs_calls(s->trees[0]) == 9;
+}
+
+TEST(ends_of_c_functions_that_nobody_heard_are_found_out_beyond_the_tree)
+{
+    struct sd_calls_session *a = small_session(SD_CALLS_PYTHON | SD_CALLS_C, false),
+                            *b = small_session(SD_CALLS_PYTHON | SD_CALLS_C, false);
+
+    CHECK(sd_calls_session_start(a) == 0);
+    work_with_unheard_ends();
+    sd_calls_session_stop(a);
+    CHECK(has_heard_all(a));
+    CHECK(sd_calls_session_clear(a) == 0);
+    CHECK(sd_calls_session_start(a) == 0 && sd_calls_session_start(b) == 0);
+    work_with_unheard_ends();
+    sd_calls_session_stop(a);
+    sd_calls_session_stop(b);
+    CHECK(has_heard_all(a) && has_heard_all(b));
+    sd_calls_session_free(a);
+    sd_calls_session_free(b);
+}
+
+TEST(a_c_function_beyond_the_tree_may_have_another_name)
+{
+    struct sd_calls_session *s = small_session(SD_CALLS_PYTHON | SD_CALLS_C, false);
+
+    CHECK(sd_calls_session_start(s) == 0);
+    sd_calls_enter(16, NULL, 0x100, 0);
+    sd_calls_enter(32, NULL, 0x200, 0x100);
+    sd_calls_enter_c((void *)64, NULL, 0x200);
+    sd_calls_rename_c((void *)64, (void *)80, NULL);
+    sd_calls_rename_c((void *)64, (void *)96, NULL); /* which is not on top */
+    sd_calls_enter(48, NULL, 0x300, 0x200);          /* it calls back */
+    sd_calls_leave(0x300);
+    sd_calls_leave_c(0x200);
+    sd_calls_leave(0x200);
+    sd_calls_leave(0x100);
+    sd_calls_session_stop(s);
+    CHECK(pair_calls(s, 32, 65) == 0 && pair_calls(s, 32, 81) == 1);
+    CHECK(!pair(s, 32, 97) && pair_calls(s, 81, 48) == 1);
+    CHECK(pair(s, 32, 81)->primitive == 1 && pair(s, 32, 81)->own_calls.python == 1);
+    CHECK(pair(s, 16, 32)->own_calls.c == 1 && pair(s, 16, 32)->inside_calls.c == 1);
+    sd_calls_session_free(s);
+}
+
+enum { LONG_NS = 1000000000 }; /* far more than any of these takes */
+
+static bool has_times(const struct sd_pair_cell *p)
+{
+    return p && p->own_cpu_ns <= p->callee.cpu_ns && p->callee.cpu_ns < LONG_NS &&
+           p->own_ticks <= p->callee.ticks;
+}
+
+/* The clock of the child's CPU begins at 0, below what was open at the fork. */
+TEST(a_child_of_fork_goes_on_beyond_the_tree_with_cpu_time_and_c_functions)
+{
+    struct sd_calls_session *s = small_session(SD_CALLS_PYTHON | SD_CALLS_C, true);
+    volatile unsigned spent = 0;
+    int status;
+    pid_t pid;
+
+    CHECK(sd_calls_session_start(s) == 0);
+    sd_calls_enter(16, NULL, 0x100, 0);
+    sd_calls_enter(32, NULL, 0x200, 0x100);
+    while (spent < 10000000)
+        spent++;
+    sd_calls_enter_c((void *)64, NULL, 0x200); /* os.fork itself */
+    pid = fork();
+    sd_calls_leave_c(0x200);
+    for (unsigned i = 0; i < 5; i++) {
+        sd_calls_enter_c((void *)80, NULL, 0x200);
+        sd_calls_leave_c(0x200);
+    }
+    sd_calls_leave(0x200);
+    sd_calls_leave(0x100);
+    sd_calls_session_stop(s);
+    CHECK(pair_calls(s, 32, 65) == 1 && pair_calls(s, 32, 81) == 5);
+    CHECK(pair_calls(s, 16, 32) == 1 && pair(s, 16, 32)->own_calls.c == 6);
+    CHECK(has_times(pair(s, 16, 32)) && has_times(pair(s, 32, 81)));
+    if (pid == 0)
+        _exit(0);
+    CHECK(pair(s, 16, 32)->own_cpu_ns > 0);
+    CHECK(waitpid(pid, &status, 0) == pid && status == 0);
     sd_calls_session_free(s);
 }
 
