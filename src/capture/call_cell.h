@@ -81,12 +81,12 @@ _Static_assert(sizeof(struct sd_call_root) == 64, "on disk");
 struct sd_beyond_cell {
     uint32_t parent, site;
     uint64_t zero;
-    uint64_t cpu_ns;  /* inclusive, as ticks */
-    uint64_t left;    /* calls that left the tree here; the others were made by them */
-    uint64_t calls;   /* all of them */
-    uint64_t ticks;   /* inclusive, of those that left */
-    uint64_t key;     /* the writer's */
-    uint64_t c_calls; /* of all calls, those of C functions */
+    uint64_t cpu_ns;      /* inclusive, as ticks */
+    uint64_t first_calls; /* that left the tree here; the others were made by them */
+    uint64_t calls;       /* all of them */
+    uint64_t ticks;       /* inclusive, of the first calls */
+    uint64_t key;         /* the writer's */
+    uint64_t c_calls;     /* of all calls, those of C functions */
 };
 _Static_assert(sizeof(struct sd_beyond_cell) == sizeof(struct sd_call_cell) &&
                    offsetof(struct sd_beyond_cell, cpu_ns) ==

@@ -159,7 +159,7 @@ static void leave_beyond_out(struct open_calls *o, const struct sd_open_entry *o
     node = &o->nodes[sd_cells_index(o->tree->table, open->exit)];
     below = &o->below[node->function];
     node->inclusive += (int64_t)open->ticks;
-    below->left++;
+    below->first_calls++;
     below->around = with(below->around, open->inside);
     below->inside = with(below->inside, open->inside);
     below->inside.python += !is_c;
@@ -233,14 +233,18 @@ static void copy_beyond(struct numbers *m, struct sd_node *node,
 {
     const struct sd_beyond_cell *beyond = (const void *)cell;
 
+    struct sd_calls_below *below = &m->below[m->n_below];
+    uint64_t *around;
+
+    *below = (struct sd_calls_below){ .inside = { beyond->calls - beyond->c_calls,
+                                                  beyond->c_calls } };
+    below->around = below->inside;
+    around = node->is_c ? &below->around.c : &below->around.python;
+    /* A lost call may have made them, of whatever kind they are. */
+    below->first_calls = beyond->first_calls < *around ? beyond->first_calls : *around;
+    *around -= below->first_calls;
     node->is_beyond = true;
-    node->function = m->n_below;
-    m->below[m->n_below++] = (struct sd_calls_below){
-        .left = beyond->left,
-        .inside = { beyond->calls - beyond->c_calls, beyond->c_calls },
-        .around = { beyond->calls - beyond->c_calls - (node->is_c ? 0 : beyond->left),
-                    beyond->c_calls - (node->is_c ? beyond->left : 0) },
-    };
+    node->function = m->n_below++;
 }
 
 static int copy_tree(struct numbers *m, const struct sd_profile *p,

@@ -214,12 +214,12 @@ static int64_t settle_beyond(struct sd_node *node, const struct sd_calls_below *
 {
     struct cost c = cost_of(cost, node->is_c);
     int64_t raw = bounded(node->inclusive, cost);
-    double left = (double)calls->left;
+    double n_first = (double)calls->first_calls;
     double taken = within(cost, calls->inside, calls->around);
 
     node->own = without(raw, share * taken, cost);
-    caller->outside += share * left * c.outside;
-    caller->least += share * left * (c.outside + c.half);
+    caller->outside += share * n_first * c.outside;
+    caller->least += share * n_first * (c.outside + c.half);
     caller->inclusive = sd_sum_i64(caller->inclusive, node->inclusive);
     return less(raw, node->own);
 }

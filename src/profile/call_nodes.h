@@ -48,7 +48,7 @@ struct sd_traced_calls {
 
 /* What lies below a node that stands for calls beyond a full tree. */
 struct sd_calls_below {
-    uint64_t left; /* calls by the node's parent; is_c of the node tells which */
+    uint64_t first_calls; /* by the node's parent; is_c of the node tells which */
     struct sd_traced_calls inside, around; /* calls, these among them, whose cost inside
                                               (outside) is in the node's time */
 };

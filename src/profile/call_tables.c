@@ -234,8 +234,8 @@ static void place_beyond(struct sd_call_tables *t, size_t i, uint32_t n_below)
     below->inside = (struct sd_traced_calls){ cell.calls - c_calls, c_calls };
     below->around = below->inside;
     around = t->nodes[i].is_c ? &below->around.c : &below->around.python;
-    below->left = cell.left < *around ? cell.left : *around;
-    *around -= below->left;
+    below->first_calls = cell.first_calls < *around ? cell.first_calls : *around;
+    *around -= below->first_calls;
     t->nodes[i].is_beyond = true;
     t->nodes[i].function = n_below;
 }
@@ -384,7 +384,7 @@ static void add_open_exit(struct sd_call_tables *t, const struct sd_open_pair *c
         return;
     below = &t->below[t->nodes[at].function];
     cell = &t->cells[at];
-    below->left += is_lost ? call->cell.direct.python + call->cell.direct.c : 1;
+    below->first_calls += is_lost ? call->cell.direct.python + call->cell.direct.c : 1;
     add_calls(&below->inside, call->inside);
     add_calls(&below->around, call->around);
     cell->calls = sd_sum_u64(cell->calls, sd_sum_u64(n, !is_lost));

@@ -95,7 +95,7 @@ static inline struct sd_pair_link *find(struct sd_call_tree *t,
  * a function, whoever called that. */
 static struct sd_pair_cell *add_cell(struct sd_call_tree *t, struct sd_pair_link *l)
 {
-    const struct sd_pair_cell made = {
+    const struct sd_pair_cell fresh = {
         .callee = { .parent = l->caller->site, .site = l->callee->site, .key = l->key }
     };
     const struct sd_call_cell *root = sd_cells_at(t->table, 0);
@@ -104,7 +104,7 @@ static struct sd_pair_cell *add_cell(struct sd_call_tree *t, struct sd_pair_link
     ptrdiff_t to_root;
 
     if (!sd_pair_links_number(&t->pairs->links, l, sd_cells_n(cells)) ||
-        sd_cells_add(cells, &made) == SD_NO_CELL)
+        sd_cells_add(cells, &fresh) == SD_NO_CELL)
         return NULL;
     cell = sd_cells_at(cells, l->pair);
     to_root = root - &cell->callee;
@@ -435,7 +435,7 @@ static void book_exit(struct sd_beyond_cell *exit, const struct sd_call_entry *e
 {
     bool is_c = e->cell->key & 1;
 
-    exit->left++;
+    exit->first_calls++;
     exit->calls += inside.python + inside.c + 1;
     exit->c_calls += inside.c + is_c;
     exit->ticks += ticks;
@@ -472,7 +472,7 @@ static void book_lost(const struct sd_call_entry *e, unsigned flags,
     struct sd_calls_inside inside = calls_inside(open);
 
     if (flags & SD_BEYOND_FIRST) {
-        exit->left += open->direct.python + open->direct.c;
+        exit->first_calls += open->direct.python + open->direct.c;
         exit->calls += inside.python + inside.c;
         exit->c_calls += inside.c;
         exit->ticks += open->callee_ticks;

@@ -84,7 +84,7 @@ static bool times(const struct sd_pair_cell *p, uint64_t own, uint64_t total,
            p->callee.ticks + p->inner_ticks == pair_total;
 }
 
-static const struct sd_beyond_cell *left_from(const struct world *w, uint32_t parent)
+static const struct sd_beyond_cell *exit_from(const struct world *w, uint32_t parent)
 {
     for (uint32_t i = 1; i < sd_cells_n(w->tree->table); i++) {
         const struct sd_beyond_cell *c = sd_cells_at(w->tree->table, i);
@@ -98,7 +98,7 @@ static const struct sd_beyond_cell *left_from(const struct world *w, uint32_t pa
 TEST(a_full_tree_counts_further_calls_by_pair)
 {
     struct world w;
-    const struct sd_beyond_cell *left;
+    const struct sd_beyond_cell *exit;
 
     begin(&w, 3); /* the root, a and b */
     enter(&w, 'a', 1, 0);
@@ -118,8 +118,8 @@ TEST(a_full_tree_counts_further_calls_by_pair)
     CHECK(times(pair(&w, 'a', 'c'), 1000, 1000, 1000));
     CHECK(pair(&w, 'b', 'a')->own_calls.python == 1);
     CHECK(pair(&w, 'b', 'a')->inner_calls.python == 1);
-    left = left_from(&w, 2);
-    CHECK(left && left->left == 1 && left->calls == 2 && left->ticks == 1100);
+    exit = exit_from(&w, 2);
+    CHECK(exit && exit->first_calls == 1 && exit->calls == 2 && exit->ticks == 1100);
     CHECK(sd_call_pairs_calls(w.tree) == 2);
     end(&w);
 }
@@ -193,7 +193,7 @@ TEST(a_call_beyond_the_tree_that_never_ran_is_not_counted)
     leave(&w, 1);
     CHECK(counts(pair(&w, 'b', 'c'), 0, 0, 0) && counts(pair(&w, 'a', 'b'), 1, 1, 1));
     CHECK(pair(&w, 'a', 'b')->own_calls.python == 0);
-    CHECK(left_from(&w, 1)->calls == 1 && sd_call_pairs_calls(w.tree) == 1);
+    CHECK(exit_from(&w, 1)->calls == 1 && sd_call_pairs_calls(w.tree) == 1);
     end(&w);
 }
 
@@ -261,7 +261,7 @@ TEST(open_calls_beyond_the_tree_are_in_their_table_with_what_ended_in_them)
     b = w.tree->top[-1].open;
     c = w.tree->top->open;
     CHECK(b->flags == (SD_BEYOND_OPEN | SD_BEYOND_FIRST | SD_BEYOND_OUTERMOST));
-    CHECK(b->below == sd_cells_index(w.tree->table, left_from(&w, 1)));
+    CHECK(b->below == sd_cells_index(w.tree->table, exit_from(&w, 1)));
     CHECK(b->callee_ticks == 0 && b->direct.python == 1 && b->deeper.python == 0);
     CHECK(c->below == b->number && c->callee_ticks == 30);
     CHECK(c->direct.python == 3 && c->deeper.python == 3);
@@ -307,7 +307,7 @@ TEST(a_stack_that_is_cut_beyond_the_tree_adds_to_its_caller_until_then)
     CHECK(times(pair(&w, 'b', 'c'), 1, 1011, 1011));
     CHECK(times(pair(&w, 'b', 'e'), 100, 100, 100));
     CHECK(counts(pair(&w, 'c', 'd'), 2, 2, 2));
-    CHECK(left_from(&w, 1)->ticks == 111 && left_from(&w, 1)->left == 1);
+    CHECK(exit_from(&w, 1)->ticks == 111 && exit_from(&w, 1)->first_calls == 1);
     CHECK(sd_call_pairs_calls(w.tree) == 5);
     end(&w);
 }
@@ -356,7 +356,7 @@ TEST(calls_that_find_no_room_for_a_pair_are_counted_as_lost)
     leave(&w, 1);
     most = sd_call_pairs_n(w.tree);
     CHECK(sd_call_pairs_lost(w.tree) == 100 - most);
-    CHECK(left_from(&w, 1)->calls == most && left_from(&w, 1)->ticks == 2 * most);
+    CHECK(exit_from(&w, 1)->calls == most && exit_from(&w, 1)->ticks == 2 * most);
     end(&w);
 }
 
