@@ -25,6 +25,10 @@ enum sd_beyond_flags {
     SD_BEYOND_CUT = 16,      /* its caller's stack went on without it */
     SD_BEYOND_OPEN = 32,     /* the cell is in use */
     SD_BEYOND_C = 64,        /* of a C function */
+    /* The first two once more, of functions whatever their signatures are: */
+    SD_BEYOND_WHOLE_OUTERMOST = 128,
+    SD_BEYOND_WHOLE_INNER = 256,
+    SD_BEYOND_WHOLE = SD_BEYOND_WHOLE_OUTERMOST | SD_BEYOND_WHOLE_INNER,
 };
 
 struct sd_open_cell {

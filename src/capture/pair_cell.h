@@ -38,8 +38,17 @@ struct sd_pair_cell {
     uint64_t inner_ticks;     /* ... and their inclusive times */
     uint64_t inner_cpu_ns;
     struct sd_calls_inside inner_calls; /* inside of inner_ticks */
-    uint64_t zero[4];                   /* in older captures of no meaning */
+    uint32_t whole; /* with signatures: index of the pair of functions, see below */
+    uint32_t zero;  /* these are of no meaning in older captures */
+    uint64_t zeros[3];
 };
+
+/* With signatures, callers and callees are those, and a call is outermost when its
+ * signature is not open.  What that is of the functions, whatever their signatures are,
+ * does not follow from it, so each pair of functions has a cell, too: `callee.next` is
+ * this, the sites are the functions', and it has no calls and no own time, since those
+ * are the sums over the signatures. */
+enum { SD_PAIR_OF_WHOLES = 1 };
 _Static_assert(sizeof(struct sd_pair_cell) == 3 * sizeof(struct sd_call_cell),
                "on disk, and the distance between any two callees is one of cells");
 #endif

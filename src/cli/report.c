@@ -423,7 +423,7 @@ static int report_captures(const struct sd_asked *a)
     if (rc == 0)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
-        sd_profile_drop_signatures(p);
+        rc = sd_profile_drop_signatures(p);
     if (rc == 0 && a->tables.is_raw && sd_asked_is_flame(a, p))
         sd_profile_keep_tracing(p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)

@@ -163,7 +163,7 @@ static int load_captures(const struct sd_asked *a, int first, int n,
     if (rc == 0)
         rc = sd_report_check_traced(a, p);
     if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
-        sd_profile_drop_signatures(p);
+        rc = sd_profile_drop_signatures(p);
     if (rc == 0)
         say_what_stripping_leaves(a, p);
     if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)

@@ -507,8 +507,8 @@ static int make_session(struct sd_profile *p)
                                   .n_max = p->n_nodes,
                                   .timer = p->timer ? read_timer : NULL,
                                   .of = p,
-                                  .names = { sd_calls_define, &p->names,
-                                             sd_calls_sign } };
+                                  .names = { sd_calls_define, &p->names, sd_calls_sign,
+                                             sd_calls_function_key } };
     int rc;
 
     sd_calls_session_free(p->session);

@@ -203,6 +203,11 @@ static int copy_pairs(struct numbers *m, const struct sd_profile *p,
         uint64_t caller, callee;
         struct sd_pair *pair = &m->pairs[m->n_pairs + i];
 
+        if (sd_pair_cell_is_of_wholes(c)) { /* stands for no calls of its own */
+            *pair = (struct sd_pair){ .caller = SD_NO_NODE };
+            rc = number_of(m, p, c->callee.key, &pair->function);
+            continue;
+        }
         sd_call_pairs_keys(t, i, &caller, &callee);
         *pair = (struct sd_pair){
             .caller = SD_NO_NODE,

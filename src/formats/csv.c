@@ -89,6 +89,7 @@ static const char *kind_of(const struct sd_event *e)
     case SD_EVENT_CALLS_RUN:
         return "calls";
     case SD_EVENT_PAIRS:
+    case SD_EVENT_WHOLE_PAIRS:
         return "pairs";
     case SD_EVENT_LINES:
         return "lines";

@@ -60,6 +60,12 @@ static int reserve_pairs(struct sd_call_tables *t, size_t more)
     return 0;
 }
 
+static bool is_of_wholes(const struct sd_pair_cell *pair)
+{
+    return pair->callee.next == SD_PAIR_OF_WHOLES;
+}
+
+/* Pairs refer to no cell, so their numbers tell only whether a chunk came twice. */
 static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
 {
     struct sd_pair_cell *pairs;
@@ -81,6 +87,9 @@ static int add_pairs(struct sd_call_tables *t, const struct sd_cells_view *view)
 
         t->pair_numbers[t->n_pairs] = (uint32_t)view->first + i;
         memcpy(pair, view->cells + (size_t)i * view->cell_bytes, sizeof *pair);
+        if (is_of_wholes(pair)) /* these are the sums over the signatures */
+            pair->callee.calls = pair->callee.resumes = pair->own_ticks =
+                pair->own_cpu_ns = 0;
         if (pair->callee.site != 0)
             t->n_pairs++;
         else
@@ -347,19 +356,16 @@ static uint32_t place_of_pair(const struct sd_call_tables *t, uint32_t number)
 
 /* The call was counted when it began, and its own time is in no number yet, nor is the
  * cost of tracing there. */
-static void add_open_pair(struct sd_call_tables *t, const struct sd_open_pair *call)
+static void add_open_to(struct sd_call_tables *t, uint32_t at,
+                        const struct sd_open_pair *call, bool is_outermost)
 {
-    uint32_t at = place_of_pair(t, call->cell.pair);
     struct sd_pair_cell *cell = &t->pairs[at];
     struct sd_pair *pair = &t->settled[at];
-    unsigned flags = call->cell.flags;
 
-    if (at == NONE || !(flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER)))
-        return;
     leave_out_one(&pair->pair_inside, pair->is_c);
     add_calls(&pair->pair_inside, call->inside);
     add_calls(&pair->pair_around, call->around);
-    if (!(flags & SD_BEYOND_OUTERMOST)) {
+    if (!is_outermost) {
         cell->inner_ticks = sd_sum_u64(cell->inner_ticks, call->ticks);
         cell->inner_cpu_ns = sd_sum_u64(cell->inner_cpu_ns, call->cpu_ns);
         return;
@@ -369,6 +375,23 @@ static void add_open_pair(struct sd_call_tables *t, const struct sd_open_pair *c
     add_calls(&pair->total_around, call->around);
     cell->callee.ticks = sd_sum_u64(cell->callee.ticks, call->ticks);
     cell->callee.cpu_ns = sd_sum_u64(cell->callee.cpu_ns, call->cpu_ns);
+}
+
+/* With signatures it is open as a call of its function, too. */
+static void add_open_pair(struct sd_call_tables *t, const struct sd_open_pair *call)
+{
+    uint32_t at = place_of_pair(t, call->cell.pair), whole;
+    unsigned flags = call->cell.flags;
+
+    if (at == NONE)
+        return;
+    if (flags & (SD_BEYOND_OUTERMOST | SD_BEYOND_INNER))
+        add_open_to(t, at, call, flags & SD_BEYOND_OUTERMOST);
+    if (!(flags & SD_BEYOND_WHOLE))
+        return;
+    whole = place_of_pair(t, t->pairs[at].whole);
+    if (whole != NONE && is_of_wholes(&t->pairs[whole]))
+        add_open_to(t, whole, call, flags & SD_BEYOND_WHOLE_OUTERMOST);
 }
 
 /* Where the stack left the tree: all that is open beyond it, and the first of it. */
@@ -709,8 +732,9 @@ static bool next_pair(struct sd_call_tables *t, struct sd_event *e)
 
     if (t->next_pair >= t->n_pairs)
         return false;
-    t->next_pair++;
-    *e = (struct sd_event){ .kind = SD_EVENT_PAIRS,
+    *e = (struct sd_event){ .kind = is_of_wholes(&t->pairs[t->next_pair++])
+                                        ? SD_EVENT_WHOLE_PAIRS
+                                        : SD_EVENT_PAIRS,
                             .track = { total->track },
                             .site = { total->callee },
                             .stack = SD_NO_STACK,

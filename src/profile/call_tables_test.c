@@ -157,8 +157,93 @@ TEST(calls_of_signatures_are_known_by_their_text_function_and_sizes)
     CHECK(strcmp(s->sizes[0].name, "x") == 0);
     CHECK(strcmp(p->sites[s->parent.at].name, "f") == 0);
     CHECK(!sd_site_is_signature(site_named(p, "f")));
-    sd_profile_drop_signatures(p);
+    CHECK(sd_profile_drop_signatures(p) == 0);
     CHECK(value_of(p, "f", "calls") == 8);
+    sd_profile_free(p);
+    sd_made_release(&m);
+}
+
+/* f(x:small) calls itself as f(x:large), which calls f(x:small) again. */
+static void put_pairs_of_signatures(struct sd_made *m)
+{
+    struct sd_call_cell root;
+    struct sd_pair_cell pairs[5] = { { .callee = { .site = 0 } } };
+    uint32_t track, f, small, large;
+
+    sd_made_defs(m, 11, 1);
+    track = sd_made_track(m, SD_TRACK_THREAD, 0, 8, NULL);
+    f = sd_made_function(m, "f", "/app/a.py", 1);
+    small = sd_made_signature(m, f, "f", "/app/a.py", 1, "f(x:small)", "x", 10);
+    large = sd_made_signature(m, f, "f", "/app/a.py", 1, "f(x:large)", "x", 1000);
+    pairs[1] = (struct sd_pair_cell){
+        .callee = { .site = small, .calls = 1, .ticks = 100 },
+        .primitive = 1,
+        .own_ticks = 60,
+    };
+    pairs[2] = (struct sd_pair_cell){
+        .callee = { .site = large, .parent = small, .calls = 1, .ticks = 40 },
+        .primitive = 1,
+        .own_ticks = 30,
+    };
+    pairs[3] = (struct sd_pair_cell){
+        .callee = { .site = small, .parent = large, .calls = 1 },
+        .own_ticks = 10,
+        .inner_primitive = 1,
+        .inner_ticks = 10,
+    };
+    root = sd_made_root(track, 0, 0);
+    sd_made_cells(m, 11, 2, 0, &root, 1);
+    sd_made_pairs(m, 11, 3, 0, pairs, 4);
+    pairs[0] = (struct sd_pair_cell){ .callee = { .site = f,
+                                                  .calls = 7, /* which cannot be */
+                                                  .ticks = 100,
+                                                  .next = SD_PAIR_OF_WHOLES },
+                                      .own_ticks = 7,
+                                      .primitive = 1 };
+    pairs[1] = (struct sd_pair_cell){
+        .callee = { .site = f, .parent = f, .next = SD_PAIR_OF_WHOLES },
+        .inner_primitive = 1,
+        .inner_ticks = 40,
+    };
+    sd_made_pairs(m, 11, 4, 4, pairs, 2);
+}
+
+static int64_t pairs_of(const struct sd_profile *p, const char *callee,
+                        enum sd_pair_value value)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < p->pairs.n; i++)
+        if (strcmp(p->sites[p->pairs.items[i].callee].name, callee) == 0)
+            sum += p->pairs.items[i].values[value];
+    return sum;
+}
+
+TEST(calls_beyond_a_tree_are_those_of_functions_when_signatures_are_dropped)
+{
+    struct sd_made m;
+    struct sd_profile *p, *other;
+
+    sd_made_begin(&m);
+    put_pairs_of_signatures(&m);
+    sd_made_end(&m, 0);
+    p = sd_made_load(&m, NULL);
+    other = sd_made_load(&m, NULL);
+    CHECK(p->pairs.n == 3 && p->whole_pairs.n == 2);
+    CHECK(pairs_of(p, "f(x:small)", SD_PAIR_CALLS) == 2);
+    CHECK(pairs_of(p, "f(x:small)", SD_PAIR_PRIMITIVE) == 1);
+    CHECK(pairs_of(p, "f(x:large)", SD_PAIR_PRIMITIVE) == 1);
+    CHECK(pairs_of(p, "f", SD_PAIR_PRIMITIVE) == 0);
+    CHECK(sd_profile_merge(p, other) == 0);
+    CHECK(sd_profile_drop_signatures(p) == 0);
+    CHECK(p->pairs.n == 2 && p->whole_pairs.n == 0);
+    CHECK(pairs_of(p, "f", SD_PAIR_CALLS) == 2 * 3);
+    CHECK(pairs_of(p, "f", SD_PAIR_PRIMITIVE) == 2);
+    CHECK(pairs_of(p, "f", SD_PAIR_PRIMITIVE_OF_PAIR) == 2 * 2);
+    CHECK(pairs_of(p, "f", SD_PAIR_TIME) == 2 * 100);
+    CHECK(pairs_of(p, "f", SD_PAIR_TOTAL) == 2 * 100);
+    CHECK(pairs_of(p, "f", SD_PAIR_PAIR_TOTAL) == 2 * 140);
+    sd_profile_free(other);
     sd_profile_free(p);
     sd_made_release(&m);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture/call_cell.h"
+#include "capture/pair_cell.h"
 #include "capture/cells.h"
 #include "capture/define.h"
 #include "profile/profile_testing.h"
@@ -49,6 +50,30 @@ static inline void sd_made_cells(struct sd_made *m, uint64_t stream, uint32_t se
     m->head =
         (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
     sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *cells);
+    m->head = (struct sd_chunk_head){ 0 };
+}
+
+/* Pairs of calls beyond a tree; the first of them has no site. */
+static inline void sd_made_pairs(struct sd_made *m, uint64_t stream, uint32_t seq,
+                                 uint64_t first, const struct sd_pair_cell *pairs,
+                                 uint32_t n)
+{
+    struct {
+        struct sd_segment head;
+        struct sd_pair_cell pairs[16];
+    } chunk = { .head = { .magic = SD_SEGMENT_MAGIC,
+                          .type = SD_CHUNK_CELLS,
+                          .kind = SD_CELLS_PAIRS,
+                          .cell_bytes = sizeof *pairs,
+                          .used = n * (uint32_t)sizeof *pairs,
+                          .first = first } };
+
+    CHECK(n <= 16);
+    memcpy(chunk.pairs, pairs, n * sizeof *pairs);
+    sd_made_end_chunk(m);
+    m->head =
+        (struct sd_chunk_head){ .type = SD_CHUNK_CELLS, .stream = stream, .seq = seq };
+    sd_made_put_chunk(m, &chunk, sizeof chunk.head + n * sizeof *pairs);
     m->head = (struct sd_chunk_head){ 0 };
 }
 

@@ -38,7 +38,8 @@ static size_t used_bytes(const struct sd_profile *p)
            p->n_series * sizeof(struct sd_series_bucket) +
            p->cap_stacks * (sizeof *p->stacks + TRIPLE_BYTES) +
            totals_bytes(&p->samples) + totals_bytes(&p->calls) +
-           p->pairs.cap * (sizeof *p->pairs.items + TRIPLE_BYTES) +
+           (p->pairs.cap + p->whole_pairs.cap) *
+               (sizeof *p->pairs.items + TRIPLE_BYTES) +
            p->lines.cap * (sizeof *p->lines.items + INTERNED_BYTES) +
            ix->n_rows * ix->stride * sizeof(struct sd_sum) + ix->gathered_bytes;
 }

@@ -19,6 +19,8 @@ enum sd_event_kind {
     SD_EVENT_PAIRS, /* all calls of a function (site) by the site `flags`, UINT32_MAX:
                        by none, that are in no stack, with values by enum sd_pair_value
                        and no metrics.  Only a profile that is loaded gets them */
+    SD_EVENT_WHOLE_PAIRS, /* the same of functions whatever their signatures are: what
+                             is no sum over these.  Calls, starts and own times are 0 */
     SD_EVENT_CALLS_RUN, /* many of those: `flags` of them began.  Only while loading */
 };
 

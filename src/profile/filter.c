@@ -217,7 +217,7 @@ int sd_screen_passes(struct sd_screen *s, const struct sd_profile *p,
         return 1;
     if (e->kind == SD_EVENT_CALLS)
         return calls_pass(s, p, e);
-    if (e->kind == SD_EVENT_PAIRS)
+    if (e->kind == SD_EVENT_PAIRS || e->kind == SD_EVENT_WHOLE_PAIRS)
         return pairs_pass(s, p, e);
     if (e->kind == SD_EVENT_LINES)
         return lines_pass(s, p, e);

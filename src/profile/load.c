@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/decode.h"
 #include "profile/define.h"
 #include "profile/filter.h"
@@ -151,14 +152,17 @@ static int add_calls(struct loader *l, const struct sd_event *e)
                          e->n_values);
 }
 
-static int add_pairs(struct loader *l, const struct sd_event *e)
+static int add_pairs(struct sd_profile *p, struct sd_pair_totals *to,
+                     const struct sd_event *e)
 {
     struct sd_pair_total one = { e->track.at, e->flags, e->site.at, { 0 } };
 
-    if (!sd_profile_has_room(l->p, sizeof one))
-        return 0;
     memcpy(one.values, e->values, sizeof one.values);
-    return sd_pair_totals_add(&l->p->pairs, &one);
+    if (sd_profile_has_room(p, sizeof one))
+        return sd_pair_totals_add(to, &one);
+    p->index->n_calls_refused =
+        sd_sum_u64(p->index->n_calls_refused, (uint64_t)one.values[SD_PAIR_CALLS]);
+    return 0;
 }
 
 static int add_lines(struct loader *l, const struct sd_event *e)
@@ -184,7 +188,9 @@ static int add_event(struct loader *l, const struct sd_event *e)
     case SD_EVENT_CALLS:
         return add_calls(l, e);
     case SD_EVENT_PAIRS:
-        return add_pairs(l, e);
+        return add_pairs(l->p, &l->p->pairs, e);
+    case SD_EVENT_WHOLE_PAIRS:
+        return add_pairs(l->p, &l->p->whole_pairs, e);
     case SD_EVENT_LINES:
         return add_lines(l, e);
     case SD_EVENT_CALLS_RUN:

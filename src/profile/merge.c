@@ -408,19 +408,19 @@ static int merge_lines(struct sd_profile *into, const struct sd_profile *from,
     return rc;
 }
 
-static int merge_pairs(struct sd_profile *into, const struct sd_profile *from,
+static int merge_pairs(struct sd_pair_totals *into, const struct sd_pair_totals *from,
                        const struct ids *ids)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < from->pairs.n && rc == 0; i++) {
-        struct sd_pair_total one = from->pairs.items[i];
+    for (size_t i = 0; i < from->n && rc == 0; i++) {
+        struct sd_pair_total one = from->items[i];
 
         one.track = ids->tracks[one.track];
         one.callee = ids->sites[one.callee];
         if (one.caller != UINT32_MAX)
             one.caller = ids->sites[one.caller];
-        rc = sd_pair_totals_add(&into->pairs, &one);
+        rc = sd_pair_totals_add(into, &one);
     }
     return rc;
 }
@@ -439,7 +439,9 @@ static int merge_all(struct sd_profile *into, const struct sd_profile *from,
     if (rc == 0)
         rc = merge_stack_totals(into, &into->calls, &from->calls, ids);
     if (rc == 0)
-        rc = merge_pairs(into, from, ids);
+        rc = merge_pairs(&into->pairs, &from->pairs, ids);
+    if (rc == 0)
+        rc = merge_pairs(&into->whole_pairs, &from->whole_pairs, ids);
     if (rc == 0)
         rc = merge_lines(into, from, ids);
     if (rc == 0)

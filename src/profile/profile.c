@@ -51,6 +51,7 @@ void sd_profile_free(struct sd_profile *p)
     free_totals(&p->samples);
     free_totals(&p->calls);
     sd_pair_totals_release(&p->pairs);
+    sd_pair_totals_release(&p->whole_pairs);
     sd_line_totals_release(&p->lines);
     sd_models_release(&p->models);
     sd_free(p->notes);
@@ -119,17 +120,58 @@ void sd_profile_qualify(struct sd_profile *p)
     }
 }
 
-void sd_profile_drop_signatures(struct sd_profile *p)
+/* Of a pair of functions, whose calls and own times are the sums over its signatures;
+ * the rest is known of it where it is among `wholes`. */
+static void drop_pair(const struct sd_profile *p, const struct sd_pair_totals *wholes,
+                      struct sd_pair_total *pair)
+{
+    static const enum sd_pair_value sums[] = { SD_PAIR_CALLS, SD_PAIR_STARTS,
+                                               SD_PAIR_TIME, SD_PAIR_TRACING,
+                                               SD_PAIR_CPU };
+    struct sd_pair_total kept = { .track = pair->track, .caller = pair->caller };
+
+    kept.callee = sd_profile_function_of(p, (sd_site_id){ pair->callee }).at;
+    if (pair->caller != UINT32_MAX)
+        kept.caller = sd_profile_function_of(p, (sd_site_id){ pair->caller }).at;
+    if (sd_triples_find(&wholes->index,
+                        (struct sd_triple){ kept.track, kept.caller, kept.callee }) ==
+        UINT32_MAX) {
+        memcpy(kept.values, pair->values, sizeof kept.values);
+    } else {
+        for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+            kept.values[sums[i]] = pair->values[sums[i]];
+    }
+    *pair = kept;
+}
+
+static int drop_from_pairs(struct sd_profile *p)
+{
+    struct sd_pair_totals dropped = { 0 };
+    int rc = 0;
+
+    for (size_t i = 0; i < p->pairs.n && rc == 0; i++) {
+        struct sd_pair_total pair = p->pairs.items[i];
+
+        drop_pair(p, &p->whole_pairs, &pair);
+        rc = sd_pair_totals_add(&dropped, &pair);
+    }
+    for (size_t i = 0; i < p->whole_pairs.n && rc == 0; i++)
+        rc = sd_pair_totals_add(&dropped, &p->whole_pairs.items[i]);
+    if (rc < 0) {
+        sd_pair_totals_release(&dropped);
+        return rc;
+    }
+    sd_pair_totals_release(&p->pairs);
+    sd_pair_totals_release(&p->whole_pairs);
+    p->pairs = dropped;
+    return 0;
+}
+
+int sd_profile_drop_signatures(struct sd_profile *p)
 {
     for (size_t i = 0; i < p->n_stacks; i++)
         p->stacks[i].site = sd_profile_function_of(p, p->stacks[i].site);
-    for (size_t i = 0; i < p->pairs.n; i++) {
-        struct sd_pair_total *pair = &p->pairs.items[i];
-
-        pair->callee = sd_profile_function_of(p, (sd_site_id){ pair->callee }).at;
-        if (pair->caller != UINT32_MAX)
-            pair->caller = sd_profile_function_of(p, (sd_site_id){ pair->caller }).at;
-    }
+    return drop_from_pairs(p);
 }
 
 void sd_profile_keep_tracing(struct sd_profile *p)

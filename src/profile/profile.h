@@ -199,8 +199,11 @@ struct sd_profile {
     struct sd_pair_totals pairs;    /* traced, too: what is known of calls beyond a full
                                        tree, of which `calls` has paths up to where they
                                        left it, and all of their time and number */
-    struct sd_line_totals lines;    /* of chosen functions */
-    struct sd_models models;        /* that were profiled */
+    struct sd_pair_totals whole_pairs; /* the same of functions whatever their
+                                          signatures are, but for calls, starts and own
+                                          times, which are sums over these */
+    struct sd_line_totals lines;       /* of chosen functions */
+    struct sd_models models;           /* that were profiled */
     struct sd_note *notes;
     size_t n_notes, cap_notes;
     struct sd_meta *metas;
@@ -237,7 +240,7 @@ void sd_profile_free(struct sd_profile *p);
  * ("Thread.run").  To be done last: what is merged into it later keeps its names. */
 void sd_profile_qualify(struct sd_profile *p);
 /* From now on the signatures of a function are that function.  To be done last, too. */
-void sd_profile_drop_signatures(struct sd_profile *p);
+int sd_profile_drop_signatures(struct sd_profile *p); /* 0 or SD_ENOMEM */
 /* From now on times of calls are as measured, with the cost of tracing in them, for
  * views that do not ask (flame graphs).  To be done once. */
 void sd_profile_keep_tracing(struct sd_profile *p);

@@ -301,7 +301,7 @@ static int bouts(const struct sd_calls_wish *wish, struct sd_bouts *k)
         .has_cpu = wish->has_cpu,
         .has_timeline = wish->has_timeline,
         .is_trial = true,
-        .names = { sd_calls_define, &names, sd_calls_sign },
+        .names = { sd_calls_define, &names, sd_calls_sign, sd_calls_function_key },
     };
     struct sd_calls_session *s = NULL;
     struct job j = { 0 };

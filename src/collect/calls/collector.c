@@ -137,7 +137,8 @@ static int start(const struct sd_option_value *v)
         .in_capture = true,
         .n_max = (uint32_t)v[SD_CALLS_OPT_NODES].number,
         .begins = is_starting() ? is_program : NULL,
-        .names = { sd_calls_define, &captured.names, sd_calls_sign },
+        .names = { sd_calls_define, &captured.names, sd_calls_sign,
+                   sd_calls_function_key },
     };
     int rc = sd_calls_session_new(&wish, &captured.session);
 

@@ -86,6 +86,7 @@ bool sd_pair_links_init(struct sd_pair_links *s)
 void sd_pair_links_release(struct sd_pair_links *s)
 {
     sd_table_release(&s->by_key);
+    sd_table_release(&s->wholes);
     sd_arena_release(&s->arena);
     sd_free(s->slots);
     sd_free(s->by_pair);
@@ -113,6 +114,63 @@ sd_pair_links_find_slowly(struct sd_pair_links *s, struct sd_call_tree *t,
     if (l)
         caller->last = l;
     return l;
+}
+
+/* Its site is defined, since that of the signature is. */
+static struct sd_pair_function *
+whole_of(struct sd_pair_links *s, struct sd_call_tree *t, struct sd_pair_function *f)
+{
+    uint64_t key = t->names.function_key(f->key), known;
+    struct sd_pair_function *whole;
+
+    if (f->whole)
+        return f->whole;
+    if (sd_table_get(&s->wholes, key, &known))
+        return f->whole = (struct sd_pair_function *)(uintptr_t)known;
+    whole = sd_arena_alloc(&s->arena, sizeof *whole);
+    if (!whole)
+        return NULL;
+    *whole = (struct sd_pair_function){ .key = key, .site = f->site };
+    if (key != f->key)
+        whole->site = sd_call_tree_site(t, key, NULL);
+    if (!whole->site || sd_table_put(&s->wholes, key, (uintptr_t)whole) < 0)
+        return NULL;
+    return f->whole = whole;
+}
+
+static struct sd_pair_link *make_whole(struct sd_pair_links *s, struct sd_call_tree *t,
+                                       const struct sd_pair_link *l)
+{
+    struct sd_pair_function *caller = whole_of(s, t, l->caller);
+    struct sd_pair_function *callee = whole_of(s, t, l->callee);
+    struct sd_pair_link **at, *whole;
+
+    if (!caller || !callee || !make_room(s))
+        return NULL;
+    at = slot_of(s->slots, s->n_slots, caller, callee->key);
+    if (*at)
+        return *at;
+    whole = sd_arena_alloc(&s->arena, sizeof *whole);
+    if (!whole)
+        return NULL;
+    *whole =
+        (struct sd_pair_link){ .key = callee->key, .callee = callee, .caller = caller };
+    *at = whole;
+    s->n++;
+    return whole;
+}
+
+struct sd_pair_link *sd_pair_links_whole(struct sd_pair_links *s,
+                                         struct sd_call_tree *t, struct sd_pair_link *l)
+{
+    struct sd_call_pause pause;
+
+    if (l->whole)
+        return l->whole;
+    pause = sd_call_tree_pause(t);
+    l->whole = make_whole(s, t, l);
+    sd_call_tree_go_on(t, pause);
+    return l->whole;
 }
 
 bool sd_pair_links_number(struct sd_pair_links *s, struct sd_pair_link *l,

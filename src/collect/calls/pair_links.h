@@ -19,8 +19,10 @@ struct sd_pair_link;
 
 struct sd_pair_function {
     uint64_t key;
-    struct sd_pair_link *last; /* what it called last; NULL: nothing */
-    uint32_t place;            /* in the stack, of its outermost call, if it is open */
+    struct sd_pair_link *last;      /* what it called last; NULL: nothing */
+    struct sd_pair_function *whole; /* with signatures: the function, whatever they are
+                                     */
+    uint32_t place; /* in the stack, of its outermost call, if it is open */
     uint32_t site;
 };
 
@@ -29,13 +31,16 @@ struct sd_pair_link {          /* a caller and what it calls */
     struct sd_pair_link *next; /* what its caller called after this one, last time */
     struct sd_pair_cell *cell; /* NULL: not called beyond the tree yet */
     struct sd_pair_function *callee, *caller;
-    uint32_t place; /* as a function's */
-    uint32_t pair;  /* index of the cell */
+    struct sd_pair_link *whole; /* with signatures: of the functions, whatever they are
+                                 */
+    uint32_t place;             /* as a function's */
+    uint32_t pair;              /* index of the cell */
 };
 
 struct sd_pair_links {             /* all zero is a released one */
     struct sd_arena arena;         /* functions and links */
     struct sd_table by_key;        /* key to function */
+    struct sd_table wholes;        /* the same of functions as wholes */
     struct sd_pair_link **slots;   /* by caller and key; owned */
     size_t n_slots, n;             /* a power of two, more than half of it free */
     struct sd_pair_link **by_pair; /* by index of the cell, or NULL; owned */
@@ -59,6 +64,11 @@ struct sd_pair_link *sd_pair_links_find_slowly(struct sd_pair_links *s,
                                                struct sd_pair_function *caller,
                                                struct sd_pair_callee callee,
                                                bool may_be_new);
+/* The link of the functions of this one, whatever their signatures are, and the
+ * function as a whole: new or known.  NULL: no memory. */
+struct sd_pair_link *sd_pair_links_whole(struct sd_pair_links *s,
+                                         struct sd_call_tree *t,
+                                         struct sd_pair_link *l);
 /* The link whose cell has this index is known from now on.  False: no memory. */
 bool sd_pair_links_number(struct sd_pair_links *s, struct sd_pair_link *l,
                           uint32_t pair);

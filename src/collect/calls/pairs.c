@@ -41,8 +41,9 @@ struct sd_call_pairs {
     struct sd_pair_links links;
     struct level *levels; /* by place in the stack; owned */
     size_t n_levels, cap_levels;
-    struct sd_pair_function root;   /* whoever called the outermost function */
-    struct sd_call_cell nowhere[2]; /* of calls that found no room */
+    struct sd_pair_function root, whole_root; /* whoever called the outermost function
+                                               */
+    struct sd_call_cell nowhere[2];           /* of calls that found no room */
 };
 
 static struct sd_pair_cell *pair_of(const struct sd_call_entry *e)
@@ -93,11 +94,14 @@ static inline struct sd_pair_link *find(struct sd_call_tree *t,
 
 /* The pair's cell in the capture.  Below it nothing is found: its children are those of
  * a function, whoever called that. */
-static struct sd_pair_cell *add_cell(struct sd_call_tree *t, struct sd_pair_link *l)
+static struct sd_pair_cell *add_cell(struct sd_call_tree *t, struct sd_pair_link *l,
+                                     int32_t what)
 {
-    const struct sd_pair_cell fresh = {
-        .callee = { .parent = l->caller->site, .site = l->callee->site, .key = l->key }
-    };
+    const struct sd_pair_cell fresh = { .callee = { .parent = l->caller->site,
+                                                    .site = l->callee->site,
+                                                    .key = l->key,
+                                                    .next = what },
+                                        .whole = l->whole ? l->whole->pair : 0 };
     const struct sd_call_cell *root = sd_cells_at(t->table, 0);
     struct sd_cells *cells = t->pairs->cells;
     struct sd_pair_cell *cell;
@@ -113,17 +117,106 @@ static struct sd_pair_cell *add_cell(struct sd_call_tree *t, struct sd_pair_link
     return to_root == cell->callee.last_child ? cell : NULL;
 }
 
-__attribute__((noinline)) static bool give_cell(struct sd_call_tree *t,
-                                                struct sd_pair_link *l)
+static bool put_cell(struct sd_call_tree *t, struct sd_pair_link *l, int32_t what)
 {
     struct sd_call_pause pause;
 
     if (is_full(t->pairs) || !t->pairs->lost)
         return false;
     pause = sd_call_tree_pause(t);
-    l->cell = add_cell(t, l);
+    l->cell = add_cell(t, l, what);
     sd_call_tree_go_on(t, pause);
     return l->cell != NULL;
+}
+
+static bool has_wholes(const struct sd_call_tree *t)
+{
+    return t->names.sign && t->names.function_key;
+}
+
+__attribute__((noinline)) static bool give_cell(struct sd_call_tree *t,
+                                                struct sd_pair_link *l)
+{
+    struct sd_pair_link *whole = NULL;
+
+    if (has_wholes(t)) {
+        whole = sd_pair_links_whole(&t->pairs->links, t, l);
+        if (!whole || (!whole->cell && !put_cell(t, whole, SD_PAIR_OF_WHOLES)))
+            return false;
+    }
+    return put_cell(t, l, 0);
+}
+
+/* --- Functions as wholes --------------------------------------------------------- */
+
+/* The function that runs at this place of the stack; NULL: not known. */
+static struct sd_pair_function *whole_at(const struct sd_call_tree *t, size_t at)
+{
+    const struct sd_call_entry *e = &t->stack[at];
+
+    if (sd_call_entry_is_beyond(e))
+        return e->open->flags & SD_BEYOND_LOST ? NULL : e->function->whole;
+    return t->pairs->levels[at].function->whole;
+}
+
+static bool opens_whole(const struct sd_call_tree *t, struct sd_pair_function *f,
+                        size_t at)
+{
+    if (f->place < at && whole_at(t, f->place) == f)
+        return false;
+    f->place = (uint32_t)at;
+    return true;
+}
+
+static bool opens_whole_pair(const struct sd_call_tree *t, struct sd_pair_link *l,
+                             size_t at)
+{
+    if (l->place < at && l->place > 0 && whole_at(t, l->place) == l->callee &&
+        whole_at(t, l->place - 1) == l->caller)
+        return false;
+    l->place = (uint32_t)at;
+    return true;
+}
+
+/* Of a call at this place of the stack; gives its flags. */
+static unsigned count_whole(const struct sd_call_tree *t, size_t at,
+                            struct sd_pair_link *whole)
+{
+    if (opens_whole(t, whole->callee, at)) {
+        whole->place = (uint32_t)at;
+        whole->cell->primitive++;
+        return SD_BEYOND_WHOLE_OUTERMOST;
+    }
+    if (!opens_whole_pair(t, whole, at))
+        return 0;
+    whole->cell->inner_primitive++;
+    return SD_BEYOND_WHOLE_INNER;
+}
+
+static struct sd_pair_cell *whole_cell(const struct sd_call_tree *t,
+                                       const struct sd_call_entry *e)
+{
+    return t->pairs->links.by_pair[e->open->pair]->whole->cell;
+}
+
+static void book_whole(struct sd_pair_cell *cell, unsigned flags,
+                       struct sd_calls_inside inside, uint64_t ticks, uint64_t cpu)
+{
+    if (flags & SD_BEYOND_WHOLE_OUTERMOST) {
+        cell->callee.ticks += ticks;
+        cell->callee.cpu_ns += cpu;
+        add_inside(&cell->inside_calls, inside);
+    } else {
+        cell->inner_ticks += ticks;
+        cell->inner_cpu_ns += cpu;
+        add_inside(&cell->inner_calls, inside);
+    }
+}
+
+static void undo_whole(struct sd_pair_cell *cell, unsigned flags)
+{
+    cell->primitive -= (flags & SD_BEYOND_WHOLE_OUTERMOST) != 0;
+    cell->inner_primitive -= (flags & SD_BEYOND_WHOLE_INNER) != 0;
 }
 
 /* --- What is open ---------------------------------------------------------------- */
@@ -217,6 +310,10 @@ static bool bring_up(struct sd_call_tree *t, const struct sd_call_entry *top)
             continue;
         sd_pair_function_opens(t, l->callee, i);
         sd_pair_link_opens(t, l, i);
+        if (has_wholes(t) && sd_pair_links_whole(&p->links, t, l)) {
+            opens_whole(t, l->whole->callee, i);
+            opens_whole_pair(t, l->whole, i);
+        }
     }
     sd_assert_slow(p->levels[n - 1].cell == top->cell);
     return true;
@@ -268,6 +365,7 @@ static struct sd_call_pairs *make(struct sd_call_tree *t)
         sd_call_pairs_free(p);
         return NULL;
     }
+    p->root.whole = &p->whole_root;
     p->levels[0] = (struct level){ .cell = t->stack->cell, .function = &p->root };
     p->n_levels = 1;
     p->nowhere[1].key = 1;
@@ -368,6 +466,7 @@ static inline unsigned count(struct sd_call_tree *t, struct sd_call_entry *e,
 {
     struct sd_call_pairs *p = t->pairs;
     size_t at = (size_t)(e - t->stack);
+    unsigned flags = 0;
 
     e->cell = &l->cell->callee;
     e->cell->calls++;
@@ -380,15 +479,17 @@ static inline unsigned count(struct sd_call_tree *t, struct sd_call_entry *e,
         below->direct.python++;
         p->n.python++;
     }
+    if (__builtin_expect(l->whole != NULL, 0))
+        flags = count_whole(t, at, l->whole);
     if (__builtin_expect(sd_pair_function_opens(t, l->callee, at), 1)) {
         l->place = (uint32_t)at;
         l->cell->primitive++;
-        return SD_BEYOND_OUTERMOST;
+        return flags | SD_BEYOND_OUTERMOST;
     }
     if (!sd_pair_link_opens(t, l, at))
-        return 0;
+        return flags;
     l->cell->inner_primitive++;
-    return SD_BEYOND_INNER;
+    return flags | SD_BEYOND_INNER;
 }
 
 struct sd_call_entry *sd_call_pairs_enter_first(struct sd_call_tree *t, uint64_t key,
@@ -513,6 +614,8 @@ static inline void book(const struct sd_call_tree *t, struct sd_call_entry *e,
     }
     if (__builtin_expect(t->cpu != NULL || t->sees_c, 0))
         book_more(e, flags, inside, cpu);
+    if (__builtin_expect(flags & SD_BEYOND_WHOLE, 0))
+        book_whole(whole_cell(t, e), flags, inside, ticks, cpu);
     if (flags & SD_BEYOND_FIRST) {
         book_exit(exit, e, inside, ticks, cpu);
     } else if (!(flags & SD_BEYOND_CUT)) {
@@ -542,6 +645,8 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
         cell->callee.calls--;
         cell->primitive -= (flags & SD_BEYOND_OUTERMOST) != 0;
         cell->inner_primitive -= (flags & SD_BEYOND_INNER) != 0;
+        if (flags & SD_BEYOND_WHOLE)
+            undo_whole(whole_cell(t, e), flags);
         count_inside(&open_below(t->pairs, e)->direct, e->cell->key, -1);
         count_inside(&t->pairs->n, e->cell->key, -1);
     } else {
@@ -549,6 +654,16 @@ void sd_call_pairs_undo(struct sd_call_tree *t)
     }
     give_back(t->pairs, e->open);
     t->top = e - 1;
+}
+
+/* Nothing tells later which of several calls was the outermost. */
+void sd_call_pairs_awaited(struct sd_call_tree *t, struct sd_call_entry *e,
+                           uint64_t ticks)
+{
+    if (e->open->flags & SD_BEYOND_OUTERMOST)
+        e->cell->awaited += ticks;
+    if (e->open->flags & SD_BEYOND_WHOLE_OUTERMOST)
+        whole_cell(t, e)->callee.awaited += ticks;
 }
 
 /* --- Entries that wait ----------------------------------------------------------- */
@@ -612,11 +727,17 @@ void sd_call_pairs_unpark(struct sd_call_tree *t, size_t n, struct sd_beyond_cel
              exit == &t->pairs->no_exit ? 0 : sd_cells_index(t->table, exit));
     for (const struct sd_call_entry *e = keep + 1; e <= t->top; e++) {
         size_t at = (size_t)(e - t->stack);
+        struct sd_pair_link *l = NULL;
 
         if (e->open->flags & SD_BEYOND_LOST)
             continue;
+        l = t->pairs->links.by_pair[e->open->pair];
         sd_pair_function_opens(t, e->function, at);
-        sd_pair_link_opens(t, t->pairs->links.by_pair[e->open->pair], at);
+        sd_pair_link_opens(t, l, at);
+        if (l->whole) {
+            opens_whole(t, l->whole->callee, at);
+            opens_whole_pair(t, l->whole, at);
+        }
     }
 }
 

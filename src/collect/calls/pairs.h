@@ -51,6 +51,10 @@ bool sd_call_pairs_leaves_again(struct sd_call_tree *t, uint64_t key);
 void sd_call_pairs_leave(struct sd_call_tree *t, uint64_t ticks, uint64_t cpu);
 void sd_call_pairs_undo(struct sd_call_tree *t);
 
+/* The entry, of a coroutine, was suspended so long. */
+void sd_call_pairs_awaited(struct sd_call_tree *t, struct sd_call_entry *e,
+                           uint64_t ticks);
+
 /* Entries that wait (tree.h): of `n` of them, in their order, that were on top of the
  * stack.  What they give is theirs to take back: the exit, which is the tree's cell for
  * all calls beyond it from where they left it, or NULL. */
@@ -75,6 +79,12 @@ uint32_t sd_call_pairs_index(const struct sd_call_tree *t,
                              const struct sd_call_cell *c);
 void sd_call_pairs_keys(const struct sd_call_tree *t, uint32_t i, uint64_t *caller,
                         uint64_t *callee);
+/* Is this a pair of functions whatever their signatures are, whose calls are counted in
+ * the pairs of these? */
+static inline bool sd_pair_cell_is_of_wholes(const struct sd_pair_cell *cell)
+{
+    return cell->callee.next == SD_PAIR_OF_WHOLES;
+}
 /* Calls that are known by their pair alone. */
 uint64_t sd_call_pairs_calls(const struct sd_call_tree *t);
 /* Calls for whose pair there was no room: they are part of their callers. */

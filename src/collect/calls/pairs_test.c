@@ -35,6 +35,19 @@ static void begin(struct world *w, uint32_t n_max)
     sd_call_tree_begin(w->tree);
 }
 
+/* 'F' and 'f' are two signatures of the function 'f'. */
+static uint64_t function_key(uint64_t key)
+{
+    return key >= 'A' * 10 && key <= 'Z' * 10 ? key + ('a' - 'A') * 10 : key;
+}
+
+static uint64_t sign(struct sd_call_tree *t, uint64_t key, const void *what,
+                     uintptr_t frame, bool goes_on)
+{
+    (void)t, (void)what, (void)frame, (void)goes_on;
+    return key;
+}
+
 static void end(struct world *w)
 {
     sd_call_tree_end(w->tree);
@@ -58,16 +71,29 @@ static void leave(struct world *w, unsigned frame)
 }
 
 /* What `caller` ('\0': nobody) called beyond the tree; NULL: nothing. */
-static const struct sd_pair_cell *pair(const struct world *w, char caller, char callee)
+static const struct sd_pair_cell *find_pair(const struct world *w, char caller,
+                                            char callee, bool is_of_wholes)
 {
     for (uint32_t i = 0; i < sd_call_pairs_n(w->tree); i++) {
         uint64_t from, to;
 
         sd_call_pairs_keys(w->tree, i, &from, &to);
-        if (from == (uint64_t)caller * 10 && to == (uint64_t)callee * 10)
+        if (sd_pair_cell_is_of_wholes(sd_call_pairs_at(w->tree, i)) == is_of_wholes &&
+            from == (uint64_t)caller * 10 && to == (uint64_t)callee * 10)
             return sd_call_pairs_at(w->tree, i);
     }
     return NULL;
+}
+
+static const struct sd_pair_cell *pair(const struct world *w, char caller, char callee)
+{
+    return find_pair(w, caller, callee, false);
+}
+
+static const struct sd_pair_cell *wholes(const struct world *w, char caller,
+                                         char callee)
+{
+    return find_pair(w, caller, callee, true);
 }
 
 static bool counts(const struct sd_pair_cell *p, uint64_t calls, uint64_t primitive,
@@ -121,6 +147,45 @@ TEST(a_full_tree_counts_further_calls_by_pair)
     exit = exit_from(&w, 2);
     CHECK(exit && exit->first_calls == 1 && exit->calls == 2 && exit->ticks == 1100);
     CHECK(sd_call_pairs_calls(w.tree) == 2);
+    end(&w);
+}
+
+TEST(a_function_is_open_with_any_of_its_signatures)
+{
+    struct world w;
+
+    begin(&w, 3); /* the root, f and g */
+    w.tree->names.sign = sign;
+    w.tree->names.function_key = function_key;
+    enter(&w, 'f', 1, 0);
+    enter(&w, 'g', 2, 1);
+    enter(&w, 'F', 3, 2); /* f is open, as F is not, and g has not called it */
+    w.now += 1;
+    enter(&w, 'G', 4, 3); /* f has called g, as F has not called G */
+    w.now += 10;
+    enter(&w, 'f', 5, 4); /* g has called f now */
+    w.now += 100;
+    enter(&w, 'h', 6, 5);
+    w.now += 1000;
+    for (unsigned frame = 6; frame > 0; frame--)
+        leave(&w, frame);
+    CHECK(counts(pair(&w, 'g', 'F'), 1, 1, 1) &&
+          times(pair(&w, 'g', 'F'), 1, 1111, 1111));
+    CHECK(counts(pair(&w, 'F', 'G'), 1, 1, 1) && counts(pair(&w, 'G', 'f'), 1, 0, 1));
+    CHECK(counts(wholes(&w, 'g', 'f'), 0, 0, 1) &&
+          times(wholes(&w, 'g', 'f'), 0, 0, 1111));
+    CHECK(counts(wholes(&w, 'f', 'g'), 0, 0, 0) &&
+          times(wholes(&w, 'f', 'g'), 0, 0, 0));
+    CHECK(counts(wholes(&w, 'f', 'h'), 0, 1, 1));
+    CHECK(times(wholes(&w, 'f', 'h'), 0, 1000, 1000));
+    CHECK(wholes(&w, 'g', 'f')->inner_calls.python == 3);
+    CHECK(sd_call_pairs_calls(w.tree) == 4 && !wholes(&w, 'g', 'F'));
+    enter(&w, 'G', 7, 0); /* and nothing is open here */
+    enter(&w, 'F', 8, 7);
+    sd_call_tree_undo(w.tree, frame_at(8)); /* it never ran */
+    CHECK(counts(wholes(&w, 'g', 'f'), 0, 0, 1) &&
+          counts(wholes(&w, '\0', 'g'), 0, 1, 1));
+    leave(&w, 7);
     end(&w);
 }
 

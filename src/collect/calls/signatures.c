@@ -28,7 +28,8 @@ struct function {
     bool is_slow; /* some signature is */
     /* Some of the last: one that comes again moves up by one place. */
     struct sd_signature *latest[N_LATEST];
-    struct sd_signature *other; /* NULL: not needed yet */
+    struct sd_signature *other;  /* NULL: not needed yet */
+    struct sd_signature *newest; /* of all but the other */
 };
 
 struct sd_signatures {
@@ -253,6 +254,7 @@ static struct sd_signature *new_record(struct sd_signatures *s, PyCodeObject *co
         r = sd_arena_alloc(&s->arena, sizeof *r + n_words * sizeof *r->words);
     if (r) {
         r->code = code;
+        r->key = r;
         r->n_plain = SD_SIGNATURE_ASK;
         r->is_slow = w->is_slow;
         r->n_text = (uint32_t)w->text.n;
@@ -352,6 +354,20 @@ static struct sd_signature *known_record(const struct sd_signatures *s,
     return r;
 }
 
+/* What reads the same has one key. */
+static void join_same(struct function *of, struct sd_signature *r)
+{
+    const struct sd_signature *same = of->newest;
+
+    while (same &&
+           (same->n_text != r->n_text || memcmp(same->text, r->text, r->n_text) != 0))
+        same = same->older;
+    if (same)
+        r->key = same->key;
+    r->older = of->newest;
+    of->newest = r;
+}
+
 static struct sd_signature *add_record(struct sd_signatures *s, struct function *of,
                                        const sd_args_frame *f, const struct sd_words *w,
                                        uint64_t hash)
@@ -362,8 +378,11 @@ static struct sd_signature *add_record(struct sd_signatures *s, struct function 
     if (hold_keywords(s, of->code, f))
         r = make_record(s, of->code, w, hash);
     sd_raised_give_back(raised);
-    of->n += r != NULL;
-    of->is_slow |= r && r->is_slow;
+    if (!r)
+        return NULL;
+    join_same(of, r);
+    of->n++;
+    of->is_slow |= r->is_slow;
     return r;
 }
 
@@ -542,8 +561,10 @@ static inline struct function *function_of(struct sd_calls_names *names,
 
 static inline uint64_t key_of(const struct sd_signature *r)
 {
-    return (uint64_t)(uintptr_t)r | SD_KEY_SIGNATURE;
+    return (uint64_t)(uintptr_t)r->key | SD_KEY_SIGNATURE;
 }
+
+uint64_t sd_calls_function_key(uint64_t key) { return sd_function_key(key); }
 
 /* A stale entry (its generator ended unheard, and another is where it was) may be of
  * another function. */

@@ -39,7 +39,10 @@ struct sd_signature {
     uint32_t n_words;
     const uint8_t
         *kinds; /* of each named argument (values.h); NULL: as they are read */
-    struct sd_signature *next; /* of the same hash */
+    struct sd_signature *next;      /* of the same hash */
+    struct sd_signature *older;     /* of the same function, made before */
+    const struct sd_signature *key; /* the first that reads the same: types may have one
+                                       name, and then a reader sees one signature */
     const char *text;
     uint32_t n_text;
     uint16_t n_sizes;
@@ -78,6 +81,9 @@ static inline uint64_t sd_function_key(uint64_t key)
 
     return s ? (uint64_t)(uintptr_t)s->code : key;
 }
+
+/* The same for struct sd_call_names. */
+uint64_t sd_calls_function_key(uint64_t key);
 
 /* hot: for struct sd_call_names, with a struct sd_calls_names as `of`. */
 uint64_t sd_calls_sign(struct sd_call_tree *t, uint64_t key, const void *code,

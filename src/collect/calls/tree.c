@@ -667,8 +667,9 @@ void sd_call_tree_resumed(struct sd_call_tree *t, struct sd_call_entry *e, uint6
     if (!sd_table_get(&t->waiting, frame, &since))
         return;
     sd_table_remove(&t->waiting, frame);
-    /* Beyond the tree nothing tells later which of several calls was the outermost. */
-    if (!sd_call_entry_is_beyond(e) || e->open->flags & SD_BEYOND_OUTERMOST)
+    if (sd_call_entry_is_beyond(e))
+        sd_call_pairs_awaited(t, e, now - since);
+    else
         e->cell->awaited += now - since;
 }
 

@@ -70,6 +70,8 @@ struct sd_call_names {
      * are part of it; NULL: the function's own key is. */
     uint64_t (*sign)(struct sd_call_tree *t, uint64_t key, const void *what,
                      uintptr_t frame, bool goes_on);
+    /* The function's own key, of any key that `sign` gives. */
+    uint64_t (*function_key)(uint64_t key);
 };
 
 /* What a call has besides its count and its time: then it is not the usual case. */

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+# interpreters: all
+"""Calls beyond a full tree: tables of functions, signatures and modules are those of a run with room for every path.
+
+A run with room for every path, and cProfile, are the truth.
+"""
+import collections
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from helpers import PACKAGE_PATH, PYTHON, equal, run_tests, sonde, write  # noqa: E402
+
+sys.path.insert(0, PACKAGE_PATH)
+from sonde import Profile  # noqa: E402
+
+NODES = (2, 7, 50)
+
+# Recursion with arguments of several types, of which some have one name; generators, C functions, exceptions.
+PROGRAM = """
+def make_class():
+    class Same:
+        pass
+    return Same
+
+TYPES = [make_class()() for _ in range(3)] + [1, "a", 2.5, (), []]
+
+def pick(n):
+    return TYPES[n % len(TYPES)]
+
+def first(x, depth):
+    if depth > 0:
+        second(pick(depth * 3 + 1), depth - 1)
+        first(pick(depth * 5 + 2), depth - 1)
+        return max([depth, depth - 1], key=lambda n: later(pick(n), n - 1))
+
+def second(x, depth):
+    try:
+        return third(pick(depth * 2), depth)
+    except KeyError:
+        return None
+
+def third(x, depth):
+    for n in steps(x, depth):
+        if n > 1:
+            first(pick(n + depth), depth - 2)
+    if depth == 1:
+        raise KeyError(depth)
+
+def later(x, depth):
+    second(x, depth - 1) if depth > 0 else None
+    return depth
+
+def steps(x, depth):
+    for n in range(min(depth, 3)):
+        yield n
+        if n == 1:
+            second(pick(n), depth - 3)
+
+def program():
+    first(TYPES[0], 5)
+    second(TYPES[1], 3)
+"""
+
+
+class Ticking:
+    """A clock of which every reading takes a tick."""
+
+    def __init__(self):
+        self.now = 0
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
+def stats_of(function, **how):
+    p = Profile(Ticking(), 1.0, **how)
+    p.enable()
+    function()
+    p.disable()
+    p.create_stats()
+    return p.stats, p.folded
+
+
+def test_signatures_are_those_of_a_run_with_room_for_every_path(folder):
+    names = {}
+    exec(compile(PROGRAM, "program.py", "exec"), names)
+    program = names["program"]
+    program()
+    for builtins in (True, False):
+        wanted, beyond = stats_of(program, builtins=builtins)
+        equal(beyond, 0, "calls beyond a tree with room")
+        same = [row for key, row in wanted.items() if key[2] == "first(x:Same, depth:int)"]
+        equal(len(same), 1, "rows of three types that have one name")
+        for nodes in NODES:
+            got, beyond = stats_of(program, builtins=builtins, nodes=nodes)
+            assert beyond > 100, beyond
+            for key in set(wanted) | set(got):
+                equal(got.get(key), wanted.get(key), "nodes=%d: %s" % (nodes, key))
+
+
+def test_types_of_one_name_are_one_recursion(folder):
+    """A reader sees one signature, so what calls itself there is a recursion."""
+    def make_class():
+        class Same:
+            pass
+        return Same()
+    objects = [make_class() for _ in range(3)]
+
+    def descend(x, depth):
+        for y in objects if depth else ():
+            descend(y, depth - 1)
+    for nodes in (None,) + NODES:
+        stats, _ = stats_of(lambda: descend(objects[0], 3), builtins=False, nodes=nodes)
+        row, = [row for key, row in stats.items() if key[2] == "descend(x:Same, depth:int)"]
+        equal(row[:2], (1, 40), "nodes=%s: primitive calls, calls" % nodes)
+        # A tick at each beginning and end: one call lasts from the first to the last of its own 80.
+        equal(row[2:4], (79, 79), "nodes=%s: own and cumulative ticks" % nodes)
+
+
+def tables(path, *words):
+    result = sonde("report", path, "--json", "--all", "--table", "functions", "--callers", *words)
+    equal(result.status, 0, result.err)
+    return json.loads(result.out)
+
+
+def record(folder, name, *words):
+    path = os.path.join(folder, name + ".sonde")
+    result = sonde("calls", "-q", "--builtins", "--python", PYTHON, *(words + ("-o", path, os.path.join(folder, "program.py"))))
+    equal(result.status, 0, result.err)
+    return path
+
+
+def by_function(rows, *columns):
+    return {(row["function"], row["file"], row["line"]): tuple(row[c] for c in columns) for row in rows if row["file"]}
+
+
+def edges(rows):
+    return {(row["caller"], row["callee"]): (row["calls"], row["primitive"]) for row in rows if "program.py" in row["caller"]}
+
+
+def check_sums(path, what):
+    """Rows of one function add up to it; none of them has more cumulative time than it."""
+    for raw in ([], ["--raw"]):
+        functions = by_function(tables(path, "--no-signatures", *raw)["functions"], "calls", "own", "total", "cum%")
+        sums = collections.Counter()
+        for (name, file, line), (calls, own, total, share) in by_function(tables(path, *raw)["functions"], "calls", "own", "total", "cum%").items():
+            key = name.split("(")[0] if not name.startswith("<") else "<" + name[1:].split("(")[0], file, line
+            sums[key, "calls"] += calls
+            sums[key, "own"] += own
+            if not file.endswith("program.py"):
+                continue
+            # Each pair is rounded to ns; what tracing took is a mean, and subtracted of each by itself.
+            assert total <= functions[key][2] * (1 if raw else 1.02) + 50, "%s: %s has %d ns, its function %d" % (what, name, total, functions[key][2])
+            assert share <= 100.05, "%s: %s has %s %%" % (what, name, share)
+        for key, (calls, own, total, share) in functions.items():
+            equal((sums[key, "calls"], sums[key, "own"]), (calls, own), "%s: sums of %s" % (what, key))
+            assert share <= 100.05, "%s: %s has %s %%" % (what, key, share)
+
+
+def test_functions_of_signatures_are_those_of_a_run_without(folder):
+    write(folder, "program.py", PROGRAM + "\nprogram()\n")
+    plain = tables(record(folder, "plain"))
+    wanted, wanted_edges = by_function(plain["functions"], "calls", "primitive"), edges(plain["callers"])
+    whole = by_function(tables(record(folder, "whole", "--signatures"))["functions"], "calls", "primitive")
+    for nodes in NODES:
+        path = record(folder, "n%d" % nodes, "--signatures", "--nodes", str(nodes))
+        dropped = tables(path, "--no-signatures")
+        equal(by_function(dropped["functions"], "calls", "primitive"), wanted, "nodes=%d: functions" % nodes)
+        equal(edges(dropped["callers"]), wanted_edges, "nodes=%d: callers" % nodes)
+        equal(by_function(tables(path)["functions"], "calls", "primitive"), whole, "nodes=%d: signatures" % nodes)
+        check_sums(path, "nodes=%d" % nodes)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
