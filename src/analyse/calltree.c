@@ -48,7 +48,7 @@ struct maker {
 /* C functions are not told apart by where they stand; what stands for lost names is. */
 static const char *module_of_fileless(const struct sd_site *s)
 {
-    return s->is_native ? "built-in" : s->name;
+    return s->is_native && !s->is_beyond ? "built-in" : s->name;
 }
 
 /* A signature is its function's. */
@@ -211,6 +211,21 @@ static int find_pair(struct maker *m, const struct sd_pair_total *total,
     return callee_of(m, &frame, &pair->caller);
 }
 
+/* Sonde's own start, or something that it called. */
+static bool is_pair_of_startup(const struct maker *m, const struct sd_pair_total *total)
+{
+    const uint32_t ends[] = { total->callee, total->caller };
+
+    for (size_t i = 0; m->t->imports.is_startup && i < 2; i++) {
+        const struct sd_site *s = ends[i] == NONE ? NULL : &m->p->sites[ends[i]];
+
+        if (s && !s->is_native &&
+            sd_import_part_of(s->name, s->file) == SD_IMPORT_STARTUP)
+            return true;
+    }
+    return false;
+}
+
 static int find_pairs(struct maker *m, const struct sd_sample_choice *choice)
 {
     const struct sd_pair_totals *all = &m->p->pairs;
@@ -223,7 +238,8 @@ static int find_pairs(struct maker *m, const struct sd_sample_choice *choice)
     if (!t->pairs)
         return sd_no_memory();
     for (size_t i = 0; i < all->n && rc == 0; i++)
-        if (!choice->has_track || all->items[i].track == choice->track.at)
+        if ((!choice->has_track || all->items[i].track == choice->track.at) &&
+            !is_pair_of_startup(m, &all->items[i]))
             rc = find_pair(m, &all->items[i], &t->pairs[t->n_pairs++]);
     return rc;
 }

@@ -26,7 +26,8 @@ struct sd_sample_choice {
     bool has_track;
     bool has_twins; /* functions of one name, file and line that are not the same stay
                        apart */
-    bool has_pairs; /* calls beyond a full tree, too, by caller and callee */
+    bool has_pairs; /* calls beyond a full tree, too, by caller and callee; by module
+                       those of one module by another, and all own times */
     bool is_mine;   /* library frames are folded into what called them; where nothing
                        did, the outermost one stays */
     bool folds_imports; /* by function: an import is one callee (import_rows.h) */

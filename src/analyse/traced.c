@@ -75,11 +75,28 @@ static int64_t pair_time(const struct sd_pair_total *total,
                       wish->is_raw ? total->values[tracing] : 0);
 }
 
+/* What a module calls in itself is no call.  Which calls were outermost, and how long
+ * all was that they called, would take their paths. */
+static struct sd_pair pair_of_modules(const struct sd_callee_pair *p,
+                                      const struct sd_traced_wish *wish)
+{
+    bool is_call = p->caller != p->callee;
+
+    return (struct sd_pair){
+        .caller = is_call && p->caller != NONE ? p->caller : SD_NO_NODE,
+        .function = p->callee,
+        .calls = is_call ? (uint64_t)p->total->values[SD_PAIR_CALLS] : 0,
+        .own = pair_time(p->total, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING),
+    };
+}
+
 static struct sd_pair pair_of(const struct sd_callee_pair *p,
                               const struct sd_traced_wish *wish)
 {
     const int64_t *v = p->total->values;
 
+    if (wish->by == SD_CALLS_BY_MODULE)
+        return pair_of_modules(p, wish);
     return (struct sd_pair){
         .caller = p->caller == NONE ? SD_NO_NODE : p->caller,
         .function = p->callee,
@@ -148,7 +165,7 @@ static int sum_awaited(struct sd_traced *t)
         for (; n_left > 0; n_left--, at = t->tree.nodes[at].parent)
             open[t->tree.nodes[at].callee]--;
     }
-    for (size_t i = 0; i < t->tree.n_pairs; i++) {
+    for (size_t i = 0; t->tree.by != SD_CALLS_BY_MODULE && i < t->tree.n_pairs; i++) {
         int64_t *of = &t->awaited[t->tree.pairs[i].callee];
 
         *of = sd_sum_i64(*of, t->tree.pairs[i].total->values[SD_PAIR_AWAITED]);
@@ -166,9 +183,13 @@ static void add_pairs_to_callees(struct sd_traced *t)
     static const struct {
         const char *metric;
         enum sd_pair_value value;
-    } values[] = { { "calls", SD_PAIR_CALLS },  { "starts", SD_PAIR_STARTS },
-                   { "time", SD_PAIR_TIME },    { "tracing", SD_PAIR_TRACING },
-                   { "cpu_time", SD_PAIR_CPU }, { "awaited", SD_PAIR_AWAITED } };
+        bool is_count;
+    } values[] = {
+        { "calls", SD_PAIR_CALLS, true },   { "starts", SD_PAIR_STARTS, true },
+        { "time", SD_PAIR_TIME, false },    { "tracing", SD_PAIR_TRACING, false },
+        { "cpu_time", SD_PAIR_CPU, false }, { "awaited", SD_PAIR_AWAITED, false },
+    };
+    bool is_module = t->tree.by == SD_CALLS_BY_MODULE;
     uint32_t n = t->tree.n_metrics;
 
     for (uint32_t i = 0; i < t->tree.n_callees; i++)
@@ -181,6 +202,8 @@ static void add_pairs_to_callees(struct sd_traced *t)
             const struct sd_callee_pair *pair = &t->tree.pairs[i];
             int64_t *to = &t->tree.callee_self[(size_t)pair->callee * n + at];
 
+            if (is_module && values[k].is_count && pair->caller == pair->callee)
+                continue;
             *to = sd_sum_i64(*to, pair->total->values[values[k].value]);
         }
     }

@@ -42,6 +42,11 @@ void sd_traced_release(struct sd_traced *t);
 int sd_traced_make_functions(const struct sd_profile *p,
                              const struct sd_traced_wish *wish, struct sd_traced *out);
 
+/* Of modules, with calls beyond a full tree: their total times, which would take all
+ * paths, are at least their own and that of each of their functions. */
+int sd_traced_bound_modules(const struct sd_profile *p,
+                            const struct sd_traced_wish *wish, struct sd_traced *t);
+
 /* As what a pstats file holds, in seconds: fills fresh stats and sums them up. */
 int sd_traced_stats(const struct sd_profile *p, const struct sd_traced_wish *wish,
                     struct sd_call_stats *out);

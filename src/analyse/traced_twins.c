@@ -115,7 +115,8 @@ static int join_twins(struct sd_traced *t)
 
     t->is_twin = sd_zalloc(t->tree.n_callees + 1);
     for (uint32_t i = 0; t->is_twin && t->tree.pairs && i < t->tree.n_callees; i++)
-        t->is_twin[i] = t->tree.callees[i].site.at != UINT32_MAX &&
+        t->is_twin[i] = t->tree.by == SD_CALLS_BY_FUNCTION &&
+                        t->tree.callees[i].site.at != UINT32_MAX &&
                         t->tree.p->sites[t->tree.callees[i].site.at].is_beyond;
     rc = first && t->is_twin ? find_first(t, first, &has_twins) : sd_no_memory();
     if (rc == 0 && has_twins) {
@@ -133,10 +134,11 @@ int sd_traced_make_functions(const struct sd_profile *p,
     int rc;
 
     apart.choice.has_twins = true;
-    /* Modules and folded libraries need paths. */
-    apart.choice.has_pairs =
-        wish->by == SD_CALLS_BY_FUNCTION && !wish->is_sampled && !wish->choice.is_mine;
+    /* Folded libraries need paths. */
+    apart.choice.has_pairs = !wish->is_sampled && !wish->choice.is_mine;
     rc = sd_traced_make(p, &apart, out);
+    if (rc == 0 && wish->by == SD_CALLS_BY_MODULE && out->tree.n_pairs > 0)
+        rc = sd_traced_bound_modules(p, &apart, out);
     if (rc == 0)
         rc = join_twins(out);
     if (rc < 0)

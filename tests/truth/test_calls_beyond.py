@@ -10,7 +10,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, clean_env, equal, run_tests, sonde, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import Profile  # noqa: E402
@@ -126,9 +126,9 @@ def tables(path, *words):
     return json.loads(result.out)
 
 
-def record(folder, name, *words):
+def record(folder, name, *words, **how):
     path = os.path.join(folder, name + ".sonde")
-    result = sonde("calls", "-q", "--builtins", "--python", PYTHON, *(words + ("-o", path, os.path.join(folder, "program.py"))))
+    result = sonde("calls", "-q", "--builtins", "--python", PYTHON, *(words + ("-o", path, os.path.join(folder, "program.py"))), **how)
     equal(result.status, 0, result.err)
     return path
 
@@ -172,6 +172,65 @@ def test_functions_of_signatures_are_those_of_a_run_without(folder):
         equal(edges(dropped["callers"]), wanted_edges, "nodes=%d: callers" % nodes)
         equal(by_function(tables(path)["functions"], "calls", "primitive"), whole, "nodes=%d: signatures" % nodes)
         check_sums(path, "nodes=%d" % nodes)
+
+
+def modules_of(path, *words):
+    result = sonde("report", path, "--json", "--all", "--by", "module", *words)
+    equal(result.status, 0, result.err)
+    return {row["module"]: row for row in json.loads(result.out)["modules"]}
+
+
+MODULES = """
+import json, textwrap, re, os, sys
+try:
+    import no_such_module_at_all    # every finder is asked
+except ImportError:
+    pass
+
+def work(depth):
+    if depth > 0:
+        textwrap.dedent("  a  ")
+        json.loads(json.dumps([depth, {"a": work(depth - 1)}]))
+        re.sub("a", lambda match: str(work(depth - 2)), "banana")
+    return depth
+
+work(3)
+"""
+
+
+def test_modules_have_all_their_calls_and_own_time(folder):
+    write(folder, "program.py", MODULES)
+    wanted = {name: row["calls"] for name, row in modules_of(record(folder, "whole")).items()}
+    for nodes in NODES:
+        path = record(folder, "n%d" % nodes, "--nodes", str(nodes))
+        for raw in ([], ["--raw"]):
+            got = modules_of(path, *raw)
+            beyond = got.pop("[beyond the tree]")
+            equal((beyond["calls"], beyond["own"]), (0, 0), "calls and own time that are in no module")
+            assert beyond["total"] > 0, beyond
+            equal({name: row["calls"] for name, row in got.items()}, wanted, "nodes=%d: calls" % nodes)
+            own, most = collections.Counter(), collections.Counter()
+            for row in tables(path, *raw)["functions"]:
+                own[row["file"] or "built-in"] += row["own"]
+                most[row["file"] or "built-in"] = max(most[row["file"] or "built-in"], row["total"])
+            for name, row in got.items():
+                file = row["file"] or "built-in"
+                equal(row["own"], own[file], "nodes=%d: own time of %s" % (nodes, name))
+                assert row["total"] >= max(most[file], row["own"]) and 0 < row["primitive"] <= row["calls"], (name, row, most[file])
+
+
+def test_own_start_is_in_no_table(folder):
+    """Our finder of modules, where `import sonde` needs it, is asked for each that nobody has."""
+    write(folder, "program.py", MODULES)
+    for nodes in (2, 7, 1000000):
+        path = record(folder, "n%d" % nodes, "--nodes", str(nodes), env=clean_env(PYTHONPATH=None))
+        found = tables(path)
+        assert len(found["functions"]) > 20, found
+        for row in found["functions"]:
+            assert "sitecustomize" not in str(row["file"]), (nodes, row)
+        for row in found["callers"]:
+            assert "sitecustomize" not in row["caller"] + row["callee"], (nodes, row)
+        assert "sitecustomize" not in modules_of(path), nodes
 
 
 if __name__ == "__main__":
