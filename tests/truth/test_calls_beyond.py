@@ -4,6 +4,7 @@
 
 A run with room for every path, and cProfile, are the truth.
 """
+import cProfile
 import collections
 import json
 import os
@@ -172,6 +173,64 @@ def test_functions_of_signatures_are_those_of_a_run_without(folder):
         equal(edges(dropped["callers"]), wanted_edges, "nodes=%d: callers" % nodes)
         equal(by_function(tables(path)["functions"], "calls", "primitive"), whole, "nodes=%d: signatures" % nodes)
         check_sums(path, "nodes=%d" % nodes)
+
+
+# C functions of one name, of which one calls another: class methods do not say of which class they are.
+C_FUNCTIONS = """
+import collections
+import datetime
+
+class Keys:
+    def __init__(self, depth):
+        self.depth = depth
+
+    def __iter__(self):
+        return iter(dict.fromkeys(Keys(self.depth - 1)) if self.depth else [1])
+
+class Zone(datetime.tzinfo):
+    def utcoffset(self, when):
+        datetime.date.fromtimestamp(0)
+        return datetime.timedelta(0)
+
+    def dst(self, when):
+        return datetime.timedelta(0)
+
+def program():
+    collections.OrderedDict.fromkeys(Keys(2))
+    dict.fromkeys([1])
+    datetime.datetime.fromtimestamp(0, Zone())
+    datetime.date.fromtimestamp(0)
+    sorted([3, 1], key=lambda n: sorted([n]))
+"""
+
+
+def name_of(code):
+    return getattr(code, "co_name", code)
+
+
+def test_c_functions_of_one_name_are_counted_apart_as_cprofile_does(folder):
+    names = {}
+    write(folder, "program.py", C_FUNCTIONS + "\nprogram()\n")
+    exec(compile(C_FUNCTIONS, "program.py", "exec"), names)
+    names["program"]()
+    wanted, callers = collections.Counter(), collections.Counter()
+    p = cProfile.Profile()
+    p.enable()
+    names["program"]()
+    p.disable()
+    for entry in p.getstats():  # its files keep only the last of several functions that have one name
+        wanted[name_of(entry.code)] += complex(entry.callcount, entry.callcount - entry.reccallcount)
+        for callee in entry.calls or ():
+            callers[name_of(entry.code), name_of(callee.code)] += complex(callee.callcount, callee.callcount - callee.reccallcount)
+    asked = ["<built-in method fromtimestamp>", "<built-in method fromkeys>", "<built-in method builtins.sorted>"]
+    for nodes in ("1000000", "2", "7"):
+        got = tables(record(folder, "n" + nodes, "--nodes", nodes))
+        counts = {row["function"]: complex(row["calls"], row["primitive"]) for row in got["functions"]}
+        edges = {(row["caller"].split(" (")[0], row["callee"]): complex(row["calls"], row["primitive"]) for row in got["callers"]}
+        equal(counts[asked[0]], wanted[asked[0]], "nodes=%s: calls and primitive calls, nothing else calls it" % nodes)
+        for key in callers:
+            if key[1] in asked:
+                equal(edges.get(key), callers[key], "nodes=%s: calls and primitive calls of %s by %s" % (nodes, key[1], key[0]))
 
 
 def modules_of(path, *words):

@@ -186,11 +186,15 @@ static uint32_t define_code(struct sd_call_tree *t, PyCodeObject *code, uint64_t
                 : 0;
 }
 
-static uint32_t define_c(struct sd_call_tree *t, PyObject *name)
+static uint32_t define_c(struct sd_call_tree *t, PyObject *name, uint64_t twin)
 {
     uint32_t id = define_text(t, name);
 
-    return id ? sd_cells_define_function(t->table, SD_SITE_NATIVE, id, 0, 0, 0) : 0;
+    return id ? sd_cells_define_function(
+                    t->table,
+                    (enum sd_site_flags)(SD_SITE_NATIVE | twin * SD_SITE_TWIN), id, 0,
+                    0, 0)
+              : 0;
 }
 
 static uint64_t hash_text(PyObject *text, uint64_t seed)
@@ -209,11 +213,14 @@ uint64_t sd_code_place(const PyCodeObject *code)
                      hash_text(code->co_filename, (uint64_t)code->co_firstlineno));
 }
 
-/* Two that are alike by their hash alone are told apart though they need not be. */
-static void tell_apart(struct sd_calls_names *names, uint64_t key,
-                       const PyCodeObject *code)
+/* `known` is a code object, or the name of a C function: class methods of two types
+ * have one name.  Two that are alike by their hash alone are told apart though they
+ * need not be. */
+static void tell_apart(struct sd_calls_names *names, uint64_t key, PyObject *known)
 {
-    uint64_t alike = sd_code_place(code), n = 0;
+    uint64_t alike =
+        key & 1 ? hash_text(known, 0) : sd_code_place((PyCodeObject *)known);
+    uint64_t n = 0;
 
     sd_table_get(&names->n_alike, alike, &n);
     if (n > 0)
@@ -231,8 +238,8 @@ PyObject *sd_calls_hold(struct sd_calls_names *names, uint64_t key, const void *
     if (known && sd_table_put(&names->known, key, (uint64_t)(uintptr_t)known) < 0)
         Py_CLEAR(known);
     PyErr_Clear();
-    if (known && !(key & 1))
-        tell_apart(names, key, (PyCodeObject *)known);
+    if (known)
+        tell_apart(names, key, known);
     return known;
 }
 
@@ -285,7 +292,7 @@ static uint32_t define_function(struct sd_calls_names *names, struct sd_call_tre
     if (!function)
         return 0;
     sd_table_get(&names->twins, key, &twin);
-    return key & 1 ? define_c(t, function)
+    return key & 1 ? define_c(t, function, twin)
                    : define_code(t, (PyCodeObject *)function, twin);
 }
 
