@@ -218,6 +218,84 @@ static int sum_functions(struct sd_scaling_times *g)
     return has_room ? 0 : sd_no_memory();
 }
 
+/* --- Beyond the trees */
+
+/* Imports are rows of their own, and Sonde's start is none: by the path, as far as that
+ * is known, and here by the function. */
+static bool counts_beyond(const struct sd_scaling_times *g,
+                          const struct sd_traced_wish *wish,
+                          const struct sd_pair_total *pair)
+{
+    const struct sd_site *s = &g->p->sites[sd_scaling_function_of(g->p, pair->callee)];
+    enum sd_import_part part =
+        s->is_native ? SD_IMPORT_NO_PART : sd_import_part_of(s->name, s->file);
+
+    if (wish->choice.has_track && pair->track != wish->choice.track.at)
+        return false;
+    return part == SD_IMPORT_NO_PART || (!g->import_ns && part != SD_IMPORT_STARTUP);
+}
+
+static int64_t time_of(const struct sd_pair_total *pair,
+                       const struct sd_traced_wish *wish, enum sd_pair_value clock,
+                       enum sd_pair_value cpu, enum sd_pair_value tracing)
+{
+    return sd_sum_i64(pair->values[wish->is_cpu ? cpu : clock],
+                      wish->is_raw ? pair->values[tracing] : 0);
+}
+
+/* The time with all it called is known of calls that were not made below the same
+ * signature, and so stands for that part of the calls. */
+static void add_signature(struct sd_scaling_times *g, const struct sd_traced_wish *wish,
+                          const struct sd_pair_total *pair)
+{
+    const int64_t *v = pair->values;
+    double outermost = v[SD_PAIR_CALLS] > 0 && v[SD_PAIR_PRIMITIVE] < v[SD_PAIR_CALLS]
+                           ? (double)v[SD_PAIR_PRIMITIVE] / (double)v[SD_PAIR_CALLS]
+                           : 1;
+    int64_t own = time_of(pair, wish, SD_PAIR_TIME, SD_PAIR_CPU, SD_PAIR_TRACING);
+    uint32_t at = pair->callee;
+
+    g->sums[at] =
+        sd_sum_i64(g->sums[at], time_of(pair, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+                                        SD_PAIR_TOTAL_TRACING));
+    g->own_sums[at] = sd_sum_i64(g->own_sums[at], (int64_t)((double)own * outermost));
+    g->counts[at] = sd_sum_i64(g->counts[at],
+                               (int64_t)((double)v[SD_PAIR_STARTS] * outermost + 0.5));
+}
+
+static int add_function(struct sd_scaling_times *g, const struct sd_traced_wish *wish,
+                        const struct sd_pair_total *pair)
+{
+    int64_t *total = &g->total_of[pair->callee];
+    uint32_t edge;
+    int rc;
+
+    *total = sd_sum_i64(*total, time_of(pair, wish, SD_PAIR_TOTAL, SD_PAIR_CPU_TOTAL,
+                                        SD_PAIR_TOTAL_TRACING));
+    if (pair->caller == NONE)
+        return 0;
+    rc = add_edge(g, pair->caller, pair->callee, &edge);
+    if (rc == 0)
+        g->spent[edge] = sd_sum_i64(
+            g->spent[edge], time_of(pair, wish, SD_PAIR_PAIR_TOTAL,
+                                    SD_PAIR_CPU_PAIR_TOTAL, SD_PAIR_PAIR_TRACING));
+    return rc;
+}
+
+static int add_beyond(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
+{
+    const struct sd_pair_totals *pairs = &g->p->pairs, *wholes = &g->p->whole_pairs;
+    int rc = 0;
+
+    for (size_t i = 0; i < pairs->n; i++)
+        if (counts_beyond(g, wish, &pairs->items[i]))
+            add_signature(g, wish, &pairs->items[i]);
+    for (size_t i = 0; i < wholes->n && rc == 0; i++)
+        if (counts_beyond(g, wish, &wholes->items[i]))
+            rc = add_function(g, wish, &wholes->items[i]);
+    return rc;
+}
+
 int sd_scaling_times_make(struct sd_scaling_times *g, const struct sd_traced_wish *wish)
 {
     int rc = make_room(g);
@@ -231,5 +309,7 @@ int sd_scaling_times_make(struct sd_scaling_times *g, const struct sd_traced_wis
         rc = sum_imports(g);
     if (rc == 0)
         rc = sum_signatures(g);
-    return rc < 0 ? rc : sum_functions(g);
+    if (rc == 0)
+        rc = sum_functions(g);
+    return rc < 0 ? rc : add_beyond(g, wish);
 }

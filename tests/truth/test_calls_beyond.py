@@ -278,6 +278,41 @@ def test_modules_have_all_their_calls_and_own_time(folder):
                 assert row["total"] >= max(most[file], row["own"]) and 0 < row["primitive"] <= row["calls"], (name, row, most[file])
 
 
+SIZES = """
+def pairs(rows):
+    return sum(a < b for a in rows for b in rows)
+
+def halves(rows):
+    if len(rows) < 2:
+        return len(rows)
+    middle = len(rows) // 2
+    return halves(rows[:middle]) + halves(rows[middle:]) + len(sorted(rows))
+
+def work(n):
+    rows = list(range(n))
+    return pairs(rows), halves(rows)
+
+for n in 20, 40, 80, 160, 320:
+    work(n)
+"""
+
+
+def test_growth_is_seen_beyond_the_tree(folder):
+    """Every call of every size counts, and what a function has of the time."""
+    write(folder, "program.py", SIZES)
+    wanted = None
+    for nodes in (1000000,) + NODES:
+        result = sonde("report", record(folder, "n%d" % nodes, "--scaling", "--nodes", str(nodes)), "--scaling", "--json", "--all")
+        found = json.loads(result.out)
+        points = {(p["function"], p["size"]): p["calls"] for p in found["scaling_points"] if p["where"].startswith("program.py")}
+        rows = {row["function"]: row for row in found["scaling"] if row["where"].startswith("program.py")}
+        wanted = wanted or points
+        assert len(points) > 15 and points["work", 320] == 1 and points["halves", 20] > 5, points
+        equal(points, wanted, "nodes=%d: calls of each size" % nodes)
+        for name, most in ("work", 90), ("pairs", 40), ("halves", 0.1):
+            assert most <= rows[name]["cum%"] <= 100.05, "nodes=%d: %s" % (nodes, rows[name])
+
+
 def test_own_start_is_in_no_table(folder):
     """Our finder of modules, where `import sonde` needs it, is asked for each that nobody has."""
     write(folder, "program.py", MODULES)
