@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/matcher_testing.h"
 #include "base/mem.h"
+#include "base/memory_left.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
 #include "profile/define.h"
@@ -467,4 +468,60 @@ TEST(call_tables_of_a_small_file_with_very_many_cells_take_little)
     sd_profile_free(p);
     sd_made_release(&m);
     sd_squeezer_release(&squeezer);
+}
+
+enum { SIDE = 40, MANY_PAIRS = SIDE * SIDE }; /* functions, each of which calls each */
+
+static void put_many_pairs(struct sd_made *m)
+{
+    struct sd_call_cell root = sd_made_root(0, 0, 0);
+    struct sd_pair_cell pairs[16] = { { .callee = { .site = 0 } } };
+    uint32_t first = 0, seq = 3, n = 1, number = 0;
+
+    sd_made_defs(m, 9, 1);
+    for (uint32_t i = 0; i < SIDE; i++) {
+        uint32_t site = sd_made_function(m, "f", NULL, i + 1);
+
+        first = first ? first : site;
+    }
+    sd_made_cells(m, 9, 2, 0, &root, 1);
+    for (uint32_t i = 0; i < MANY_PAIRS; i++) {
+        pairs[n++] =
+            (struct sd_pair_cell){ .callee = { .parent = first + 2 * (i % SIDE),
+                                               .site = first + 2 * (i / SIDE),
+                                               .calls = 3 },
+                                   .primitive = 3 };
+        if (n < 16 && i + 1 < MANY_PAIRS)
+            continue;
+        sd_made_pairs(m, 9, seq++, number, pairs, n);
+        number += n;
+        n = 0;
+    }
+}
+
+/* Whatever little memory there is: calls are in the profile or told as left out. */
+TEST(pairs_that_do_not_fit_into_memory_are_counted_with_their_calls)
+{
+    bool has_some = false;
+    struct sd_made m;
+
+    sd_made_begin(&m);
+    put_many_pairs(&m);
+    sd_made_end(&m, 0);
+    for (uint64_t left = 1 << 18; left < 8 << 20; left += left / 8) {
+        struct sd_profile *p;
+        uint64_t counted, refused;
+
+        sd_memory_left_pretend(left);
+        p = sd_made_load(&m, NULL);
+        counted = (uint64_t)sd_pair_totals_sum(&p->pairs, SD_PAIR_CALLS);
+        refused = p->index->n_calls_refused;
+        CHECK(counted + refused == 3 * MANY_PAIRS);
+        CHECK(!refused || strstr(p->complaint, " traced calls"));
+        has_some |= refused && p->index->n_cells_refused == 0;
+        sd_profile_free(p);
+    }
+    sd_memory_left_pretend(0);
+    CHECK(has_some); /* gathered, and no room for what was made of them */
+    sd_made_release(&m);
 }

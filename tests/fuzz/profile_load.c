@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
+#include "analyse/scaling.h"
 #include "analyse/traced.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -36,13 +37,17 @@ static void traced_tables(const struct sd_profile *p, struct sd_view *v)
     const struct sd_traced_wish plain = { .is_raw = true };
     const struct sd_traced_wish folded = { .choice.is_mine = true,
                                            .by = SD_CALLS_BY_MODULE };
+    const struct sd_traced_wish modules = { .by = SD_CALLS_BY_MODULE };
     struct sd_call_stats stats;
 
     sd_traced_functions(p, &plain, v);
+    sd_traced_functions(p, &modules, v);
+    sd_traced_calls(p, &modules, SD_CALLEES, NULL, v);
     sd_traced_functions(p, &folded, v);
     sd_traced_tree(p, &plain, 1, v);
     sd_traced_calls(p, &folded, SD_CALLERS, SD_MATCHER("a"), v);
     sd_traced_imports(p, &plain, v);
+    sd_scaling_tables(p, &plain, SD_SCALING_FUNCTIONS, v);
     sd_traced_threads(p, v);
     sd_call_stats_init(&stats);
     sd_traced_stats(p, &plain, &stats);
@@ -166,6 +171,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (q && sd_profile_merge(p, q) == 0)
         print_tables(p);
     sd_profile_free(q);
+    if (sd_profile_drop_signatures(p) == 0)
+        print_tables(p);
     sd_profile_free(load(data, n, &filter));
     sd_profile_free(p);
     return 0;

@@ -70,6 +70,11 @@ static void leave(struct world *w, unsigned frame)
     sd_call_tree_leave(w->tree, frame_at(frame), w->now);
 }
 
+static void leave_c(struct world *w, unsigned frame)
+{
+    sd_call_tree_leave(w->tree, frame_at(frame) | SD_FRAME_C, w->now);
+}
+
 /* What `caller` ('\0': nobody) called beyond the tree; NULL: nothing. */
 static const struct sd_pair_cell *find_pair(const struct world *w, char caller,
                                             char callee, bool is_of_wholes)
@@ -147,6 +152,52 @@ TEST(a_full_tree_counts_further_calls_by_pair)
     exit = exit_from(&w, 2);
     CHECK(exit && exit->first_calls == 1 && exit->calls == 2 && exit->ticks == 1100);
     CHECK(sd_call_pairs_calls(w.tree) == 2);
+    end(&w);
+}
+
+/* Each cell needs one more for where calls leave the tree, and may have two. */
+TEST(a_tree_has_at_most_twice_the_cells_it_may_have)
+{
+    enum { N_MAX = 3 }; /* the root, a and b */
+    const uint64_t c_function = 8001;
+    struct world w;
+    uint64_t left = 0, c_calls = 0;
+
+    begin(&w, N_MAX);
+    w.tree->sees_c = true;
+    for (char last = 'b'; last < 'k'; last++) {
+        struct sd_call_entry *e;
+
+        enter(&w, 'a', 1, 0);
+        enter(&w, last, 2, 1);
+        for (int i = 0; i < 2; i++) {
+            enter(&w, 'z', 3, 2);
+            leave(&w, 3);
+            e = sd_call_tree_enter(w.tree, c_function, NULL, frame_at(2) | SD_FRAME_C,
+                                   frame_at(2));
+            CHECK(e);
+            e->start = w.now++;
+            leave_c(&w, 2);
+        }
+        leave(&w, 2);
+        e = sd_call_tree_enter(w.tree, c_function, NULL, frame_at(1) | SD_FRAME_C,
+                               frame_at(1));
+        CHECK(e);
+        e->start = w.now++;
+        leave_c(&w, 1);
+        leave(&w, 1);
+        enter(&w, 'q', 4, 0);
+        leave(&w, 4);
+    }
+    CHECK(sd_cells_n(w.tree->table) <= 2 * N_MAX);
+    for (uint32_t i = 1; i < sd_cells_n(w.tree->table); i++) {
+        const struct sd_beyond_cell *c = sd_cells_at(w.tree->table, i);
+
+        left += sd_call_key_is_beyond(c->key) ? c->calls : 0;
+        c_calls += sd_call_key_is_beyond(c->key) ? c->c_calls : 0;
+    }
+    CHECK(left == sd_call_pairs_calls(w.tree));
+    CHECK(c_calls > 0 && c_calls < left);
     end(&w);
 }
 

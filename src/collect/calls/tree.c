@@ -266,20 +266,34 @@ bool sd_call_key_is_beyond(uint64_t key)
     return key == BEYOND_KEY || key == BEYOND_C_KEY;
 }
 
+/* Has a cell room for a second one, when every other may still need its first? */
+static bool has_room_for_two(const struct sd_call_tree *t)
+{
+    uint64_t n = sd_cells_n(t->table), without = n - t->n_beyond - t->n_leaving;
+
+    return n + without < UINT64_C(2) * t->n_max;
+}
+
 /* Nobody remembers it as a child: the last bytes of the cell are a count. */
 struct sd_beyond_cell *sd_call_tree_beyond(struct sd_call_tree *t,
                                            struct sd_call_cell *parent, bool is_c)
 {
     uint64_t key = is_c ? BEYOND_C_KEY : BEYOND_KEY;
-    struct sd_beyond_cell *cell = (void *)known(t, parent, key);
+    struct sd_beyond_cell *cell = (void *)known(t, parent, key), *other;
     struct sd_call_pause since;
 
     if (cell)
         return cell;
+    other = (void *)known(t, parent, is_c ? BEYOND_KEY : BEYOND_C_KEY);
+    if (other && !has_room_for_two(t))
+        return other;
     since = sd_call_tree_pause(t);
     cell = (void *)add(t, parent, key, NULL);
-    if (cell)
+    if (cell) {
         cell->c_calls = 0;
+        t->n_beyond++;
+        t->n_leaving += !other;
+    }
     sd_call_tree_go_on(t, since);
     return cell;
 }

@@ -15,7 +15,9 @@
  * stands still until its frames come back.
  *
  * A tree has as many cells as it may have, and then it is full: calls along other paths
- * are counted by caller and callee alone (pairs.h).
+ * are counted by caller and callee alone (pairs.h).  Each cell has one more for where
+ * they left the tree, or two: those of Python functions and of C functions are kept
+ * apart as long as all that there are, and may come, are no more than twice as many.
  *
  * One thread writes a tree, with the interpreter's lock held. */
 #include <stdbool.h>
@@ -104,6 +106,8 @@ struct sd_call_tree {
     struct sd_call_slot *slots;      /* (caller, key) to cell; owned */
     size_t n_slots;                  /* a power of two */
     uint32_t n_max;                  /* nodes that there may be */
+    uint32_t n_beyond, n_leaving;    /* cells for calls beyond them, and cells that have
+                                        one of those, or two */
     struct sd_call_pairs *pairs;     /* calls beyond them; NULL: none yet; owned */
     bool is_followed;                /* between begin and end */
     uint32_t pause_ticks, pause_cpu; /* of a pause itself; ns */
@@ -309,7 +313,8 @@ void sd_call_tree_undo(struct sd_call_tree *t, uintptr_t frame);
 /* The site of this function in the tree's definitions, new or known; 0: none. */
 uint32_t sd_call_tree_site(struct sd_call_tree *t, uint64_t key, const void *what);
 /* The cell for all calls along paths that leave the tree from `parent`, with a call of
- * a C function or not: new or known; NULL: no memory. */
+ * a C function or not (where there is no more room for two: with either): new or known;
+ * NULL: no memory. */
 struct sd_beyond_cell *sd_call_tree_beyond(struct sd_call_tree *t,
                                            struct sd_call_cell *parent, bool is_c);
 /* Does this key of a cell stand for calls beyond the tree? */
