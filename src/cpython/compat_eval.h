@@ -211,14 +211,15 @@ static inline sd_live_frame *sd_profiled_live(PyFrameObject *f)
 
 /* Of a generator's frame, at the profile function's CALL: it begins.  3.11 has already
  * come to its RESUME, whose argument tells what it goes on from; a frame that is thrown
- * into has not. */
+ * into has not, and stands where it was suspended, or made. */
 static inline bool sd_profiled_begins(PyFrameObject *f)
 {
 #if PY_VERSION_HEX >= 0x030b0000
     _Py_CODEUNIT at = *f->f_frame->prev_instr;
 
-    return (_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) &&
-           _Py_OPARG(at) == 0;
+    return ((_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) &&
+            _Py_OPARG(at) == 0) ||
+           _Py_OPCODE(at) == RETURN_GENERATOR;
 #else
     return sd_live_begins(f);
 #endif

@@ -46,5 +46,14 @@ static inline sd_frame *sd_frame_below(const sd_frame *f)
         below = below->previous;
     return below;
 }
+
+/* Does a frame that stands at this offset, as an event tells it, begin?  A generator's
+ * is made before its first instruction that counts. */
+static inline bool sd_frame_begins_at(PyObject *code, PyObject *offset)
+{
+    long at = PyLong_AsLong(offset);
+
+    return at / (long)sizeof(_Py_CODEUNIT) < ((PyCodeObject *)code)->_co_firsttraceable;
+}
 #endif
 #endif

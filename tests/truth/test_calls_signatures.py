@@ -575,6 +575,24 @@ def closed(x, y, *z, **w):
     return inner
 
 
+def test_a_generator_that_is_thrown_into_before_its_first_step_has_its_own_signature(folder):
+    """Its frame may lie where that of another was."""
+    def program():
+        for given in "a", 2.5, "b", None, 1, 1:
+            if isinstance(given, str):
+                list(generator(given))
+                continue
+            made = generator(given)
+            try:
+                made.throw(KeyError)
+            except KeyError:
+                pass
+            del made
+    for builtins in (False, True):
+        equal({name: calls for name, calls in counts(program, builtins=builtins).items() if name.startswith("generator")},
+              {"generator(n:str)": 6, "generator(n:float)": 1, "generator(n:NoneType)": 1, "generator(n:int)": 2}, "calls and resumes")
+
+
 def closed_generator(x):
     yield lambda: x
     x = 1

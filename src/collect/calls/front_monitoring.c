@@ -171,6 +171,20 @@ static PyObject *on_resume_signed(ARGS)
     return started(t, e);
 }
 
+/* A generator that is thrown into begins where it has not run yet. */
+static PyObject *on_throw(ARGS)
+{
+    return sd_frame_begins_at(args[0], args[1]) ? on_start(self, args, n_args, names)
+                                                : on_resume(self, args, n_args, names);
+}
+
+static PyObject *on_throw_signed(ARGS)
+{
+    return sd_frame_begins_at(args[0], args[1])
+               ? on_start_signed(self, args, n_args, names)
+               : on_resume_signed(self, args, n_args, names);
+}
+
 /* hot: every return of a Python function. */
 static PyObject *on_leave(ARGS)
 {
