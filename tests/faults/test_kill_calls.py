@@ -137,6 +137,13 @@ def test_cpu_time_of_open_calls_beyond_the_tree(folder):
     between(tables(open_calls.capture, "--threads", "--raw")["threads"][0]["cpu_time"], low, most, "CPU time of the thread")
 
 
+def test_open_calls_of_functions_with_signatures(folder):
+    """down() has another signature at each depth, and is one recursion."""
+    open_calls = OpenCalls(folder, "kill", "--nodes", "2", "--signatures=sizes").run()
+    check_beyond(*open_calls.check("--raw", "--no-signatures"))
+    check_beyond(*open_calls.check("--no-signatures"))
+
+
 def test_exit_with_calls_open_beyond_the_tree(folder):
     check_beyond(*OpenCalls(folder, "exit", "--nodes", "2").run().check("--raw"))
 
