@@ -39,12 +39,14 @@ struct sd_target_thread {
     bool is_followed;
     bool is_barred; /* is_scattered, at high rates: we may not run where it does */
     uint64_t follow_until_ns;
+    uint64_t follow_ns; /* for so long it was followed the last time; 0: it was calm */
     /* Reading a deep stack takes long; then it is read less often: */
     uint64_t cost_ns, last_cost_ns; /* of reading it, in this round and the last time */
     uint64_t next_read_ns;
-    bool is_deep;     /* it has many frames, as far as is known */
-    bool is_spared;   /* in this round, for that reason */
-    uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
+    bool is_deep;       /* it has many frames, as far as is known */
+    bool is_spared;     /* in this round, for that reason */
+    uint64_t torn[2];   /* bits: which of the last 100 reads from outside were torn */
+    unsigned n_outside; /* reads from outside since it was followed */
     /* Of this round: */
     enum sd_pulse_state state;
     enum sd_shot_result result;

@@ -9,7 +9,8 @@
 #include "collect/sample/target_parts.h"
 
 enum {
-    N_RETRIES = 3, /* of a torn shot */
+    N_RETRIES = 3,          /* of a torn shot */
+    N_FOLLOWED_RETRIES = 7, /* of one whose thread went to another CPU meanwhile */
     N_DEEP_RETRIES = 1,
     N_TORN_OF_100 = 2,    /* more than this many torn reads: follow */
     N_FOLLOW_RATE = 2000, /* rounds a second above which auto does not follow */
@@ -21,8 +22,12 @@ enum {
 };
 #define SPARE_LEAST_NS 100000u /* shorter reads are as often as was asked for */
 #define UNPACED_NS 10000u      /* shorter periods: as fast as can be */
-#define FOLLOW_NS 10000000000u /* then it is tried from outside again */
-#define ALIVE_NS 250000u       /* for so long a process is not asked for again */
+/* A thread is followed for so long before it is tried from outside again: shortly after
+ * 100 calm reads, since imports are over soon, and twice as long each time after that.
+ */
+#define FOLLOW_LEAST_NS 1000000000u
+#define FOLLOW_MOST_NS 10000000000u
+#define ALIVE_NS 250000u /* for so long a process is not asked for again */
 
 /* --- A round: who is to be read */
 
@@ -161,18 +166,24 @@ void sd_target_remember_torn(struct sd_target_thread *x, bool was_torn, uint64_t
 
     x->torn[1] = (x->torn[1] << 1 | x->torn[0] >> 63) & mask;
     x->torn[0] = x->torn[0] << 1 | was_torn;
+    if (++x->n_outside >= 100)
+        x->follow_ns = 0;
     if (__builtin_popcountll(x->torn[0]) + __builtin_popcountll(x->torn[1]) <=
         N_TORN_OF_100)
         return;
+    x->follow_ns = x->follow_ns ? 2 * x->follow_ns : FOLLOW_LEAST_NS;
+    if (x->follow_ns > FOLLOW_MOST_NS)
+        x->follow_ns = FOLLOW_MOST_NS;
     x->is_followed = true;
-    x->follow_until_ns = now_ns + FOLLOW_NS;
+    x->follow_until_ns = now_ns + x->follow_ns;
     x->torn[0] = x->torn[1] = 0;
+    x->n_outside = 0;
 }
 
 /* What takes long is as likely to be torn the next time. */
-static unsigned n_retries(const struct sd_target_thread *x)
+static unsigned n_retries(const struct sd_target_thread *x, unsigned n_usual)
 {
-    return x->is_deep ? N_DEEP_RETRIES : N_RETRIES;
+    return x->is_deep ? N_DEEP_RETRIES : n_usual;
 }
 
 /* While it runs, time that others had in between is not counted: of deep stacks that is
@@ -192,7 +203,7 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
     uint64_t began_ns = sd_target_cost_clock(x);
-    enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x));
+    enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x, N_RETRIES));
     bool is_apart = sd_target_must_follow(x, round); /* and we may not go there */
 
     if (is_apart)
@@ -251,7 +262,7 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
                                  .round = round,
                                  .of = sd_target_shot_of(t, round),
                                  .result = SD_SHOT_TORN };
-    unsigned i, n = n_retries(x), n_torn = 0, n_calls = 0;
+    unsigned i, n = n_retries(x, N_FOLLOWED_RETRIES), n_torn = 0, n_calls = 0;
 
     if (x->was_torn && !x->is_along)
         sd_target_remember_torn(x, true, round->now_ns);
