@@ -292,14 +292,14 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
 /* --- A round: reading all threads that are followed, of all targets, CPU by CPU.
  * While we hold a CPU, none of those that wait for it runs. */
 
-static int add_visit(struct sd_target_visits *to, struct sd_target *t,
-                     struct sd_target_thread *x, struct sd_round *round, int cpu)
+static void add_visit(struct sd_target_visits *to, struct sd_target *t,
+                      struct sd_target_thread *x, struct sd_round *round, int cpu)
 {
     struct sd_target_visit *items =
         sd_grow_array(to->items, &to->cap, to->n + 1, sizeof *items);
 
     if (!items)
-        return SD_ENOMEM;
+        return;
     to->items = items;
     items[to->n] = (struct sd_target_visit){ .t = t,
                                              .x = x,
@@ -308,7 +308,23 @@ static int add_visit(struct sd_target_visits *to, struct sd_target *t,
                                              .result = SD_SHOT_STALE,
                                              .cpu = cpu };
     items[to->n++].of.is_hasty = true;
-    return 0;
+}
+
+static void gather_one(struct sd_target *t, struct sd_target_thread *x,
+                       struct sd_round *round, bool must_ask,
+                       struct sd_target_visits *to)
+{
+    int cpu = sd_follow_where(round->follow, &x->followed, t->pid, x->who.tid,
+                              t->looked_ns, must_ask);
+
+    if (cpu >= 0)
+        add_visit(to, t, x, round, cpu); /* no memory: it is read alone */
+}
+
+static bool is_to_visit(const struct sd_target_thread *x, const struct sd_round *round)
+{
+    return sd_target_must_read(x, round) && !sd_target_must_be_native(x, round) &&
+           sd_target_must_follow(x, round);
 }
 
 void sd_target_gather(struct sd_target *t, struct sd_round *round,
@@ -318,18 +334,24 @@ void sd_target_gather(struct sd_target *t, struct sd_round *round,
 
     if (!t->is_looked_at || round->options->mode == SD_MODE_GIL)
         return;
+    for (i = 0; i < t->n_threads; i++)
+        if (is_to_visit(t->threads[i], round))
+            gather_one(t, t->threads[i], round, false, to);
+}
+
+/* Where it was may be why it was torn, so it is asked for anew. */
+void sd_target_gather_torn(struct sd_target *t, struct sd_round *round,
+                           struct sd_target_visits *to)
+{
+    size_t i;
+
+    if (!t->is_looked_at || round->options->mode == SD_MODE_GIL)
+        return;
     for (i = 0; i < t->n_threads; i++) {
         struct sd_target_thread *x = t->threads[i];
-        int cpu;
 
-        x->is_visited = false;
-        if (!sd_target_must_read(x, round) || sd_target_must_be_native(x, round) ||
-            !sd_target_must_follow(x, round))
-            continue;
-        cpu = sd_follow_where(round->follow, &x->followed, t->pid, x->who.tid,
-                              t->looked_ns);
-        if (cpu >= 0)
-            add_visit(to, t, x, round, cpu);
+        if (!x->is_read && x->was_torn && is_to_visit(x, round))
+            gather_one(t, x, round, true, to);
     }
 }
 
@@ -393,6 +415,8 @@ static void settle_visited(struct sd_target *t, struct sd_round *round)
         if (!x->is_visited)
             continue;
         x->is_visited = false;
+        if (x->was_torn && !x->is_along)
+            sd_target_remember_torn(x, true, round->now_ns);
         x->is_along = true;
         if (x->result == SD_SHOT_PARTIAL)
             x->result = SD_SHOT_TORN;
@@ -728,13 +752,21 @@ void sd_target_look(struct sd_target *t, struct sd_round *round)
     t->is_looked_at = true;
 }
 
-void sd_target_tell(struct sd_target *t, struct sd_round *round)
+void sd_target_read_outside(struct sd_target *t, struct sd_round *round)
 {
     if (!t->is_looked_at)
         return;
     round->now_ns = t->looked_ns;
     settle_visited(t, round);
     sd_target_read_batches(t, round);
+}
+
+void sd_target_tell(struct sd_target *t, struct sd_round *round)
+{
+    if (!t->is_looked_at)
+        return;
+    round->now_ns = t->looked_ns;
+    settle_visited(t, round);
     read_rest(t, round);
     if (!is_still_there(t, sd_clock_ns())) {
         round->counts->looks += t->n_threads;
