@@ -212,19 +212,20 @@ static const struct {
     const char *name;
     enum when when;
     bool of_samples; /* made only when there are some, or traced calls */
+    bool has_shares; /* of samples, which CPU time may stand for */
     make_table *make;
-} tables[] = { { "functions", FLAT, true, make_functions },
-               { "calls", TREE, true, make_calls },
-               { "lines", LONG, true, make_lines },
-               { "callers", NAMED, true, make_callers },
-               { "callees", NAMED, true, make_callees },
-               { "threads", LONG, true, make_threads },
-               { "imports", NAMED, true, make_imports },
-               { "scaling", NAMED, false, make_scaling },
-               { "scaling_points", NAMED, false, make_scaling_points },
-               { "sections", ALWAYS, false, make_sections },
-               { "processes", ALWAYS, false, make_processes },
-               { "series", LONG, false, make_series } };
+} tables[] = { { "functions", FLAT, true, true, make_functions },
+               { "calls", TREE, true, true, make_calls },
+               { "lines", LONG, true, true, make_lines },
+               { "callers", NAMED, true, true, make_callers },
+               { "callees", NAMED, true, true, make_callees },
+               { "threads", LONG, true, false, make_threads },
+               { "imports", NAMED, true, false, make_imports },
+               { "scaling", NAMED, false, false, make_scaling },
+               { "scaling_points", NAMED, false, false, make_scaling_points },
+               { "sections", ALWAYS, false, false, make_sections },
+               { "processes", ALWAYS, false, false, make_processes },
+               { "series", LONG, false, false, make_series } };
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* Is the name one of these, which commas keep apart? */
@@ -381,8 +382,7 @@ static int make(const struct sd_profile *p, const struct sd_tables_wish *wish, s
     if (!is_wanted(p, wish, i) || (tables[i].of_samples && !has_stacks(p)) ||
         is_printed_as_pstats(p, wish, i))
         return 0;
-    if (wish->is_for_eyes && tables[i].of_samples && tables[i].make != make_threads &&
-        tables[i].make != make_imports && p->samples.n > 0 &&
+    if (wish->is_for_eyes && tables[i].has_shares && p->samples.n > 0 &&
         !sd_tables_are_traced(p, wish))
         return make_by_cpu(p, wish, i, v);
     return tables[i].make(p, wish, v);
