@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SD_CLI_COMPILED_H
-#define SD_CLI_COMPILED_H
-/* compiled: modules of a program that mypyc or Cython made of Python code.
+#ifndef SD_CLI_COMPILED_MODULES_H
+#define SD_CLI_COMPILED_MODULES_H
+/* compiled_modules: modules of a program that mypyc or Cython made of Python code.
  *
  * Their functions have no frames, so a sample shows the Python function that called
  * them, however far away that is; --native shows them.  They are known by the files
@@ -12,23 +12,24 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
-enum { SD_COMPILED_MAX = 64 };
+enum { SD_COMPILED_MODULES_MAX = 64 };
 
-struct sd_compiled {                      /* all zero is a fresh one */
-    const char *modules[SD_COMPILED_MAX]; /* extension modules, in the arena */
+struct sd_compiled_modules {                      /* all zero is a fresh one */
+    const char *modules[SD_COMPILED_MODULES_MAX]; /* extension modules, in the arena */
     size_t n;
 };
 
 /* Adds what the process has mapped now; one that cannot be read adds nothing. */
-void sd_compiled_look(struct sd_compiled *c, struct sd_arena *a, pid_t pid);
+void sd_compiled_modules_look(struct sd_compiled_modules *c, struct sd_arena *a,
+                              pid_t pid);
 /* "mypyc (path)" or "Cython (path)", of the first that one of the two made; or nothing.
  * Reads the files. */
-void sd_compiled_put(const struct sd_compiled *c, struct sd_buf *to);
+void sd_compiled_modules_put(const struct sd_compiled_modules *c, struct sd_buf *to);
 
-/* A sentence for who looks at the hottest rows, where it is in place: the capture knows
- * of such modules, has no native frames, and one line has most of the hottest function.
- * Nothing otherwise. */
-void sd_compiled_hint(const struct sd_profile *p, struct sd_buf *to);
-/* The key under which the capture holds what sd_compiled_put says. */
-#define SD_COMPILED_META "run.compiled"
+/* A sentence for the reader of the hottest rows, or nothing.  There is one where the
+ * capture names such a module and has no native frames, and where one line has most
+ * samples of the hottest function. */
+void sd_compiled_modules_hint(const struct sd_profile *p, struct sd_buf *to);
+/* The key under which the capture holds what sd_compiled_modules_put says. */
+#define SD_COMPILED_MODULES_META "run.compiled"
 #endif

@@ -75,7 +75,7 @@ def test_compiled_code_behind_the_hottest_line_is_told_of(folder):
     write(folder, "script.py", COMPILED)
     status, _, err = sonde("run", "--python", PYTHON, "-o", "x.sonde", "script.py", cwd=folder)
     equal(status, 0, err)
-    found = re.search(r"(\d+) % of the samples are in one line, script.py:4; if it calls what was compiled by mypyc \(.*/fast__mypyc\S+\), sonde sample --native shows the functions there", err)
+    found = re.search(r"(\d+) % of the samples are in one line, script.py:4; if it calls code that was compiled by mypyc \(.*/fast__mypyc\S+\), sonde sample --native shows the functions there", err)
     assert found and int(found.group(1)) > 50, err
     write(folder, "plain.py", "for i in range(3000000): pass\n")
     assert "--native" not in sonde("run", "--python", PYTHON, "-o", "y.sonde", "plain.py", cwd=folder)[2]
