@@ -344,13 +344,20 @@ static int tell_apart(struct sd_view *v, size_t from, bool is_traced)
     return 0;
 }
 
-/* Behind what the table says itself. */
-static int add_note(struct sd_view *v, struct sd_view_table *t, struct sd_buf *text)
+/* Has a table before this one given the reason? */
+static bool is_told(const struct sd_view *v, size_t n_tables, const char *why)
 {
-    const char *note =
-        text->bad ? NULL
-                  : sd_arena_printf(&v->arena, "%s%s%s", t->note ? t->note : "",
-                                    t->note ? "; " : "", sd_buf_string(text));
+    for (size_t i = 0; i < n_tables; i++)
+        if (v->tables[i].note && strstr(v->tables[i].note, why))
+            return true;
+    return false;
+}
+
+/* Behind what the table says itself. */
+static int add_note(struct sd_view *v, struct sd_view_table *t, const char *text)
+{
+    const char *note = sd_arena_printf(&v->arena, "%s%s%s", t->note ? t->note : "",
+                                       t->note ? "; " : "", text);
 
     if (!note)
         return sd_no_memory();
@@ -370,8 +377,12 @@ static int make_by_cpu(const struct sd_profile *p, const struct sd_tables_wish *
     if (is_by_cpu)
         by_cpu.samples.metric = "cpu";
     rc = tables[i].make(p, &by_cpu, v);
+    if (rc == 0 && why.bad)
+        rc = sd_no_memory();
     for (; is_by_cpu && from < v->n_tables && rc == 0; from++)
-        rc = add_note(v, &v->tables[from], &why);
+        rc = add_note(v, &v->tables[from],
+                      is_told(v, from, sd_buf_string(&why)) ? "shares are of CPU time"
+                                                            : sd_buf_string(&why));
     sd_buf_release(&why);
     return rc;
 }
