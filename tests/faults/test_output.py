@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import (LIMIT_S, MIB, PACKAGE_PATH, PYTHON, SONDE, TARGETS, Capture, clean_env, contains, equal, need, run,  # noqa: E402
+from helpers import (LIMIT_S, MIB, PACKAGE_PATH, PYTHON, SONDE, Capture, clean_env, contains, equal, need, run,  # noqa: E402
                      run_tests, sonde, sonde_run, wait_for, write)
 from full_disk import FILL, FUNCTION, LEAF, small_disk  # noqa: E402
 
