@@ -54,8 +54,9 @@ uint32_t sd_cells_n(const struct sd_cells *t);
 uint64_t sd_cells_lost(const struct sd_cells *t);
 /* So many more of whatever the cells count are in none of them. */
 void sd_cells_lose(struct sd_cells *t, uint64_t n);
-/* The table could not begin.  What was counted as lost is told of by other means
- * (sd_writer_lose_table, or the failure's own sentence, which this leaves). */
+/* For a table that found no room for its first cell: takes back what it counted as
+ * lost, because sd_writer_lose_table counts the whole table, and fails with the
+ * reason. */
 int sd_cells_refused(struct sd_cells *t);
 /* Where the cell stands that sd_cells_at gave: a look into each segment. */
 uint32_t sd_cells_index(const struct sd_cells *t, const void *cell);

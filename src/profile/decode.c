@@ -439,8 +439,8 @@ static bool is_table(const struct sd_chunk_view *view)
     return view->type == SD_CHUNK_DEFS || view->type == SD_CHUNK_CELLS;
 }
 
-/* What a cell takes until its stream has been handed out, in sizes of its own: itself,
- * in an array that doubles, and what is worked out of it. */
+/* Memory for a cell until its stream has been handed out, in sizes of a cell: the cell
+ * itself, in an array that doubles, and what is derived from it. */
 enum { GATHERED_TIMES = 4 };
 
 /* Cells that find no room are left out; the calls that they count are counted. */
