@@ -231,20 +231,13 @@ def test_unknown_words(folder):
 def test_disk_full_in_mid_run(folder):
     """The program runs to its end with its own status; what was sealed before is readable; one sentence says so."""
     with small_disk(folder, "8m") as disk:
-        program = write(folder, "fill.py", """
-import os, sys
+        program = write(folder, "fill.py", FILL + """
 from sonde import Profiler
 p = Profiler(measure=("time",))
 for i in range(20000):
     with p("early"):
         pass
-# Now somebody else takes what is left of the disk, and we go on.
-try:
-    with open(sys.argv[1], "wb", buffering=0) as f:
-        while True:
-            f.write(bytes(65536))
-except OSError:
-    pass
+fill()
 for i in range(150000):
     with p("late-%d" % (i % 7)):
         pass
