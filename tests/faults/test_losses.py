@@ -3,8 +3,7 @@
 # limit: 900
 """What a recording or a capture lacks is said on stderr by every verb, for every output, and with --quiet.
 
-Each test makes one kind of loss and then asks all verbs that read a capture.  The kinds are those of
-src/profile/losses.def.
+Each test makes one kind of loss of src/profile/losses.def and then asks all verbs that read a capture.
 """
 import contextlib
 import csv
