@@ -125,7 +125,8 @@ def test_threads_after_a_limit_on_files_has_fallen(folder):
         capture = every_output_says(folder, [script, limit], what)
         result = sonde("info", capture)
         assert re.search(r"process \d+: no calls were traced in threads \d+, \d+\n", result.out), result.out
-        assert "events were" not in result.err, result.err
+        assert "events were" not in result.err and "no calls were traced" not in result.err, result.err
+        equal((result.out + result.err).count("all calls of 2 threads"), 2, "times that info says it, once on stderr")
         table = sonde("report", "--csv", capture).out
         assert "early" in table and "late" not in table, table
     every_verb_says(folder, capture, what)
