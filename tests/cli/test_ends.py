@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of ends: of a program that leaves a process behind, of a time past the end, of a capture that was cut, and whose peak it is."""
+"""Ends: of a program that leaves a process behind, a time past the end, a capture that was cut; and whose peak the summary has."""
 import os
 import re
 import sys
