@@ -83,12 +83,12 @@ def lead_line_profiler(asked):
 
 
 def lead_memory_profiler(asked):
-    """memory_profiler's `profile` chooses for the capture, which reads memory in the same lines, with the same arguments."""
+    """memory_profiler's `profile` chooses functions for the capture, which measures the memory of their lines."""
     return _lead(asked, lambda module, profile: setattr(module, "profile", memory_profile(profile)))
 
 
 def memory_profile(choose):
-    """memory_profiler's decorator; where its table goes, and how it looks, is the run's to say."""
+    """memory_profiler's decorator, with its arguments; the run decides where the table goes and how it looks."""
     def profile(func=None, stream=None, precision=1, backend="psutil"):
         return profile if func is None else choose(func)
 

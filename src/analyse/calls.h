@@ -9,8 +9,8 @@
  * the path above a node, so one walk that keeps how often each function and each pair
  * is on the present path gives exactly the same numbers, in linear time.
  *
- * A call beyond a full tree has no path, but what its path would tell was counted with
- * its pair.
+ * Calls beyond a full tree have no path; their pairs have counted what a path would
+ * tell.
  *
  * Trees of several threads stand in one array when they are to be added, and are asked
  * about one by one when they are to be kept apart. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cpu_share: how much of the time threads that could run had a CPU.
  *
- * A sample of a thread that has no CPU at the moment is one more of the place where it
- * was put aside.  Where that happens often, few such places make most of the samples,
- * and their shares are far from those of the work; CPU time has no such weights.  (The
- * expectation is the same: what differs is the scatter.) */
+ * A thread that waits for a CPU is sampled at the place where it was interrupted. Where
+ * that happens often, a few such places have most of the samples, and shares of samples
+ * scatter widely around those of the work; shares of CPU time do not. */
 #include "analyse/analyse.h"
 #include "base/sum.h"
 

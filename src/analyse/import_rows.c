@@ -27,7 +27,8 @@ static bool is_frozen(const char *file)
            strcmp(file, "<frozen getpath>") == 0;
 }
 
-/* Whoever only looks for a module, or asks for its source, imports nothing. */
+/* Functions of importlib that import; others only look for a module or read its
+ * source. */
 static bool is_entry(const char *function)
 {
     static const char *const entries[] = {
@@ -142,8 +143,7 @@ static enum sd_import_part part_at(const struct finder *f, size_t stack)
         f->parts[sd_profile_function_of(f->p, f->p->stacks[stack].site).at];
 }
 
-/* Texts of a profile are interned, and many sites share a file: still each is looked at
- * once only. */
+/* Fills `parts`; true: Sonde's own start is among the sites. */
 static bool find_parts(struct finder *f)
 {
     bool has_startup = false;

@@ -37,7 +37,7 @@ enum sd_import_part sd_import_part_of(const char *function, const char *file);
 /* Writes the name of the module in `file`: "json.decoder".  What lies beside or below
  * the program's own file (`script`, or NULL) is named from there on. */
 void sd_import_module(struct sd_buf *to, const char *file, const char *script);
-/* Is what "import xml" imports a package of what "import xml.dom" does? */
+/* Of two names of rows: is "import xml" a package of "import xml.dom"? */
 bool sd_import_is_package_of(const char *package, const char *module);
 /* The row of an import of which no module is known; `line` is the importer's, or 0. */
 #define SD_IMPORT_START "start of Python"

@@ -14,7 +14,7 @@
 
 enum { PATH_MAX_HERE = 2048, FILE_MAX = 1 << 16 };
 
-static _Atomic uint64_t pretended; /* the tests' wish; or 0 */
+static _Atomic uint64_t pretended; /* by a test; 0: nothing is */
 
 void sd_memory_left_pretend(uint64_t bytes) { atomic_store(&pretended, bytes); }
 
@@ -100,7 +100,6 @@ uint64_t sd_memory_left(const char *root)
     if (left)
         return left;
     left = least(of_machine(root), of_addresses(root));
-
     sd_control_groups(root, "", "/sys/fs/cgroup", visit_2, &left);
     sd_control_groups(root, "memory", "/sys/fs/cgroup/memory", visit_1, &left);
     return left;

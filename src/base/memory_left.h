@@ -14,6 +14,6 @@
  * but in tests. */
 uint64_t sd_memory_left(const char *root);
 
-/* For tests: so much is left, whatever there is; 0 ends that. */
+/* For tests: sd_memory_left says so many bytes; 0: what there is, again. */
 void sd_memory_left_pretend(uint64_t bytes);
 #endif

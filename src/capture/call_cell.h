@@ -58,8 +58,8 @@ _Static_assert(sizeof(struct sd_call_cell) == 64, "on disk");
 struct sd_call_root {
     uint32_t resyncs; /* how often the calls known and the frames found disagreed */
     uint32_t track;   /* the thread, among the table's definitions */
-    uint32_t folded;  /* in captures of before: calls that were booked on an outer call
-                         of the same function, because the tree was full; 0 today */
+    uint32_t folded; /* 0; in older captures: calls that were booked on an outer call of
+                        the same function, because the tree was full */
     uint16_t python_plain, c_plain; /* ticks of a call of an empty function that is not
                                        traced; 0: not known */
     uint64_t untraced; /* ticks in which the tracing was interrupted by others */

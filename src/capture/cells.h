@@ -57,8 +57,9 @@ void sd_cells_lose(struct sd_cells *t, uint64_t n);
 /* The collector counts itself what finds no room: why there was none is all that the
  * capture is told of it. */
 void sd_cells_counts_itself(struct sd_cells *t);
-/* The table could not begin.  What was counted as lost is told of by other means
- * (sd_writer_lose_table, or the failure's own sentence, which this leaves). */
+/* For a table that found no room for its first cell: takes back what it counted as
+ * lost, because sd_writer_lose_table counts the whole table, and fails with the
+ * reason. */
 int sd_cells_refused(struct sd_cells *t);
 /* Where the cell stands that sd_cells_at gave: a look into each segment. */
 uint32_t sd_cells_index(const struct sd_cells *t, const void *cell);

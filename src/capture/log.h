@@ -165,9 +165,9 @@ void *sd_log_begin_run(struct sd_log *l, enum sd_record_type type, size_t head,
 void sd_log_end_run(struct sd_log *l, void *run, size_t head, size_t bytes,
                     uint32_t n_events, uint64_t time);
 
-/* Has the disk more than the tables of the process (cells.h) may still need?  Who logs
- * much, and could do without, asks and leaves that to them: a table that cannot grow
- * loses what nothing else has.  Looks at the disk every few milliseconds. */
+/* Has the disk more room than the tables of the process (cells.h) may still need?  A
+ * log of many events asks first and leaves that room to the tables: what a table loses
+ * is nowhere else.  Looks at the disk every few milliseconds. */
 bool sd_log_has_spare(const struct sd_log *l, uint64_t now_ns);
 
 /* Whole events of the rare kinds: room, definitions and commit in one call. */

@@ -20,9 +20,10 @@ enum {
     LEAVE_MS = 100, /* at most, for events that other threads have begun */
     RETRY_NS = 100 * 1000 * 1000, /* after a slot could not be had */
     LOOK_NS = 5 * 1000 * 1000,    /* between two looks at the disk */
-    SPARE_SHARE =
-        8, /* an eighth of the disk is left to tables, but not more than ... */
-    SPARE_MOST = 64 << 20, /* ... a full tree of calls needs */
+    /* What a timeline leaves of the disk to tables: an eighth, or what a full tree of
+     * calls needs if that is less. */
+    SPARE_SHARE = 8,
+    SPARE_MOST = 64 << 20,
 };
 
 /* --- Files */
@@ -291,8 +292,8 @@ bool sd_pool_reserve(struct sd_log *l, int half, uint32_t from, uint32_t to)
     return why == 0 && sd_live_bring(l->halves[half] + from, to - from);
 }
 
-/* As much again as the tables have now, and a full tree of calls on a disk of usual
- * size; what is larger than that is not known beforehand. */
+/* Tables may double, and one more may grow to a full tree of calls; nobody knows
+ * beforehand whether they need more. */
 static uint64_t spare_bytes(const struct sd_pool *p, uint64_t disk_bytes)
 {
     uint64_t least = disk_bytes / SPARE_SHARE;

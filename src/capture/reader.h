@@ -74,7 +74,7 @@ uint64_t sd_reader_n_read(const struct sd_reader *r);
 void sd_reader_rewind(struct sd_reader *r);
 /* One sentence on what is missing, or NULL when the capture is whole.  Borrowed. */
 const char *sd_reader_complaint(const struct sd_reader *r);
-/* The same without what never came into it: what the file itself lacks. */
+/* The same without events that were dropped while recording: what the file lacks. */
 const char *sd_reader_damage(const struct sd_reader *r);
 void sd_reader_free(struct sd_reader *r);
 

@@ -198,7 +198,8 @@ struct sd_log *sd_writer_log(struct sd_writer *w)
     return log_slowly(w);
 }
 
-/* Of a child that cannot even make a file of its own it stands with its parent's. */
+/* A child of fork that cannot even make a file of its own is counted in its parent's.
+ */
 void sd_writer_lose_table(struct sd_writer *w)
 {
     struct sd_live_head *head;
@@ -211,7 +212,7 @@ void sd_writer_lose_table(struct sd_writer *w)
     head = p ? p->first->head : w->parents;
     if (head) {
         atomic_fetch_add(&head->lost_tables, 1);
-        atomic_store(&head->lost_tables_why, p ? atomic_load(&p->why_no_room) : ENOSPC);
+        atomic_store(&head->lost_tables_why, p ? atomic_load(&p->why_no_room) : 0);
     }
     pthread_mutex_unlock(&w->lock);
 }

@@ -49,8 +49,8 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL("print all functions; with --scaling also those that "
-                                 "only imports call; as a file, " SD_ALL_PATHS),
+    [SD_RUN_ALL] = SD_OPTION_ALL("print all functions, with --scaling also those of "
+                                 "imports; in a file, " SD_ALL_PATHS),
     [OPT_SORT] = { "sort", SD_WORDS, NULL,
                    "pstats' words: cumulative, time, calls, name, ... (cumulative); "
                    "several of them apart by commas or said again; with --json, --csv "
@@ -59,7 +59,7 @@ static const struct sd_option options[] = {
     [OPT_REVERSE] = { "reverse", SD_FLAG, NULL, "the sorted order reversed", 0, NULL },
     [OPT_ROWS] = { "rows", SD_TEXT, NULL,
                    "print at most N functions, or this fraction of them (0.1); without "
-                   "it 40, and of those the program's own first",
+                   "it 40, the program's own chosen first",
                    'n', "N" },
     [OPT_MATCH] = { "match", SD_TEXT, NULL,
                     "print only functions that match this regular expression", 0,

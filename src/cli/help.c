@@ -254,7 +254,7 @@ int sd_print_help(const struct sd_verb *verb)
     put_beginning(&out, verb);
     put_own_options(&out, verb);
     put_examples(&out, verb);
-    sd_out_text(&out, "\n`--help-all`: the rest\n");
+    sd_out_printf(&out, "\n`sonde %s --help-all` lists all options\n", verb->name);
     return sd_finish_stdout(&out, 0);
 }
 

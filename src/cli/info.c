@@ -152,21 +152,27 @@ static void put_processes(struct sd_out *out, const struct sd_profile *p)
     sd_buf_release(&line);
 }
 
-/* "44,463 traced; 63.6 us of tracing subtracted" */
+/* "44,463 traced; 63.6 us of tracing subtracted".  Of losses those that have no line of
+ * their own, as the file and the timeline have. */
 static void put_calls(struct sd_buf *to, const struct sd_profile *p)
 {
+    const unsigned kinds =
+        SD_LOSSES_OF_CALLS & ~SD_LOSSES_OF_FILE & ~SD_LOSS_BIT(TIMELINE);
     uint32_t at = sd_totals_metric(p, &p->calls, "calls");
-    struct sd_buf remarks = { 0 };
+    struct sd_buf remarks = { 0 }, lost = { 0 };
     char number[SD_TEXT_MAX];
     int64_t n = 0;
 
     for (size_t i = 0; at != UINT32_MAX && i < p->calls.n; i++)
         n = sd_sum_i64(n, p->calls.values[at][i]);
-    sd_traced_caption(&remarks, p, false);
-    sd_buf_printf(to, "%s traced%s%s", sd_text_count(number, n), remarks.n ? "; " : "",
-                  sd_buf_string(&remarks));
-    to->bad |= remarks.bad;
+    sd_traced_remarks(&remarks, p, false);
+    sd_losses_put(&lost, p, kinds);
+    sd_buf_printf(to, "%s traced%s%s%s%s", sd_text_count(number, n),
+                  remarks.n ? "; " : "", sd_buf_string(&remarks), lost.n ? "; " : "",
+                  sd_buf_string(&lost));
+    to->bad |= remarks.bad | lost.bad;
     sd_buf_release(&remarks);
+    sd_buf_release(&lost);
 }
 
 /* "44,463 calls; 12 more were lost" */

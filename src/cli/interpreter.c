@@ -99,7 +99,7 @@ static int check_python(const char *path)
     if (rc == 0 && strncmp(sd_buf_string(&answer), "Python ", 7) != 0)
         rc = sd_fail(SD_EUSAGE,
                      "%s is not Python; --python wants an interpreter, such as "
-                     "/usr/bin/python3; any other command is run by: sonde run -- %s",
+                     "/usr/bin/python3; to run another command: sonde run -- %s",
                      path, path);
     sd_buf_release(&answer);
     return rc;

@@ -185,9 +185,10 @@ static void say_unfit(const struct loading *l)
     char text[SD_TEXT_MAX];
 
     if (n > l->n_unfit)
-        sd_say("all together: %s more definitions did not fit into memory; their "
-               "events are under \"[too many names]\" or left out",
-               sd_text_count(text, (int64_t)(n - l->n_unfit)));
+        sd_say(
+            "all captures together: %s more definitions did not fit into memory; their "
+            "events are under \"[too many names]\" or left out",
+            sd_text_count(text, (int64_t)(n - l->n_unfit)));
 }
 
 static int finish(struct loading *l, int rc, struct sd_profile **out)

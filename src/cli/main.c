@@ -79,9 +79,10 @@ static size_t count_values(const struct sd_option_table *tables, size_t n)
     return count;
 }
 
-/* Python's own options before a script: they belong to Python. */
-static bool is_of_python(const struct sd_verb *verb, const char *text, int argc,
-                         char **argv)
+/* An option of Python that was typed before a script: says so, with what to type
+ * instead.  False: it is none. */
+static bool say_option_of_python(const struct sd_verb *verb, const char *text, int argc,
+                                 char **argv)
 {
     char letter = strncmp(text, "no option -", 11) == 0 ? text[11] : 0;
 
@@ -110,7 +111,7 @@ static int say_misread(int rc, const struct sd_verb *verb, int argc, char **argv
 {
     const char *text = sd_fail_text();
 
-    if (is_of_python(verb, text, argc, argv))
+    if (say_option_of_python(verb, text, argc, argv))
         return 2;
     if (strncmp(text, "no option ", 10) != 0 || strstr(text, "did you mean"))
         return sd_say_failure(rc);

@@ -96,9 +96,9 @@ static const struct sd_option options[] = {
     [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
                        "what a row or box is: a function, a line of one, or a module",
                        0, "function|line|module" },
-    [SD_REPORT_ALL] = SD_OPTION_ALL("show every row, and of imports every function; "
-                                    "without it an import is one row (as CSV and JSON "
-                                    "everything is there anyway)"),
+    [SD_REPORT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; "
+                                    "without it an import is one row (CSV and JSON "
+                                    "always have everything)"),
     [SD_REPORT_MINE] = { "mine", SD_FLAG, NULL,
                          "fold functions of the standard library and of installed "
                          "packages "
@@ -342,7 +342,7 @@ int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
     return check_metric(a, p);
 }
 
-/* Nothing is after the end: the tables would be of zeros. */
+/* Behind the end of the capture all tables would be of zeros. */
 int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p)
 {
     uint64_t end_ns = sd_run_wall_ns(p);
@@ -372,7 +372,7 @@ static bool has_collector(const char *list, const char *name)
     return false;
 }
 
-/* What was to be recorded and is not there, of a capture that was cut before its first;
+/* What a capture was to record and has none of, because it was cut before the first;
  * NULL: nothing, or its sections say that the program ran (a C program has no samples).
  */
 static const char *missing_of(const struct sd_profile *p)
@@ -431,7 +431,7 @@ static int report_captures(const struct sd_asked *a)
     if (rc == 0)
         rc = sd_report_write(a, p);
     if (rc == 0 && missing_of(p)) {
-        sd_say("there are no %s in it: it ends before the first", missing_of(p));
+        sd_say("the capture has no %s: it ends before the first", missing_of(p));
         rc = 1;
     }
     sd_profile_free(p);

@@ -106,7 +106,7 @@ static void *work(void *of)
     struct sd_sampler *s = NULL;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-    sd_slice_shorten();
+    sd_slice_shorten(r->period_ns);
     r->rc = r->open == SD_SAMPLER_NEEDS_PYTHON
                 ? sd_attach_open(&s, r->pid, &r->options)
                 : sd_sampler_open(&s, r->pid, &r->options, r->open);

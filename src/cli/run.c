@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/clock.h"
-#include "cli/compiled.h"
+#include "cli/compiled_modules.h"
 #include "cli/environment.h"
 #include "cli/export.h"
 #include "cli/facts.h"
@@ -32,10 +32,13 @@
 #include "cli/target.h"
 #include "process/heirs.h"
 
-enum { LEFT_STEP_NS = 5 * 1000 * 1000, LEFT_STEPS = 40 };
+/* For so long the program's processes may take to end after it. */
+enum { SURVIVORS_STEP_NS = 5 * 1000 * 1000, SURVIVORS_STEPS = 40 };
 
+/* Between two looks at the modules that the program has loaded. */
 #define FIRST_LOOK_NS UINT64_C(250000000)
 #define LAST_LOOK_NS UINT64_C(16000000000)
+
 static const struct sd_option options[] = {
     [SD_RUN_WITH] = SD_OPTION_WITH("without it sample and rss, and the sections the "
                                    "program itself opens"),
@@ -46,8 +49,8 @@ static const struct sd_option options[] = {
     [SD_RUN_FORCE] = SD_OPTION_FORCE,
     [SD_RUN_PYTHON] = SD_OPTION_PYTHON,
     [SD_RUN_SYNC] = SD_OPTION_SYNC,
-    [SD_RUN_ALL] = SD_OPTION_ALL(
-        "show what imports do, function by function; as a file, " SD_ALL_PATHS),
+    [SD_RUN_ALL] =
+        SD_OPTION_ALL("show the functions of imports; in a file, " SD_ALL_PATHS),
     { NULL, SD_FLAG, NULL, NULL, 0, NULL },
 };
 
@@ -118,12 +121,12 @@ static char **environment(struct run *r)
 
 /* Processes of the program that go on without it.  What ends with it (the helpers of
  * multiprocessing) gets a moment to do so, a daemon needs none. */
-static unsigned find_left(const char *entry, struct sd_heir *first)
+static unsigned find_survivors(const char *entry, struct sd_heir *first)
 {
-    const struct timespec step = { .tv_nsec = LEFT_STEP_NS };
+    const struct timespec step = { .tv_nsec = SURVIVORS_STEP_NS };
     unsigned n = sd_heirs_find(entry, 0, first);
 
-    for (int i = 0; n > 0 && i < LEFT_STEPS; i++) {
+    for (int i = 0; n > 0 && i < SURVIVORS_STEPS; i++) {
         if (sd_heirs_find(entry, getsid(0), first) == 0)
             break;
         nanosleep(&step, NULL);
@@ -131,8 +134,8 @@ static unsigned find_left(const char *entry, struct sd_heir *first)
     return n > 0 ? sd_heirs_find(entry, 0, first) : 0;
 }
 
-/* Those that record are told of by sd_recording_finish. */
-static void say_left(const struct run *r, const char *entry)
+/* sd_recording_finish names those that record. */
+static void say_survivors(const struct run *r, const char *entry)
 {
     const struct sd_recording *rec = &r->recording;
     char others[48] = "";
@@ -141,19 +144,20 @@ static void say_left(const struct run *r, const char *entry)
 
     if (!entry || rec->n_running > 0 || sd_loudness_of(rec->command) == SD_QUIET)
         return;
-    n = find_left(entry, &first);
+    n = find_survivors(entry, &first);
     if (n == 0)
         return;
     if (n > 1)
         snprintf(others, sizeof others, " and %u more", n - 1);
-    sd_say("process %d (%s)%s still run%s, and what is done there from now on is not "
-           "recorded; to sample it: sonde record --pid %d",
-           (int)first.pid, first.name, others, n > 1 ? "" : "s", (int)first.pid);
+    sd_say("process %d (%s)%s still run%s no longer recorded; to sample it: sonde "
+           "record --pid %d",
+           (int)first.pid, first.name, others, n > 1 ? " and are" : "s and is",
+           (int)first.pid);
 }
 
 /* Modules are loaded early, so we look less and less often; each look takes about a
  * tenth of a millisecond. */
-static void wait_and_look(struct run *r, struct sd_compiled *compiled)
+static void wait_and_look(struct run *r, struct sd_compiled_modules *compiled)
 {
     uint64_t pause_ns = FIRST_LOOK_NS;
 
@@ -162,18 +166,18 @@ static void wait_and_look(struct run *r, struct sd_compiled *compiled)
         return;
     }
     while (!sd_launch_wait_until(&r->child, sd_clock_ns() + pause_ns)) {
-        sd_compiled_look(compiled, &r->recording.arena, r->child.pid);
+        sd_compiled_modules_look(compiled, &r->recording.arena, r->child.pid);
         pause_ns = pause_ns < LAST_LOOK_NS ? 2 * pause_ns : pause_ns;
     }
 }
 
-static void put_compiled(struct sd_log *log, const struct sd_compiled *compiled)
+static void put_compiled(struct sd_log *log, const struct sd_compiled_modules *compiled)
 {
     struct sd_buf text = { 0 };
 
-    sd_compiled_put(compiled, &text);
+    sd_compiled_modules_put(compiled, &text);
     if (text.n > 0 && !text.bad)
-        sd_log_meta(log, SD_COMPILED_META, sd_buf_string(&text));
+        sd_log_meta(log, SD_COMPILED_MODULES_META, sd_buf_string(&text));
     sd_buf_release(&text);
 }
 
@@ -183,7 +187,7 @@ static void follow(struct run *r)
     struct sd_recording *rec = &r->recording;
     const char *entry = sd_arena_printf(&rec->arena, "SONDE_LIVE=%s",
                                         sd_capture_live_dir(rec->capture));
-    struct sd_compiled compiled = { .n = 0 };
+    struct sd_compiled_modules compiled = { .n = 0 };
     struct sd_log *log;
 
     wait_and_look(r, &compiled);
@@ -196,7 +200,7 @@ static void follow(struct run *r)
     if (log)
         put_compiled(log, &compiled);
     sd_recording_finish(rec, r->child.status);
-    say_left(r, entry);
+    say_survivors(r, entry);
     sd_launch_done(&r->child);
 }
 
@@ -210,8 +214,8 @@ static void say_absence(struct run *r)
     if (!r->target.is_python) {
         if (rec->chosen.is_named && sd_chosen_needs_inside(&rec->chosen))
             sd_say("nothing inside %s took part in the recording: no Python in it read "
-                   "PYTHONPATH, which frozen programs do not; samples are taken from "
-                   "outside: sonde run -- %s",
+                   "PYTHONPATH (frozen programs ignore it); to sample it from outside: "
+                   "sonde run -- %s",
                    r->target.argv[0], r->target.argv[0]);
         return;
     }

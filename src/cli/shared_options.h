@@ -53,8 +53,8 @@
               "NAME[,NAME...]")
 /* Of --all, where files are written (formats/path_fold.h). */
 #define SD_ALL_PATHS                                                                   \
-    "write every path of traced calls, however large the file grows; without it "      \
-    "small paths are folded into their callers beyond 20 MB"
+    "write every path of traced calls, however large the file grows; without it a "    \
+    "file stays below 20 MB: small paths are folded into their callers"
 /* "off", "seal" or a time. */
 #define SD_OPTION_SYNC                                                                 \
     SD_OPTION("sync", SD_TEXT, "1s",                                                   \

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/redact.h"
 #include "base/text.h"
-#include "cli/compiled.h"
+#include "cli/compiled_modules.h"
 #include "cli/tables.h"
 
 enum { FUNCTIONS = 10, SECTIONS = 5, INDENT = 3, REFUSALS = 3, WARNINGS = 3 };
@@ -80,7 +80,7 @@ static void put_hint(const struct sd_profile *p)
 {
     struct sd_buf hint = { 0 };
 
-    sd_compiled_hint(p, &hint);
+    sd_compiled_modules_hint(p, &hint);
     if (hint.n > 0 && !hint.bad)
         sd_say("%s", sd_buf_string(&hint));
     sd_buf_release(&hint);
@@ -160,15 +160,17 @@ void sd_summary_say_account(const struct sd_sample_account *a)
 /* Percent of the rounds that may come too late before it is worth a sentence. */
 enum { MISSED_PERCENT = 5 };
 
+static bool has_missed_many(const struct sd_sample_counts *n)
+{
+    return n->missed * 100 > (n->missed + n->rounds) * MISSED_PERCENT;
+}
+
 static void say_missed(const struct sd_sample_counts *n)
 {
     char missed[SD_TEXT_MAX], all[SD_TEXT_MAX];
 
-    if (n->missed * 100 <= (n->missed + n->rounds) * MISSED_PERCENT)
-        return;
     sd_say("%s of %s rounds were missed: other programs had the CPUs when they were "
-           "due, or a round took too long; a lower rate, or fewer programs beside it, "
-           "helps. Times stay right: a sample stands for the time since the one before",
+           "due, or a round took too long; a lower rate or fewer other programs help",
            sd_text_count(missed, (int64_t)n->missed),
            sd_text_count(all, (int64_t)(n->missed + n->rounds)));
 }
@@ -191,14 +193,15 @@ void sd_summary_say_causes(const struct sd_recording *r,
     const struct sd_sample_counts *n = &r->sampled.counts;
     char number[SD_TEXT_MAX];
 
-    say_missed(n);
-    say_apart(n, option);
+    if (has_missed_many(n))
+        say_missed(n);
     if (n->spared)
-        sd_say(
-            "%s looks were left out: reading so deep a stack each time would take "
-            "more than a twentieth of the program's time. Times stay right: a sample "
-            "stands for the time since the one before",
-            sd_text_count(number, (int64_t)n->spared));
+        sd_say("%s looks were left out: reading so deep a stack each time would take "
+               "more than a twentieth of the program's time",
+               sd_text_count(number, (int64_t)n->spared));
+    if (has_missed_many(n) || n->spared)
+        sd_say("times stay right: a sample stands for the time since the one before");
+    say_apart(n, option);
     if (n->lost)
         sd_say(
             "samples lost: %s, whose stack changed at every try to read it; %s pause "

@@ -212,19 +212,20 @@ static const struct {
     const char *name;
     enum when when;
     bool of_samples; /* made only when there are some, or traced calls */
+    bool has_shares; /* of samples, which CPU time may stand for */
     make_table *make;
-} tables[] = { { "functions", FLAT, true, make_functions },
-               { "calls", TREE, true, make_calls },
-               { "lines", LONG, true, make_lines },
-               { "callers", NAMED, true, make_callers },
-               { "callees", NAMED, true, make_callees },
-               { "threads", LONG, true, make_threads },
-               { "imports", NAMED, true, make_imports },
-               { "scaling", NAMED, false, make_scaling },
-               { "scaling_points", NAMED, false, make_scaling_points },
-               { "sections", ALWAYS, false, make_sections },
-               { "processes", ALWAYS, false, make_processes },
-               { "series", LONG, false, make_series } };
+} tables[] = { { "functions", FLAT, true, true, make_functions },
+               { "calls", TREE, true, true, make_calls },
+               { "lines", LONG, true, true, make_lines },
+               { "callers", NAMED, true, true, make_callers },
+               { "callees", NAMED, true, true, make_callees },
+               { "threads", LONG, true, false, make_threads },
+               { "imports", NAMED, true, false, make_imports },
+               { "scaling", NAMED, false, false, make_scaling },
+               { "scaling_points", NAMED, false, false, make_scaling_points },
+               { "sections", ALWAYS, false, false, make_sections },
+               { "processes", ALWAYS, false, false, make_processes },
+               { "series", LONG, false, false, make_series } };
 enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* Is the name one of these, which commas keep apart? */
@@ -343,13 +344,20 @@ static int tell_apart(struct sd_view *v, size_t from, bool is_traced)
     return 0;
 }
 
-/* Behind what the table says itself. */
-static int add_note(struct sd_view *v, struct sd_view_table *t, struct sd_buf *text)
+/* Has a table before this one given the reason? */
+static bool is_told(const struct sd_view *v, size_t n_tables, const char *why)
 {
-    const char *note =
-        text->bad ? NULL
-                  : sd_arena_printf(&v->arena, "%s%s%s", t->note ? t->note : "",
-                                    t->note ? "; " : "", sd_buf_string(text));
+    for (size_t i = 0; i < n_tables; i++)
+        if (v->tables[i].note && strstr(v->tables[i].note, why))
+            return true;
+    return false;
+}
+
+/* Behind what the table says itself. */
+static int add_note(struct sd_view *v, struct sd_view_table *t, const char *text)
+{
+    const char *note = sd_arena_printf(&v->arena, "%s%s%s", t->note ? t->note : "",
+                                       t->note ? "; " : "", text);
 
     if (!note)
         return sd_no_memory();
@@ -369,8 +377,12 @@ static int make_by_cpu(const struct sd_profile *p, const struct sd_tables_wish *
     if (is_by_cpu)
         by_cpu.samples.metric = "cpu";
     rc = tables[i].make(p, &by_cpu, v);
+    if (rc == 0 && why.bad)
+        rc = sd_no_memory();
     for (; is_by_cpu && from < v->n_tables && rc == 0; from++)
-        rc = add_note(v, &v->tables[from], &why);
+        rc = add_note(v, &v->tables[from],
+                      is_told(v, from, sd_buf_string(&why)) ? "shares are of CPU time"
+                                                            : sd_buf_string(&why));
     sd_buf_release(&why);
     return rc;
 }
@@ -381,8 +393,7 @@ static int make(const struct sd_profile *p, const struct sd_tables_wish *wish, s
     if (!is_wanted(p, wish, i) || (tables[i].of_samples && !has_stacks(p)) ||
         is_printed_as_pstats(p, wish, i))
         return 0;
-    if (wish->is_for_eyes && tables[i].of_samples && tables[i].make != make_threads &&
-        tables[i].make != make_imports && p->samples.n > 0 &&
+    if (wish->is_for_eyes && tables[i].has_shares && p->samples.n > 0 &&
         !sd_tables_are_traced(p, wish))
         return make_by_cpu(p, wish, i, v);
     return tables[i].make(p, wish, v);

@@ -64,9 +64,8 @@ static const struct sd_option options[] = {
                    "print one JSON object per refresh, a line each", 'j', NULL },
     [OPT_LIMIT] = { "limit", SD_NUMBER, "20",
                     "rows of the table without a terminal; 0: all", 0, "N" },
-    [OPT_ALL] = SD_OPTION_ALL("show every row, and of imports every function; without "
-                              "it an import is one row (as JSON everything is there "
-                              "anyway)"),
+    [OPT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; without "
+                              "it an import is one row (JSON always has everything)"),
     [OPT_NATIVE] = SD_OPTION_NATIVE,
     [OPT_CONSISTENCY] = SD_OPTION_CONSISTENCY,
     [OPT_NONBLOCKING] = SD_OPTION_NONBLOCKING,

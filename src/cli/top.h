@@ -77,6 +77,9 @@ void sd_top_release(struct sd_top_shown *s);
 const struct sd_tally_row *sd_top_row(const struct sd_top_shown *s,
                                       const struct sd_top_view *view, size_t i);
 
+/* Is the program that is watched stopped (job control, a debugger)? */
+bool sd_top_is_stopped(const struct sd_top_shown *s);
+
 /* Lines of text; each is added to a cleared buffer, for at most `width` columns (0: no
  * limit). */
 enum { SD_TOP_HEAD = 3 }; /* lines above the heading */

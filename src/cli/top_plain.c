@@ -119,6 +119,8 @@ static void put_threads(struct sd_json *j, const struct sd_top_shown *s)
                                                       : NULL);
         sd_json_key(j, "ended");
         sd_json_bool(j, x->has_ended);
+        sd_json_key(j, "stopped");
+        sd_json_bool(j, !x->has_ended && x->flags & SD_SAMPLE_STOPPED);
         sd_json_end(j);
     }
     sd_json_end(j);
@@ -146,6 +148,8 @@ static void put_json(struct sd_out *out, const struct sd_top *t)
     sd_json_key_uint(&j, "processes", s->n_processes);
     sd_json_key(&j, "ended");
     sd_json_bool(&j, s->has_ended);
+    sd_json_key(&j, "stopped");
+    sd_json_bool(&j, sd_top_is_stopped(s));
     put_rows(&j, t);
     put_threads(&j, s);
     sd_json_end(&j);

@@ -233,13 +233,31 @@ static void put_fitting(struct sd_buf *to, const char *text, size_t width)
     sd_buf_release(&shown);
 }
 
+/* Of the threads that live, all are: by job control or a debugger. */
+bool sd_top_is_stopped(const struct sd_top_shown *s)
+{
+    size_t n_living = 0;
+
+    if (s->is_file || s->has_ended)
+        return false;
+    for (size_t i = 0; i < s->n_threads; i++) {
+        const struct sd_tally_thread *x = &s->threads[i];
+
+        if (!x->has_ended && !(x->flags & SD_SAMPLE_STOPPED))
+            return false;
+        n_living += !x->has_ended;
+    }
+    return n_living > 0;
+}
+
 static void put_title(struct sd_buf *to, const struct sd_top_shown *s)
 {
     sd_buf_printf(to, "%s '%s'",
-                  s->is_file     ? "Samples of"
-                  : s->has_ended ? "Ended:"
-                  : s->is_paused ? "Paused:"
-                                 : "Collecting samples from",
+                  s->is_file             ? "Samples of"
+                  : s->has_ended         ? "Ended:"
+                  : s->is_paused         ? "Paused:"
+                  : sd_top_is_stopped(s) ? "Collecting samples from a stopped program:"
+                                         : "Collecting samples from",
                   s->title ? s->title : "");
     if (s->version && *s->version)
         sd_buf_printf(to, " (python v%s)", s->version);

@@ -20,7 +20,7 @@ const struct sd_option sd_common_options[] = {
     { "help", SD_FLAG, NULL, "say what this verb does and what it understands", 'h',
       NULL },
     { "help-all", SD_FLAG, NULL,
-      "the same with every option; --help of a collector leaves out those of others", 0,
+      "the same with every option; --help of a collector's verb has only its own", 0,
       NULL },
     { "color", SD_CHOICE, "auto", "colour text: on a terminal, always, or never", 0,
       "auto|always|never" },

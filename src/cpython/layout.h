@@ -96,8 +96,7 @@ struct sd_layout {
         frame_specials; /* words of a frame before frame_locals, where the code has no
                            code_frame_words: their sum is n_locals + n_stack + these */
 
-    uint8_t
-        frame_executing; /* what frame_state says of a frame that has not returned */
+    uint8_t frame_executing; /* frame_state of a frame that has not returned */
 
     /* Sizes in bytes of the structures that the offsets lie in. */
     uint32_t runtime_size, interp_size, gil_size, thread_size, cframe_size, chunk_size;

@@ -543,7 +543,7 @@ static int take_nodes(PyObject *given, uint32_t *out)
     if (n == -1 && PyErr_Occurred())
         return -1;
     if (given != Py_None && (n < SD_CALLS_NODES_LEAST || n > SD_CALLS_NODES_MOST)) {
-        PyErr_SetString(PyExc_ValueError, "nodes are 2 to 16,000,000 for each thread");
+        PyErr_SetString(PyExc_ValueError, "nodes must be 2 to 16,000,000");
         return -1;
     }
     *out = (uint32_t)n;
@@ -735,16 +735,12 @@ static PyGetSetDef profile_attributes[] = {
       "(3.11).",
       NULL },
     { "lost", get_lost, NULL,
-      "Calls that are counted nowhere: a thread had more pairs of caller and callee "
-      "than "
-      "there is room for.",
+      "Calls that are not counted: their thread had more pairs of caller and callee\n"
+      "than there is room for.",
       NULL },
     { "folded", get_folded, NULL,
-      "Calls that are known by caller and callee alone, because their thread had as "
-      "many "
-      "different\npaths as are kept (nodes=N) already.  All counts and times per "
-      "function "
-      "are whole.",
+      "Calls that are known by caller and callee alone: their thread had more paths\n"
+      "than nodes=N keeps apart.  Counts and times of functions include them.",
       NULL },
     { NULL, NULL, NULL, NULL, NULL },
 };
@@ -762,9 +758,8 @@ PyDoc_STRVAR(
     "`signatures` a function is told apart by the types of its arguments, and by the\n"
     "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
     "values of integers, too.  `timeline` records when each call was, too, in the\n"
-    "capture of sonde.start().  `nodes` is how many paths are kept apart in each "
-    "thread\n"
-    "(a million); calls along further ones are counted by caller and callee.");
+    "capture of sonde.start().  `nodes` is how many paths each thread keeps apart (a\n"
+    "million); calls along further paths are counted by caller and callee.");
 
 static PyType_Slot profile_slots[] = {
     { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },

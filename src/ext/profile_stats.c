@@ -95,8 +95,7 @@ struct open_calls {
     struct sd_pair *pairs; /* beyond it */
     struct sd_calls_below *below;
     const struct sd_call_tree *tree;
-    uint64_t
-        callee_ticks; /* of the call that was told of before, if this one made it */
+    uint64_t callee_ticks; /* of the open call before this one, if this one made it */
     bool is_cpu;
 };
 

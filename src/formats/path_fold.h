@@ -4,11 +4,11 @@
 /* path_fold: keeps files of traced calls to a size that their viewers can open.
  *
  * A tree of calls holds a path in a few bytes, because its parent is there already.
- * Formats that write every path from the outermost function in take a hundred times
- * that: 11 MB of capture become gigabytes.  So where the paths would add more than
- * `limit_bytes` to a file, those with less than a share of the whole become part of
- * their caller's path.  The share doubles until the file fits, as in a flame graph.
- * What a path had is added to where it went: every sum stays what it was.
+ * Formats that write every path from its outermost function on take many times that:
+ * 13 MB of capture become 180 MB of collapsed stacks.  So where the paths would add
+ * more than `limit_bytes` to a file, those with less than a share of the whole become
+ * part of their caller's path.  The share doubles until the file fits, as in a flame
+ * graph. What a path had is added to where it went: every sum stays what it was.
  *
  * One unit serves all formats: it makes a smaller profile, and counts what the format
  * writes of that.  Samples are left alone: their number is bounded by time. */

@@ -251,7 +251,7 @@ static int judge(const struct sd_runtime *rt, const struct look *seen)
     return 0;
 }
 
-/* So it is between vfork and exec. */
+/* As a process has between vfork and exec. */
 static bool has_memory_of_parent(pid_t pid)
 {
     struct sd_process_stat st;

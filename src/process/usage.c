@@ -345,11 +345,10 @@ static int64_t read_mark(struct sd_usage_reader *r, pid_t me, int *rc)
     return n < 0 ? -1 : kilobytes(field(buf, (size_t)n, "VmHWM"));
 }
 
-/* Another process's mark, which is the dearest of its readings (10 us where a reading
- * of its memory is 2), and mostly what it was.  It rises only when more becomes
- * resident than ever was, and nothing becomes resident without a fault (but by
- * khugepaged, some MiB): with so few faults since the mark was read that even huge
- * pages would not reach it, it is what it was. */
+/* Another process's mark.  Reading it takes longest (10 us, its memory 2), and mostly
+ * it has not changed.  It rises only when more becomes resident than ever was, and
+ * nothing becomes resident without a page fault (but by khugepaged, some MiB).  So it
+ * is not read again after so few faults that even huge pages would not reach it. */
 static int64_t read_others_mark(struct sd_usage_reader *r, pid_t me,
                                 const struct sd_usage *now, int *rc)
 {

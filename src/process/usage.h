@@ -52,7 +52,7 @@ struct sd_usage { /* -1 where it was not asked for or could not be read */
     int64_t peak_bytes;
     int64_t pss_bytes, uss_bytes;
     uint64_t start_ticks; /* with CPU: start time of the process; 0: not read */
-    uint64_t n_faults;    /* with CPU, of our own with PEAK: pages touched so far */
+    uint64_t n_faults;    /* with CPU, of our own with PEAK: page faults so far */
     char name[16];        /* with CPU: its comm */
 };
 

@@ -16,7 +16,7 @@ struct below {
 
 enum { MANY_CALLS = 1000 }; /* of one node: their mean tells something */
 
-/* What is measured of one function is not to a hair what another costs. */
+/* The cost is measured with one function; it is a little different with others. */
 #define OTHER_FUNCTIONS 1.1
 
 struct cost { /* of one call, in ticks */
@@ -70,8 +70,8 @@ static int64_t ticks_of(double ticks)
     return ticks < 0 ? 0 : ticks < 0x1p62 ? (int64_t)ticks : (int64_t)1 << 62;
 }
 
-/* By how much the costs of the whole tree were less than they were held to be, of
- * Python's functions and of C's. */
+/* Factors of the costs of the whole tree, for Python's functions and for C's: below 1
+ * where tracing took less than was measured before. */
 struct speeds {
     double python, c;
 };
@@ -85,7 +85,7 @@ static void bound(double *speed, uint64_t calls, int64_t ticks, struct cost c)
         *speed = (double)ticks * OTHER_FUNCTIONS / least;
 }
 
-/* By the calls of functions that called nothing, where they are many. */
+/* From functions that were called often and called nothing. */
 static struct speeds speeds_of(const struct sd_call_forest *f,
                                const struct sd_trace_cost *cost,
                                const struct below *below)
@@ -164,8 +164,8 @@ static double within(const struct sd_trace_cost *cost, struct sd_traced_calls in
            (double)around.c * c.outside;
 }
 
-/* The own time of a pair, without what tracing took, which is returned; *nominal is
- * what it would have taken. */
+/* Takes the cost of tracing off the own time of a pair, and returns it; *nominal is
+ * what was measured for so many calls. */
 static double settle_own(struct sd_pair *pair, const struct sd_trace_cost *cost,
                          double *nominal)
 {
@@ -186,7 +186,7 @@ static double settle_own(struct sd_pair *pair, const struct sd_trace_cost *cost,
     return taken;
 }
 
-/* Returns how much of what tracing was held to cost it did cost, of all pairs. */
+/* Returns which share of the measured cost was taken off, over all pairs. */
 static double settle_pairs(struct sd_call_forest *f, const struct sd_trace_cost *cost)
 {
     double taken = 0, all = 0, nominal, share;

@@ -16,13 +16,13 @@
  * calls of a node took less than that, everything was quicker by as much, and so was
  * the cost: less is taken off.  A function that ran is then never left with nothing.
  *
- * What the shortest calls of a tree allow holds for all of it: when functions that call
- * nothing took less than an empty one, many times, everything in the tree is told by
- * the speed that they had.
+ * The shortest calls of a tree bound the cost of all: when functions that call nothing
+ * took less time than an empty one, in many calls, the cost is reduced in the whole
+ * tree by as much.
  *
  * Beyond a full tree times are known by pair of caller and callee, own ones and
- * inclusive ones.  What of their cost was less than it was held to be is known of own
- * times, as in the tree; inclusive ones are reduced by the same share, that of all. */
+ * inclusive ones.  By how much their cost was less than measured is known from own
+ * times, as in the tree; the cost in inclusive times is reduced by the same share. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

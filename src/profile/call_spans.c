@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "profile/decode.h"
 #include "profile/define.h"
+#include "profile/local_ids.h"
 #include "profile/series.h"
 
 /* Names that were lost leave gaps in the ids.  A file that lies must not make much of
@@ -106,7 +106,7 @@ void sd_call_spans_release(struct sd_call_spans *s)
 static int make_room_for(struct sd_call_spans *s, uint32_t id)
 {
     uint64_t most = FIRST_IDS + GAPS * (s->names_bytes / 16);
-    struct sd_local *names;
+    struct sd_local_id *names;
     size_t cap = s->n_names;
 
     if (id >= most || id >= MOST_IDS)
@@ -159,7 +159,7 @@ int sd_call_spans_names(struct sd_decoder *d, const struct sd_rec_names *r)
     for (uint32_t at = 0; rc == 0 && (inside = next_inside(r, &at));) {
         rc = make_room_for(s, id_of(inside));
         if (rc == 0 && id_of(inside) != 0)
-            rc = sd_decoder_take_name(d, inside, &s->names, &s->n_names);
+            rc = sd_decoder_take_name(d, inside, s->names, s->n_names);
     }
     return rc;
 }
@@ -373,7 +373,7 @@ static bool next_told(struct sd_call_spans *s, struct sd_call_told *told)
 static int fill(struct sd_decoder *d, struct sd_event *e, enum sd_event_kind kind)
 {
     struct sd_call_spans *s = &d->spans;
-    int rc = s->track == NONE ? sd_decoder_lost_track(d, &s->track) : 0;
+    int rc = s->track == NONE ? sd_local_lost_track(d, &s->track) : 0;
 
     *e = (struct sd_event){
         .kind = kind, .track = { s->track }, .site = SD_NO_SITE, .stack = SD_NO_STACK
@@ -402,7 +402,7 @@ static int pop(struct sd_decoder *d, uint64_t to_ns, uint32_t flags, struct sd_e
     if (has_name(s, open->site))
         e->site.at = s->names[open->site].id;
     else if (rc == 0)
-        rc = sd_decoder_lost_site(d, &e->site.at);
+        rc = sd_local_lost_site(d, &e->site.at);
     e->from_ns = open->from_ns < to_ns ? open->from_ns : to_ns;
     e->to_ns = to_ns;
     e->flags = open->flags | flags;
@@ -471,7 +471,7 @@ static int count_run(struct sd_decoder *d, struct sd_event *e)
     n -= undone;
     s->n_calls += n;
     if (rc == 0 && is_lost)
-        rc = sd_decoder_lost_site(d, &site);
+        rc = sd_local_lost_site(d, &site);
     e->flags = n;
     return rc < 0 ? rc : e->track.at != NONE;
 }

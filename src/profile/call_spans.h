@@ -19,7 +19,7 @@
 
 struct sd_decoder;
 struct sd_event;
-struct sd_local;
+struct sd_local_id;
 
 enum sd_spans_wish {
     SD_SPANS_NONE,
@@ -44,7 +44,7 @@ struct sd_call_spans { /* all zero is a fresh one */
     uint64_t n_undone;         /* ... and of those, what turned out in a later run */
     struct sd_table counted;   /* table to calls, and ... */
     struct sd_table missing;   /* ... to events, of those that were left */
-    struct sd_local *names;    /* owned; by the table's ids */
+    struct sd_local_id *names; /* owned; by the table's ids */
     size_t n_names;            /* that there is room for */
     size_t n_named;            /* above the highest id that was used */
     uint64_t names_bytes;      /* of its definitions so far */

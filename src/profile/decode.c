@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "profile/define.h"
+#include "profile/local_ids.h"
 #include "profile/samples.h"
 #include "profile/series.h"
 
@@ -52,7 +52,7 @@ void sd_decoder_release(struct sd_decoder *d)
 
 /* --- Times */
 
-static uint64_t moment(const struct sd_decoder *d, uint64_t ticks)
+uint64_t sd_decoder_moment(const struct sd_decoder *d, uint64_t ticks)
 {
     uint64_t ns = d->line ? sd_clock_line_ns(d->line, ticks) : ticks;
 
@@ -141,281 +141,6 @@ static int take_clock(struct sd_decoder *d, const struct sd_rec_clock *c)
     return 0;
 }
 
-/* --- Ids of the chunk */
-
-static struct sd_local *local(const struct sd_decoder *d, uint32_t id, unsigned kind)
-{
-    struct sd_local *l;
-
-    if (id == 0 || id >= d->n_locals)
-        return NULL;
-    l = &d->locals[id];
-    return l->chunk == d->chunk_no && l->kind == kind ? l : NULL;
-}
-
-static uint32_t local_id(const struct sd_decoder *d, uint32_t id, unsigned kind)
-{
-    const struct sd_local *l = local(d, id, kind);
-
-    return l ? l->id : NONE;
-}
-
-static void set_local(struct sd_decoder *d, uint32_t id, unsigned kind, uint32_t is)
-{
-    if (id == 0 || id >= d->n_locals || is == NONE)
-        return;
-    d->locals[id] = (struct sd_local){ d->chunk_no, kind, is, NONE };
-}
-
-/* A string's id, or that of "[lost name]" (always 0: define.c) when it dangles. */
-static uint32_t name_id(const struct sd_decoder *d, uint32_t id)
-{
-    uint32_t known = local_id(d, id, SD_REC_STRING);
-
-    return known == NONE ? 0 : known;
-}
-
-/* The same where 0 means that there is none. */
-static uint32_t optional_name(const struct sd_decoder *d, uint32_t id)
-{
-    return id == 0 ? NONE : name_id(d, id);
-}
-
-static int unify_string(const struct sd_decoder *d, const void *text, size_t n,
-                        uint32_t *id)
-{
-    if (d->grow)
-        return sd_define_string(d->grow, text, n, id);
-    *id = sd_find_string(d->p, text, n);
-    return 0;
-}
-
-/* A name may hold a 0, where C's strings end: "a\0b" and "a" would be one.  It is shown
- * by the sign Unicode has for it. */
-static int unify_with_zeros(const struct sd_decoder *d, const char *text, size_t n,
-                            uint32_t *id)
-{
-    struct sd_buf shown = { 0 };
-    int rc;
-
-    for (size_t i = 0; i < n; i++)
-        if (text[i])
-            sd_buf_u8(&shown, (uint8_t)text[i]);
-        else
-            sd_buf_text(&shown, "\u2400");
-    rc = shown.bad ? sd_no_memory() : unify_string(d, shown.p, shown.n, id);
-    sd_buf_release(&shown);
-    return rc;
-}
-
-static int take_string(struct sd_decoder *d, const struct sd_rec_string *r)
-{
-    size_t room = r->head.len - offsetof(struct sd_rec_string, text);
-    size_t n = r->n < room ? r->n : room;
-    uint32_t id;
-    int rc = memchr(r->text, 0, n) ? unify_with_zeros(d, (const char *)r->text, n, &id)
-                                   : unify_string(d, r->text, n, &id);
-
-    if (rc == 0)
-        set_local(d, r->id, SD_REC_STRING, id);
-    return rc;
-}
-
-static int lost_site(const struct sd_decoder *d, uint32_t *id)
-{
-    if (d->grow)
-        return sd_define_lost_site(d->grow, id);
-    *id = sd_find_lost_site(d->p);
-    return 0;
-}
-
-static int lost_track(const struct sd_decoder *d, uint32_t *id)
-{
-    if (d->grow)
-        return sd_define_lost_track(d->grow, id);
-    *id = sd_find_lost_track(d->p);
-    return 0;
-}
-
-/* Kinds that a later version may add are shown as the nearest known one. */
-static uint32_t known_kind(uint32_t kind, uint32_t last, uint32_t otherwise)
-{
-    return kind >= 1 && kind <= last ? kind : otherwise;
-}
-
-static int take_site(struct sd_decoder *d, const struct sd_rec_site *r)
-{
-    struct sd_site_key key = {
-        .kind = known_kind(r->kind, SD_SITE_LAYER, SD_SITE_SECTION),
-        .name = name_id(d, r->name),
-        .file = optional_name(d, r->file),
-        .line = r->line,
-        .parent = local_id(d, r->parent, SD_REC_SITE),
-        .label = optional_name(d, r->label),
-        .flags = r->flags & (SD_SITE_NATIVE | SD_SITE_BEYOND | SD_SITE_TWINS),
-    };
-    uint32_t id;
-    int rc = 0;
-
-    if (r->parent != 0 && key.parent == NONE)
-        rc = lost_site(d, &key.parent);
-    if (rc < 0 || (r->parent != 0 && key.parent == NONE))
-        return rc; /* of what came later: else it would be one without a parent */
-    /* A signature goes by all of its text. */
-    if (key.kind == SD_SITE_FUNCTION && key.parent != NONE && key.label != NONE)
-        key.name = key.label;
-    if (d->grow)
-        rc = sd_define_site(d->grow, &key, &id);
-    else
-        id = sd_find_site(d->p, &key);
-    if (rc == 0)
-        set_local(d, r->id, SD_REC_SITE, id);
-    return rc;
-}
-
-/* Its last dimensions are left out where there are more than anyone uses. */
-static int take_size(struct sd_decoder *d, const struct sd_rec_size *r)
-{
-    size_t room = (r->head.len - offsetof(struct sd_rec_size, dims)) / sizeof(int64_t);
-    uint32_t site = local_id(d, r->site, SD_REC_SITE);
-    struct sd_size size = {
-        .argument = r->argument,
-        .kind = known_kind(r->kind % SD_SIZE_ROUNDED, SD_SIZE_VALUE, SD_SIZE_LENGTH),
-        .is_rounded = r->kind & SD_SIZE_ROUNDED,
-        .n_dims = r->n_dims < room ? r->n_dims : (uint32_t)room,
-        .dims = r->dims,
-    };
-
-    if (!d->grow || site == NONE)
-        return 0;
-    for (uint32_t i = 0; i < size.n_dims; i++)
-        if (r->dims[i] < 0)
-            return 0;
-    size.name = d->grow->strings.items[name_id(d, r->name)].p;
-    return sd_define_size(d->grow, site, &size);
-}
-
-/* Ends are matched to begins within a process; a track without one is its own. */
-static void set_track(struct sd_decoder *d, uint32_t local_at, uint32_t id)
-{
-    struct sd_local *l;
-
-    set_local(d, local_at, SD_REC_TRACK, id);
-    l = local(d, local_at, SD_REC_TRACK);
-    if (!l)
-        return;
-    l->process = sd_profile_process_of(d->p, (sd_track_id){ id }).at;
-    if (l->process == NONE)
-        l->process = id;
-}
-
-static int take_track(struct sd_decoder *d, const struct sd_rec_track *r)
-{
-    struct sd_track_definition def = {
-        .key = { .kind = known_kind(r->kind, SD_TRACK_DEVICE, SD_TRACK_THREAD),
-                 .number = r->number,
-                 .start = r->start,
-                 .host = d->host },
-        .parent = local_id(d, r->parent, SD_REC_TRACK),
-        .name = optional_name(d, r->name),
-        .command = optional_name(d, r->command),
-        .time_ns = moment(d, d->view.t0),
-    };
-    uint32_t id;
-    int rc = 0;
-
-    if (d->grow)
-        rc = sd_define_track(d->grow, &def, &id);
-    else
-        id = sd_find_track(d->p, &def);
-    if (rc == 0)
-        set_track(d, r->id, id);
-    return rc;
-}
-
-static int take_metric(struct sd_decoder *d, const struct sd_rec_metric *r)
-{
-    struct sd_metric_key key = {
-        .name = name_id(d, r->name),
-        .unit = known_kind(r->unit, SD_UNIT_BYTES, SD_UNIT_COUNT),
-        .adds = known_kind(r->adds, SD_ADDS_PEAK, SD_ADDS_LEVEL),
-    };
-    uint32_t id;
-    int rc = 0;
-
-    if (d->grow)
-        rc = sd_define_metric(d->grow, &key, optional_name(d, r->meaning), &id);
-    else
-        id = sd_find_metric(d->p, &key);
-    if (rc == 0)
-        set_local(d, r->id, SD_REC_METRIC, id);
-    return rc;
-}
-
-/* A shape ends at the first metric that dangles: the values before it are still sure.
- */
-static int take_shape(struct sd_decoder *d, const struct sd_rec_shape *r)
-{
-    size_t room = (r->head.len - offsetof(struct sd_rec_shape, metrics)) / 4;
-    uint32_t metrics[SD_METRICS_MAX], n = 0, id;
-    int rc = 0;
-
-    for (; n < r->n && n < room && n < SD_METRICS_MAX; n++) {
-        metrics[n] = local_id(d, r->metrics[n], SD_REC_METRIC);
-        if (metrics[n] == NONE)
-            break;
-    }
-    if (d->grow)
-        rc = sd_define_shape(d->grow, metrics, n, &id);
-    else
-        id = sd_find_shape(d->p, metrics, n);
-    if (rc == 0)
-        set_local(d, r->id, SD_REC_SHAPE, id);
-    return rc;
-}
-
-static int lost_stack(const struct sd_decoder *d, uint32_t *id)
-{
-    if (d->grow)
-        return sd_define_lost_stack(d->grow, id);
-    *id = sd_find_lost_stack(d->p);
-    return 0;
-}
-
-/* Reports know leaves only, no flags: what is missing is a frame from here on. */
-static int end_partial(const struct sd_decoder *d, sd_stack_id *stack)
-{
-    if (d->grow)
-        return sd_define_partial_stack(d->grow, *stack, &stack->at);
-    stack->at = sd_find_partial_stack(d->p, *stack);
-    return 0;
-}
-
-static int take_stack(struct sd_decoder *d, const struct sd_rec_stack *r)
-{
-    struct sd_stack key = {
-        .parent = { local_id(d, r->parent, SD_REC_STACK) },
-        .site = { local_id(d, r->site, SD_REC_SITE) },
-        .line = r->line,
-    };
-    uint32_t id;
-    int rc = 0;
-
-    if (r->parent != 0 && key.parent.at == NONE)
-        rc = lost_stack(d, &key.parent.at);
-    if (rc == 0 && key.site.at == NONE)
-        rc = lost_site(d, &key.site.at);
-    if (rc < 0 || (r->parent != 0 && key.parent.at == NONE) || key.site.at == NONE)
-        return rc; /* of what came later, as above */
-    if (d->grow)
-        rc = sd_define_stack(d->grow, &key, &id);
-    else
-        id = sd_find_stack(d->p, &key);
-    if (rc == 0)
-        set_local(d, r->id, SD_REC_STACK, id);
-    return rc;
-}
-
 /* --- Facts */
 
 static int take_meta(struct sd_decoder *d, const struct sd_rec_meta *r)
@@ -432,12 +157,12 @@ static int take_note(struct sd_decoder *d, const struct sd_rec_note *r)
 {
     size_t room = r->head.len - offsetof(struct sd_rec_note, text);
     enum sd_note_kind kind =
-        (enum sd_note_kind)known_kind(r->kind, SD_NOTE_REFUSAL, SD_NOTE_INFO);
+        (enum sd_note_kind)sd_known_kind(r->kind, SD_NOTE_REFUSAL, SD_NOTE_INFO);
 
     if (!d->grow)
         return 0;
-    return sd_profile_add_note(d->grow, kind, moment(d, r->time),
-                               local_id(d, r->track, SD_REC_TRACK), r->text,
+    return sd_profile_add_note(d->grow, kind, sd_decoder_moment(d, r->time),
+                               sd_local_of(d, r->track, SD_REC_TRACK), r->text,
                                r->n < room ? r->n : room);
 }
 
@@ -448,8 +173,8 @@ static int take_model(struct sd_decoder *d, const struct sd_rec_model *r)
 
 static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
 {
-    uint32_t id = local_id(d, r->track, SD_REC_TRACK);
-    uint64_t ns = moment(d, r->time);
+    uint32_t id = sd_local_of(d, r->track, SD_REC_TRACK);
+    uint64_t ns = sd_decoder_moment(d, r->time);
     struct sd_track *t;
 
     seen_until(d, ns);
@@ -465,7 +190,7 @@ static void take_exit(struct sd_decoder *d, const struct sd_rec_exit *r)
 static void set_values(const struct sd_decoder *d, struct sd_event *e, uint32_t shape,
                        const int64_t *values, size_t room)
 {
-    uint32_t id = local_id(d, shape, SD_REC_SHAPE);
+    uint32_t id = sd_local_of(d, shape, SD_REC_SHAPE);
 
     e->values = values;
     e->metrics = id == NONE ? NULL : d->p->index->shapes_of[id].metrics;
@@ -493,7 +218,7 @@ static int give(struct sd_decoder *d, bool is_of_profile)
 static int event_track(struct sd_decoder *d, uint32_t local_at, uint32_t *track,
                        uint32_t *process)
 {
-    const struct sd_local *l = local(d, local_at, SD_REC_TRACK);
+    const struct sd_local_id *l = sd_local_find(d, local_at, SD_REC_TRACK);
     int rc;
 
     if (l) {
@@ -501,15 +226,15 @@ static int event_track(struct sd_decoder *d, uint32_t local_at, uint32_t *track,
         *process = l->process;
         return 0;
     }
-    rc = lost_track(d, track);
+    rc = sd_local_lost_track(d, track);
     *process = *track;
     return rc;
 }
 
 static int event_site(struct sd_decoder *d, uint32_t local_at, uint32_t *site)
 {
-    *site = local_id(d, local_at, SD_REC_SITE);
-    return *site == NONE ? lost_site(d, site) : 0;
+    *site = sd_local_of(d, local_at, SD_REC_SITE);
+    return *site == NONE ? sd_local_lost_site(d, site) : 0;
 }
 
 static int take_open(struct sd_decoder *d, const struct sd_rec_open *r)
@@ -521,7 +246,7 @@ static int take_open(struct sd_decoder *d, const struct sd_rec_open *r)
         rc = event_site(d, r->site, &o.site);
     if (rc < 0)
         return rc;
-    o.from_ns = moment(d, r->time);
+    o.from_ns = sd_decoder_moment(d, r->time);
     seen_until(d, o.from_ns);
     if (o.site == NONE || o.track == NONE)
         return 0;
@@ -543,8 +268,8 @@ static int take_span(struct sd_decoder *d, const struct sd_rec_span *r,
         return rc;
     e->kind = SD_EVENT_SPAN;
     e->stack = SD_NO_STACK;
-    e->from_ns = moment(d, r->from);
-    e->to_ns = moment(d, r->to);
+    e->from_ns = sd_decoder_moment(d, r->from);
+    e->to_ns = sd_decoder_moment(d, r->to);
     if (e->to_ns < e->from_ns)
         e->to_ns = e->from_ns;
     e->flags = r->flags;
@@ -565,11 +290,20 @@ static int take_point(struct sd_decoder *d, const struct sd_rec_point *r,
     e->kind = SD_EVENT_POINT;
     e->site = SD_NO_SITE;
     e->stack = SD_NO_STACK;
-    e->from_ns = e->to_ns = moment(d, r->time);
+    e->from_ns = e->to_ns = sd_decoder_moment(d, r->time);
     e->flags = 0;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
     return give(d, is_known(e));
+}
+
+/* Reports know leaves only, no flags: what is missing is a frame from here on. */
+static int end_partial(const struct sd_decoder *d, sd_stack_id *stack)
+{
+    if (d->grow)
+        return sd_define_partial_stack(d->grow, *stack, &stack->at);
+    stack->at = sd_find_partial_stack(d->p, *stack);
+    return 0;
 }
 
 static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
@@ -579,16 +313,16 @@ static int take_sample(struct sd_decoder *d, const struct sd_rec_sample *r,
     uint32_t process;
     int rc = event_track(d, r->track, &e->track.at, &process);
 
-    e->stack.at = local_id(d, r->stack, SD_REC_STACK);
+    e->stack.at = sd_local_of(d, r->stack, SD_REC_STACK);
     if (rc == 0 && r->stack != 0 && e->stack.at == NONE)
-        rc = lost_stack(d, &e->stack.at);
+        rc = sd_local_lost_stack(d, &e->stack.at);
     if (rc == 0 && (r->flags & SD_SAMPLE_PARTIAL))
         rc = end_partial(d, &e->stack);
     if (rc < 0)
         return rc;
     e->kind = SD_EVENT_SAMPLE;
     e->site = SD_NO_SITE;
-    e->from_ns = e->to_ns = moment(d, r->time);
+    e->from_ns = e->to_ns = sd_decoder_moment(d, r->time);
     e->flags = r->flags & SD_SAMPLE_KNOWN;
     seen_until(d, e->to_ns);
     set_values(d, e, r->shape, r->values, room);
@@ -628,19 +362,13 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
     case SD_REC_POINT:
         return take_point(d, r, e);
     case SD_REC_STACK:
-        return take_stack(d, r);
     case SD_REC_STRING:
-        return take_string(d, r);
     case SD_REC_SITE:
-        return take_site(d, r);
     case SD_REC_SIZE:
-        return take_size(d, r);
     case SD_REC_TRACK:
-        return take_track(d, r);
     case SD_REC_METRIC:
-        return take_metric(d, r);
     case SD_REC_SHAPE:
-        return take_shape(d, r);
+        return sd_local_define(d, rec);
     case SD_REC_CLOCK:
         return take_clock(d, r);
     case SD_REC_META:
@@ -664,27 +392,14 @@ static int take(struct sd_decoder *d, const struct sd_record *rec, struct sd_eve
 /* --- Timelines */
 
 int sd_decoder_take_name(struct sd_decoder *d, const struct sd_record *r,
-                         struct sd_local **names, size_t *n)
+                         struct sd_local_id *names, size_t n)
 {
     struct sd_decoder inside = *d;
-    struct sd_event none;
-    int rc;
 
-    inside.locals = *names;
-    inside.n_locals = *n;
+    inside.locals = names;
+    inside.n_locals = n;
     inside.chunk_no = 1;
-    rc = take(&inside, r, &none);
-    return rc;
-}
-
-int sd_decoder_lost_site(struct sd_decoder *d, uint32_t *site)
-{
-    return lost_site(d, site);
-}
-
-int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track)
-{
-    return lost_track(d, track);
+    return sd_local_define(&inside, r);
 }
 
 int sd_decoder_need_clocks(struct sd_decoder *d)
@@ -724,26 +439,8 @@ static bool is_table(const struct sd_chunk_view *view)
     return view->type == SD_CHUNK_DEFS || view->type == SD_CHUNK_CELLS;
 }
 
-/* A definition has at least 16 bytes and ids are numbered from 1, so this is room for
- * all of them. */
-static int grow_locals(struct sd_decoder *d)
-{
-    size_t need = (size_t)(d->defs_bytes / 16) + 2, cap = d->n_locals;
-    struct sd_local *locals;
-
-    if (need <= cap)
-        return 0;
-    locals = sd_grow_array(d->locals, &cap, need, sizeof *locals);
-    if (!locals)
-        return sd_no_memory();
-    memset(locals + d->n_locals, 0, (cap - d->n_locals) * sizeof *locals);
-    d->locals = locals;
-    d->n_locals = cap;
-    return 0;
-}
-
-/* What a cell takes until its stream has been handed out, in sizes of its own: itself,
- * in an array that doubles, and what is worked out of it. */
+/* Memory for a cell until its stream has been handed out, in sizes of a cell: the cell
+ * itself, in an array that doubles, and what is derived from it. */
 enum { GATHERED_TIMES = 4 };
 
 /* Cells that find no room are left out; the calls that they count are counted. */
@@ -772,7 +469,7 @@ static int begin_chunk(struct sd_decoder *d)
     d->is_begun = true;
     if (d->view.type == SD_CHUNK_DEFS) {
         d->defs_bytes += d->view.n;
-        return grow_locals(d);
+        return sd_local_make_room(d, d->defs_bytes);
     }
     if (!d->wants_calls || !sd_chunk_cells(&d->view, &cells) ||
         !has_room_for_cells(d, &cells))

@@ -4,12 +4,7 @@
 /* decode: from the records of chunks, in ids of each chunk, to events in ids of the
  * profile.
  *
- * One small table holds what the present chunk has defined; it is emptied by counting
- * chunks, not by clearing.  Ids are foreign: one that was never defined, or as
- * something else, shows as "[lost name]".
- *
- * The ids of a table of cells hold for its whole stream; there the small table grows
- * with the definitions.
+ * local_ids.h has what ids mean; here are events, and the order of chunks and streams.
  *
  * The same code fills a profile (`grow`) and walks the events of one that is already
  * there, which it then leaves as it is. */
@@ -25,15 +20,7 @@
 #include "profile/opens.h"
 #include "profile/profile.h"
 
-/* A chunk has 256 KiB, a definition at least 16 bytes, and ids are numbered from 1. */
-enum { SD_LOCAL_IDS = (1 << 14) + 1 };
-
-struct sd_local {     /* what an id means in the present chunk */
-    uint32_t chunk;   /* valid when it is the decoder's count */
-    uint32_t kind;    /* enum sd_record_type */
-    uint32_t id;      /* the profile's */
-    uint32_t process; /* of a track */
-};
+struct sd_local_id;
 
 struct sd_decoder {
     struct sd_reader *reader;   /* borrowed */
@@ -41,7 +28,7 @@ struct sd_decoder {
     const struct sd_profile *p; /* borrowed */
     uint64_t zero_ns;           /* CLOCK_MONOTONIC at the capture's zero */
     uint32_t host;              /* of its tracks, in a profile of several captures */
-    struct sd_local *locals;    /* owned */
+    struct sd_local_id *locals; /* owned */
     size_t n_locals;            /* SD_LOCAL_IDS, or more after a large table */
     uint32_t chunk_no;
     struct sd_chunk_view view;
@@ -75,12 +62,12 @@ int sd_decoder_next(struct sd_decoder *d, struct sd_event *e);
 /* What an id of the present table means; what dangles is "[lost name]". */
 int sd_decoder_site(struct sd_decoder *d, uint32_t id, sd_site_id *site);
 int sd_decoder_track(struct sd_decoder *d, uint32_t id, uint32_t *track);
-/* What a timeline needs: its definitions, into a table of its own; what stands for a
- * lost one; and the pairs of all clocks of the capture. */
+/* hot: nanoseconds since the capture's zero, of a moment in ticks of the stream. */
+uint64_t sd_decoder_moment(const struct sd_decoder *d, uint64_t ticks);
+/* What a timeline needs: its definitions, into a table of its own, and the pairs of all
+ * clocks of the capture. */
 int sd_decoder_take_name(struct sd_decoder *d, const struct sd_record *r,
-                         struct sd_local **names, size_t *n);
-int sd_decoder_lost_site(struct sd_decoder *d, uint32_t *site);
-int sd_decoder_lost_track(struct sd_decoder *d, uint32_t *track);
+                         struct sd_local_id *names, size_t n);
 /* 1: they were read just now, and the record at hand is to come again; 0; < 0. */
 int sd_decoder_need_clocks(struct sd_decoder *d);
 /* How long a tick of the present stream is. */

@@ -46,7 +46,8 @@ static size_t used_bytes(const struct sd_profile *p)
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* What the profile has already is not left any more, and so is part of the half. */
+/* Memory that the profile has taken already is not left any more: it is added to the
+ * half of what is. */
 void sd_profile_bound(struct sd_profile *p, uint64_t stored_bytes)
 {
     uint64_t used = used_bytes(p), left = sd_memory_left("") / 2, by_input;

@@ -179,12 +179,12 @@ static void put_paths(struct sd_buf *to, const struct sd_profile *p)
     if (folded)
         sd_buf_printf(
             to,
-            "%s calls booked on an outer call of the same function: the tree was "
+            "%s calls are booked on an outer call of the same function: the tree was "
             "full",
             count_text(text, folded));
     if (others)
         sd_buf_printf(to,
-                      "%s%s calls booked on " OTHER
+                      "%s%s calls are booked on " OTHER
                       ", not on their function: the tree was full (--nodes of sonde "
                       "calls makes room)",
                       folded ? "; " : "", count_text(text, others));
@@ -260,7 +260,8 @@ static uint64_t count_opens(const struct sd_profile *p)
 static void put_opens(struct sd_buf *to, const struct sd_profile *p)
 {
     put_count(to, count_opens(p), "unfinished section");
-    sd_buf_text(to, " not shown: too many were open at once");
+    sd_buf_printf(to, " %s not shown: too many were open at once",
+                  count_opens(p) == 1 ? "is" : "are");
 }
 
 static uint64_t count_models(const struct sd_profile *p)
@@ -283,7 +284,7 @@ static uint64_t count_cut_notes(const struct sd_profile *p)
 static void put_cut_notes(struct sd_buf *to, const struct sd_profile *p)
 {
     put_count(to, count_cut_notes(p), "more note");
-    sd_buf_text(to, " not shown");
+    sd_buf_printf(to, " %s not shown", count_cut_notes(p) == 1 ? "is" : "are");
 }
 
 /* --- What collectors wrote down themselves ---------------------------------------- */

@@ -8,8 +8,7 @@
  * is read (more than fits into memory).  Whoever shows a profile says all of it, and
  * asks here and nowhere else; losses.def has a line for each kind.
  *
- * What is not lost is not listed: samples are taken now and then, and have an account
- * of their own (analyse/analyse.h). */
+ * Samples are not listed: they have an account of their own (analyse/analyse.h). */
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -36,7 +35,7 @@ enum { SD_LOSSES_ALL = (1u << SD_LOSS_KINDS) - 1 };
 
 /* How much of a kind is lost, in what its sentence counts; 0: nothing. */
 uint64_t sd_loss_amount(const struct sd_profile *p, enum sd_loss_kind kind);
-/* Its sentence, behind what is there already; to be asked when something is lost. */
+/* Appends its sentence; only where the amount is not 0. */
 void sd_loss_put(struct sd_buf *to, const struct sd_profile *p, enum sd_loss_kind kind);
 /* "events": the kind, for programs. */
 const char *sd_loss_word(enum sd_loss_kind kind);

@@ -382,7 +382,7 @@ static int merge_words(struct sd_profile *into, const char **words, const char *
     return *words ? 0 : sd_no_memory();
 }
 
-/* What did not fit here is counted already. */
+/* Adds them to what did not fit while merging. */
 static void merge_losses(struct sd_profile_index *into,
                          const struct sd_profile_index *from)
 {

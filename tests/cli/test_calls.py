@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, SONDE, clean_env, contains, equal, run, run_tests, sonde, wait_for, write  # noqa: E402
+from helpers import PYTHON, SONDE, clean_env, contains, equal, run, run_tests, sonde, write  # noqa: E402
 
 # What is called, how often, and by whom, does not depend on the clock.
 SCRIPT = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of ends: of a program that leaves a process behind, of a time past the end, of a capture that was cut, and whose peak it is."""
+"""Ends: of a program that leaves a process behind, a time past the end, a capture that was cut; and whose peak the summary has."""
 import json
 import os
 import re
@@ -56,8 +56,7 @@ def daemon_of(folder):
 
 def test_a_daemon_is_named_and_not_waited_for(folder):
     write(folder, "program.py", DAEMON)
-    for words, said in ((("run",), "process %d (python) still runs, and what is done there from now on is not recorded; to sample it: sonde "
-                                   "record --pid %d\n"),
+    for words, said in ((("run",), "process %d (python) still runs and is no longer recorded; to sample it: sonde record --pid %d\n"),
                         (("calls", "-n", "1"), "process %d still runs: what is recorded there from now on stays in x.sonde.live")):
         for name in ("daemon", "go"):
             if os.path.exists(os.path.join(folder, name)):
@@ -149,7 +148,7 @@ def test_a_capture_that_was_cut_before_its_samples_says_so(folder):
         if not has_samples:
             told.add(last)
     assert told <= {"sonde: there is nothing to report: the capture ends before the first samples, calls, sections and readings",
-                    "sonde: there are no samples in it: it ends before the first"}, told
+                    "sonde: the capture has no samples: it ends before the first"}, told
     assert told, "no cut was before the samples"
 
 

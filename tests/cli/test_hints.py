@@ -57,6 +57,9 @@ def test_on_a_busy_machine_shares_are_of_cpu_time(folder):
     assert re.search("(?m)^sonde: %s$" % SENTENCE, err), err
     report = sonde("report", "x.sonde", cwd=folder)[1]
     assert re.search(SENTENCE, report), report
+    several = sonde("report", "x.sonde", "--table", "functions,lines,callers", cwd=folder)[1]
+    said = len(re.findall(SENTENCE, several)), len(re.findall("(?m)^shares are of CPU time", several))
+    equal(said, (1, 2), "tables with the reason, and without it: " + several)
     row = re.search(r"^ *[\d.]+ +([\d.]+) .* first +busy.py", report, re.M)
     rows = json.loads(sonde("report", "x.sonde", "--json", "--metric", "cpu", cwd=folder)[1])["functions"]
     shares = {row["function"]: row["cum%"] for row in rows}
@@ -75,7 +78,7 @@ def test_compiled_code_behind_the_hottest_line_is_told_of(folder):
     write(folder, "script.py", COMPILED)
     status, _, err = sonde("run", "--python", PYTHON, "-o", "x.sonde", "script.py", cwd=folder)
     equal(status, 0, err)
-    found = re.search(r"(\d+) % of the samples are in one line, script.py:4; if it calls what was compiled by mypyc \(.*/fast__mypyc\S+\), sonde sample --native shows the functions there", err)
+    found = re.search(r"(\d+) % of the samples are in one line, script.py:4; if it calls code that was compiled by mypyc \(.*/fast__mypyc\S+\), sonde sample --native shows the functions there", err)
     assert found and int(found.group(1)) > 50, err
     write(folder, "plain.py", "for i in range(3000000): pass\n")
     assert "--native" not in sonde("run", "--python", PYTHON, "-o", "y.sonde", "plain.py", cwd=folder)[2]

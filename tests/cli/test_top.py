@@ -353,6 +353,22 @@ def test_without_a_terminal_tables_are_printed(folder):
         contains(result.out, " more\n")
 
 
+def test_a_stopped_program_is_called_stopped(folder):
+    with busy(folder) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            table = sonde("top", "--pid", pid, "--delay", "0.5", "--duration", "1")
+            result = sonde("top", "--pid", pid, "--delay", "0.5", "--duration", "1", "--json")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        equal((table.status, result.status), (0, 0), "status (%s, %s)" % (table.err, result.err))
+        contains(table.out, "Collecting samples from a stopped program: '")
+        told = json.loads(result.out.splitlines()[-1])
+        equal((told["stopped"], {t["stopped"] for t in told["threads"]}), (True, {True}), "stopped, and of the threads")
+        result = sonde("top", "--pid", pid, "--delay", "0.5", "--duration", "0.5", "--json")
+        equal(json.loads(result.out.splitlines()[-1])["stopped"], False, "stopped, once it runs")
+
+
 def test_idle_threads_and_the_gil_on_request(folder):
     with busy(folder) as pid:
         for options, wants_waiter in ((["-i"], True), (["--mode", "wall"], True), (["-g"], False), (["--mode", "gil"], False)):

@@ -3,8 +3,7 @@
 # limit: 900
 """What a recording or a capture lacks is said on stderr by every verb, for every output, and with --quiet.
 
-Each test makes one kind of loss and then asks all verbs that read a capture.  The kinds are those of
-src/profile/losses.def.
+Each test makes one kind of loss of src/profile/losses.def and then asks all verbs that read a capture.
 """
 import contextlib
 import csv
@@ -18,7 +17,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, clean_env, equal, need, run, run_tests, sonde, wait_for, write  # noqa: E402
+from helpers import PYTHON, clean_env, equal, need, run_tests, sonde, wait_for, write  # noqa: E402
+from full_disk import FILL, FUNCTION, LEAF, small_disk  # noqa: E402
 
 # What reads a capture: the words behind `sonde`, with X for the capture.  Those of the second list may fail, because
 # the capture has no samples, no model or no hot function, and say what is lost all the same.
@@ -55,16 +55,14 @@ def every_verb_says(folder, capture, what, **how):
     assert not wrong, "%d of %d do not say it: %r" % (len(wrong), len(READERS + FAILING), wrong)
 
 
-def every_output_says(folder, program, what, options=(), **how):
+def every_output_says(folder, program, what, options=()):
     """The recording itself, to each kind of file, loud and quiet.  The last capture's path."""
     for output in ("x.prof", "x.pstats", "x.txt", "x.svg", "x.speedscope.json", "x.sonde"):
         for quiet in ([], ["-q"]):
             path = os.path.join(folder, output)
             with contextlib.suppress(OSError):
                 os.unlink(path)
-            result = sonde("calls", *quiet, *options, "--python", PYTHON, "-n", "1", "-o", path, *program, cwd=folder, **how)
-            equal(result.status, 0, "status with -o %s %s (%s)" % (output, quiet, result.err[-300:]))
-            equal(len(lines_with(result.err, what)), 1, "sentences with -o %s %s: %r" % (output, quiet, result.err))
+            says_once(record(folder, *quiet, *options, "-o", path, *program), what)
     return path
 
 
@@ -72,17 +70,20 @@ def limited(what, value):
     return lambda: resource.setrlimit(what, (value, value))
 
 
-@contextlib.contextmanager
-def small_disk(folder, size):
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
-        yield disk
-    finally:
-        run(["umount", "-l", disk])
+def record(folder, *words, **how):
+    """`sonde calls`, which must succeed and print one row: what it said."""
+    result = sonde("calls", "--python", PYTHON, "-n", "1", *words, cwd=folder, **how)
+    equal(result.status, 0, "status of `sonde calls %s` (%s)" % (" ".join(words), result.err[-300:]))
+    return result.err
+
+
+def says_once(err, what):
+    equal(len(lines_with(err, what)), 1, "sentences: %r" % err)
+
+
+def rows_of(capture):
+    """The rows of the table of functions, by name."""
+    return {row["function"]: row for row in csv.DictReader(io.StringIO(sonde("report", "--csv", "-n", "0", capture).out))}
 
 
 FUNCTIONS = "for i in range(3000):\n    eval('lambda x: x', {})(i)\n"
@@ -91,7 +92,7 @@ FUNCTIONS = "for i in range(3000):\n    eval('lambda x: x', {})(i)\n"
 def test_a_whole_capture_lacks_nothing(folder):
     path = os.path.join(folder, "x.sonde")
     write(folder, "script.py", FUNCTIONS)
-    equal(sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", path, "script.py", cwd=folder).err, "", "stderr")
+    equal(record(folder, "-q", "-o", path, "script.py"), "", "stderr")
     for words in READERS:
         result = asked(words, folder, path)
         equal(lines_with(result.err, "x.sonde: "), [], "what `%s` says is lost" % words)
@@ -125,7 +126,8 @@ def test_threads_after_a_limit_on_files_has_fallen(folder):
         capture = every_output_says(folder, [script, limit], what)
         result = sonde("info", capture)
         assert re.search(r"process \d+: no calls were traced in threads \d+, \d+\n", result.out), result.out
-        assert "events were" not in result.err, result.err
+        assert "events were" not in result.err and "no calls were traced" not in result.err, result.err
+        equal((result.out + result.err).count("all calls of 2 threads"), 2, "times that info says it, once on stderr")
         table = sonde("report", "--csv", capture).out
         assert "early" in table and "late" not in table, table
     every_verb_says(folder, capture, what)
@@ -173,101 +175,52 @@ def test_threads_without_room_when_sonde_is_killed(folder):
 def test_a_limit_on_files_for_all(folder):
     script = write(folder, "script.py", FUNCTIONS.replace("3000", "20000"))
     capture = os.path.join(folder, "x.sonde")
-    result = sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder, preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20))
-    equal(result.status, 0, "status (%s)" % result.err[-300:])
     what = r"calls of thread \d+ are missing: the program's files may not become larger \(RLIMIT_FSIZE, ulimit -f\)"
-    equal(len(lines_with(result.err, what)), 1, "sentences: %r" % result.err)
+    says_once(record(folder, "-q", "-o", capture, script, preexec_fn=limited(resource.RLIMIT_FSIZE, 1 << 20)), what)
     every_verb_says(folder, capture, what)
 
 
-FILLS = """
-import sys
-def leaf(): pass
-def work(n):
-    for _ in range(n):
-        leaf()
-def function(i):
-    names = {}
-    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
-    return names["f%d" % i]
-work(1000)
-try:
-    with open(sys.argv[1], "wb", buffering=0) as f:
-        while True:
-            f.write(bytes(4096))
-except OSError:
-    pass
-for i in range(1000):
-    function(i)(20)
-work(100000)
-"""
-
-
 def test_calls_missing_on_a_full_disk(folder):
-    script = write(folder, "script.py", FILLS)
+    script = write(folder, "script.py", LEAF + FUNCTION + FILL + "work(1000)\nfill()\nfor i in range(1000):\n    function(i)(20)\nwork(100000)\n")
     with small_disk(folder, "8m") as disk:
         capture, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
         for quiet in ([], ["-q"]):
-            result = sonde("calls", *quiet, "--force", "--python", PYTHON, "-n", "1", "-o", capture, script, filler, cwd=folder)
-            equal(result.status, 0, "status (%s)" % result.err[-300:])
-            equal(len(lines_with(result.err, "calls of thread [0-9]+ are missing: there was no room for them on the disk")), 1, "sentences: %r" % result.err)
+            says_once(record(folder, *quiet, "--force", "-o", capture, script, filler), "calls of thread [0-9]+ are missing: there was no room for them on the disk")
             os.unlink(filler)
         every_verb_says(folder, capture, "calls of thread [0-9]+ are missing: there was no room for them on the disk")
 
 
 def test_calls_missing_from_a_timeline(folder):
-    script = write(folder, "script.py", FILLS.replace("range(1000)", "range(0)"))
+    script = write(folder, "script.py", LEAF + FILL + "work(1000)\nfill()\nwork(100000)\n")
     what = "calls are missing from the timeline"
     with small_disk(folder, "6m") as disk:
         capture, filler = os.path.join(disk, "x.sonde"), os.path.join(disk, "filler")
-        result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, filler, cwd=folder)
-        equal(result.status, 0, "status (%s)" % result.err[-300:])
-        equal(len(lines_with(result.err, what)), 1, "sentences: %r" % result.err)
+        says_once(record(folder, "-q", "--timeline", "-o", capture, script, filler), what)
         os.unlink(filler)
         every_verb_says(folder, capture, what)
 
 
-# The timeline alone would fill the disk; the functions that come behind it need some of it.
-MANY = """
-def leaf(): pass
-def work(n):
-    for _ in range(n):
-        leaf()
-def function(i):
-    names = {}
-    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
-    return names["f%d" % i]
-work(3000000)
-for i in range(1500):
-    function(i)(2)
-"""
-
-
 def test_a_timeline_leaves_the_table_of_calls_its_room(folder):
-    script = write(folder, "script.py", MANY)
+    """The timeline alone would fill the disk; the functions that come behind it need some of it."""
+    script = write(folder, "script.py", LEAF + FUNCTION + "work(3000000)\nfor i in range(1500):\n    function(i)(2)\n")
     with small_disk(folder, "3m") as disk:
         capture = os.path.join(disk, "x.sonde")
-        result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
-        equal(result.status, 0, "status (%s)" % result.err[-300:])
-        said = result.err.splitlines()
+        said = record(folder, "-q", "--timeline", "-o", capture, script).splitlines()
         assert len(said) == 1 and "calls are missing from the timeline" in said[0], said
-        rows = {row["function"]: row for row in csv.DictReader(io.StringIO(sonde("report", "--csv", "-n", "0", capture).out))}
+        rows = rows_of(capture)
     equal(int(rows["leaf"]["calls"]), 3000000, "calls of leaf")
     equal({int(rows["f%d" % i]["calls"]) for i in range(1500)}, {3}, "calls of the functions behind it")
 
 
 def test_a_disk_without_room_for_a_timeline_has_room_for_the_table(folder):
-    script = write(folder, "script.py", "def leaf(): pass\nfor _ in range(20000): leaf()\n")
+    script = write(folder, "script.py", LEAF + "work(20000)\n")
     for size in ("540k", "600k"):
         with small_disk(folder, size) as disk:
             capture = os.path.join(disk, "x.sonde")
-            result = sonde("calls", "-q", "--timeline", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
-            equal(result.status, 0, "status (%s)" % result.err[-300:])
-            lost = re.findall(r"([\d,]+) (?:events were lost|calls are missing from the timeline)", result.err)
-            assert lost and sum(int(n.replace(",", "")) for n in lost) >= 20000, result.err
-            rows = {row["function"]: row for row in csv.DictReader(io.StringIO(sonde("report", "--csv", "-n", "0", capture).out))}
-            equal(int(rows["leaf"]["calls"]), 20000, "calls of leaf")
-        os.rmdir(os.path.join(folder, "disk"))
+            err = record(folder, "-q", "--timeline", "-o", capture, script)
+            lost = re.findall(r"([\d,]+) (?:events were lost|calls are missing from the timeline)", err)
+            assert lost and sum(int(n.replace(",", "")) for n in lost) >= 20000, err
+            equal(int(rows_of(capture)["leaf"]["calls"]), 20000, "calls of leaf")
 
 
 PATHS = """
@@ -282,8 +235,7 @@ for _ in range(15000): F[0](8)
 def test_more_than_fits_into_memory(folder):
     script = write(folder, "script.py", PATHS)
     capture = os.path.join(folder, "x.sonde")
-    result = sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, script, cwd=folder)
-    equal((result.status, result.err), (0, ""), "recording")
+    equal(record(folder, "-q", "-o", capture, script), "", "stderr")
     limit = limited(resource.RLIMIT_AS, 60 << 20)
     wrong = []
     for words in READERS + FAILING[:-1]:        # the last one starts a program, which needs more
@@ -298,7 +250,7 @@ def test_more_than_fits_into_memory(folder):
 def test_a_damaged_chunk(folder):
     write(folder, "script.py", FUNCTIONS)
     capture = os.path.join(folder, "x.sonde")
-    equal(sonde("calls", "-q", "--python", PYTHON, "-n", "1", "-o", capture, "script.py", cwd=folder).status, 0, "status")
+    record(folder, "-q", "-o", capture, "script.py")
     with open(capture, "r+b") as f:
         f.seek(os.path.getsize(capture) // 2)
         byte = f.read(1)

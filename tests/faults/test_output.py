@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Output that cannot be written, files that are no captures, descriptors taken away: one sentence each,
 the program's own status, and nothing recorded is lost."""
-import contextlib
 import glob
 import json
 import os
@@ -14,8 +13,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import (LIMIT_S, MIB, PACKAGE_PATH, PYTHON, SONDE, TARGETS, Capture, clean_env, contains, equal, need, run,  # noqa: E402
+from helpers import (LIMIT_S, MIB, PACKAGE_PATH, PYTHON, SONDE, Capture, clean_env, contains, equal, need, run,  # noqa: E402
                      run_tests, sonde, sonde_run, wait_for, write)
+from full_disk import FILL, FUNCTION, LEAF, small_disk  # noqa: E402
 
 TOUCH = "open('ran', 'w').close()"
 TEN_SECTIONS = """
@@ -46,20 +46,6 @@ def refused(folder, result, status, *parts):
     equal(result.status, status, "exit status (%r)" % result.err)
     one_sentence(result, *parts)
     assert not os.path.exists(os.path.join(folder, "ran")), "the program ran all the same"
-
-
-@contextlib.contextmanager
-def small_disk(folder, size):
-    """A file system of so many bytes, as mount says it ("32k"); its folder."""
-    need(os.geteuid() == 0, "only root may mount")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    mounted = run(["mount", "-t", "tmpfs", "-o", "size=" + size, "tmpfs", disk])
-    need(mounted.status == 0, "no mount here: %s" % mounted.err.strip())
-    try:
-        yield disk
-    finally:
-        run(["umount", "-l", disk])
 
 
 # ---- refusals before the start
@@ -245,20 +231,13 @@ def test_unknown_words(folder):
 def test_disk_full_in_mid_run(folder):
     """The program runs to its end with its own status; what was sealed before is readable; one sentence says so."""
     with small_disk(folder, "8m") as disk:
-        program = write(folder, "fill.py", """
-import os, sys
+        program = write(folder, "fill.py", FILL + """
 from sonde import Profiler
 p = Profiler(measure=("time",))
 for i in range(20000):
     with p("early"):
         pass
-# Now somebody else takes what is left of the disk, and we go on.
-try:
-    with open(sys.argv[1], "wb", buffering=0) as f:
-        while True:
-            f.write(bytes(65536))
-except OSError:
-    pass
+fill()
 for i in range(150000):
     with p("late-%d" % (i % 7)):
         pass
@@ -318,21 +297,11 @@ def test_calls_on_a_full_disk_say_why_there_are_none(folder):
 
 def test_calls_lost_on_a_full_disk_are_counted_alike_by_all(folder):
     with small_disk(folder, "8m") as disk:
-        program = write(folder, "grows.py", """
-import sys
-def function(i):
-    names = {}
-    exec("def f%d(n):\\n    return n and f%d(n - 1)" % (i, i), names)
-    return names["f%d" % i]
+        program = write(folder, "grows.py", FUNCTION + FILL + """
 for i in range(1000):
     function(i)(20)
     if i == 100:
-        try:
-            with open(sys.argv[1], "wb", buffering=0) as f:
-                while True:
-                    f.write(bytes(4096))
-        except OSError:
-            pass
+        fill()
 print("done")
 """)
         path = os.path.join(disk, "x.sonde")
@@ -350,19 +319,9 @@ print("done")
 def test_calls_missing_from_a_timeline_on_a_full_disk_are_counted(folder):
     """The trees, whose place is there, go on counting; what the timeline has and what it has lost is all of it."""
     with small_disk(folder, "6m") as disk:
-        program = write(folder, "fills.py", """
-import sys
-def leaf(): pass
-def work(n):
-    for _ in range(n):
-        leaf()
+        program = write(folder, "fills.py", LEAF + FILL + """
 work(1000)
-try:
-    with open(sys.argv[1], "wb", buffering=0) as f:
-        while True:
-            f.write(bytes(4096))
-except OSError:
-    pass
+fill()
 work(300000)
 print("done")
 """)

@@ -13,6 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from helpers import LIMIT_S, PYTHON, SONDE, clean_env, contains, equal, need, run, run_tests, sonde, text, wait_for, write  # noqa: E402
+from full_disk import small_disk  # noqa: E402
 from sampled import Samples, look, sampler  # noqa: E402
 
 # Busy for so long, or until SIGUSR1.
@@ -104,11 +105,7 @@ def test_kill_both(folder):
 
 def test_full_disk(folder):
     """The program ends as it would; what could not be written is counted and said."""
-    need(os.geteuid() == 0, "mounting needs root")
-    disk = os.path.join(folder, "disk")
-    os.mkdir(disk)
-    need(run(["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", disk]).status == 0, "no tmpfs can be mounted")
-    try:
+    with small_disk(folder, "1200k") as disk:
         program = write(folder, "many.py", """
 import time
 space = {}
@@ -122,26 +119,18 @@ print("done")
         equal((result.status, result.out), (0, "done\n"), "status and output of the program (%r)" % result.err[-500:])
         if os.path.exists(os.path.join(disk, "x.sonde")):
             shutil.copy(os.path.join(disk, "x.sonde"), folder)
-    finally:
-        run(["umount", "-l", disk])
     samples = Samples(os.path.join(folder, "x.sonde"))
     assert len(samples) > 100, "%d samples kept" % len(samples)
 
 
 def test_what_found_no_room_is_lost(folder):
     """The last line, the report and the picture tell the samples that are in the file; the others are lost."""
-    need(os.geteuid() == 0, "mounting needs root")
-    disk = os.path.join(folder, "tiny")
-    os.mkdir(disk)
-    need(run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk]).status == 0, "no tmpfs can be mounted")
-    try:
+    with small_disk(folder, "64k") as disk:
         capture, picture = os.path.join(disk, "x.sonde"), os.path.join(folder, "x.svg")
         done = sonde("record", "-r", "2000", "-o", capture, "--", PYTHON, write(folder, "busy.py", "import time\nwhile time.process_time() < 1.5: pass\n"))
         report = sonde("report", capture)
         meta = json.loads(sonde("info", "--json", capture).out)["meta"]
         equal(sonde("report", "--flame", "-o", picture, capture).status, 0, "status of the picture")
-    finally:
-        run(["umount", "-l", disk])
     words = re.search(r"([0-9,]+) samples? \(([0-9,]+) missed, ([0-9,]+) lost", done.err.splitlines()[-1]).groups()
     kept, _, lost = (int(w.replace(",", "")) for w in words)
     taken = int(meta["sample.samples"]) + int(meta["sample.lost"])

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import helpers  # noqa: E402
-from helpers import between, contains, equal, sonde  # noqa: E402
+from helpers import between, equal, sonde, write  # noqa: E402
 
 LIMIT = 20 * 1000 * 1000
 # Long names make few paths large.
@@ -20,18 +20,19 @@ R = random.random
 for i in range(10):
     exec("def f%d_%s(d):\\n    return d and F[int(R() * 10)](d - 1)\\n" % (i, "x" * 130), globals())
 F = [value for name, value in sorted(globals().items()) if name.startswith("f") and "_x" in name]
-for _ in range(%d):
+for _ in range(ROUNDS):
     F[0](8)
 """
-ROUNDS = 25000
+
+
+def write_program(folder, rounds):
+    return write(folder, "many.py", PROGRAM.replace("ROUNDS", str(rounds)))
 
 
 @helpers.once
 def capture():
     path = os.path.abspath("many.sonde")
-    with open("many.py", "w") as f:
-        f.write(PROGRAM.replace("%d):\n    F[0]", "%d):\n    F[0]" % ROUNDS))
-    done = helpers.run([helpers.SONDE, "calls", "-q", "-n", "1", "--python", helpers.PYTHON, "-o", path, "many.py"])
+    done = helpers.run([helpers.SONDE, "calls", "-q", "-n", "1", "--python", helpers.PYTHON, "-o", path, write_program(".", 25000)])
     equal(done.status, 0, "status of calls: " + done.err)
     return path
 
@@ -112,8 +113,7 @@ def test_every_format_of_paths_is_kept_small_and_keeps_its_sum(folder):
 
 
 def test_small_files_have_every_path_and_nothing_is_said(folder):
-    with open(os.path.join(folder, "small.py"), "w") as f:
-        f.write("def f(n): return n and f(n - 1)\nf(5)\n")
+    write(folder, "small.py", "def f(n): return n and f(n - 1)\nf(5)\n")
     for words in ((), ("--all",)):
         done = helpers.run([helpers.SONDE, "calls", "-q", "--force", *words, "--python", helpers.PYTHON, "-o", "x.collapsed", "small.py"],
                            cwd=folder)
@@ -123,9 +123,7 @@ def test_small_files_have_every_path_and_nothing_is_said(folder):
 
 
 def test_what_a_run_writes_is_folded_too(folder):
-    path = os.path.join(folder, "many.py")
-    with open(path, "w") as f:
-        f.write(PROGRAM.replace("%d):\n    F[0]", "%d):\n    F[0]" % 8000))
+    path = write_program(folder, 8000)
     sizes = []
     for words in (["calls", "-n", "1"], ["calls", "-n", "1", "--all"], ["run", "--with", "calls"]):
         to = os.path.join(folder, "x%d.collapsed" % len(sizes))

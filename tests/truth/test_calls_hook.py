@@ -13,19 +13,11 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, SONDE, equal, need, run_tests  # noqa: E402
+from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, SONDE, equal, need, only, run_tests  # noqa: E402
 
 HAS_HOOK = sys.version_info < (3, 12)          # later versions have monitoring instead
 OTHERS_CAN_HOOK = (3, 9) <= sys.version_info < (3, 12)  # 3.8 has no calls for it
 NEEDS_STACK = (3, 11) <= sys.version_info < (3, 12)     # recursion does without the C stack, but not under a hook
-
-
-def only(applies):
-    """A test of what this version has; on others there is no such test."""
-    def mark(test):
-        test.applies = applies
-        return test
-    return mark
 
 OTHER_HOOK = """
 typedef void *(*eval)(void *, void *, int);
@@ -355,4 +347,4 @@ def test_a_program_with_a_profile_function_of_its_own_is_told_as_not_traced(fold
 
 
 if __name__ == "__main__":
-    run_tests({name: test for name, test in globals().items() if getattr(test, "applies", True)})
+    run_tests(globals())

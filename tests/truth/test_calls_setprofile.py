@@ -13,17 +13,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, SONDE, equal, run_tests  # noqa: E402
+from helpers import LIMIT_S, PACKAGE_PATH, PYTHON, SONDE, equal, only, run_tests  # noqa: E402
 
 HAS_HOOK = sys.version_info < (3, 12)
-
-
-def only(applies):
-    """A test of what this version has; on others there is no such test."""
-    def mark(test):
-        test.applies = applies
-        return test
-    return mark
 
 
 PROGRAM = '''
@@ -312,4 +304,4 @@ def test_sys_setprofile_is_the_interpreters_again(folder):
 
 
 if __name__ == "__main__":
-    run_tests({name: test for name, test in globals().items() if getattr(test, "applies", True)})
+    run_tests(globals())

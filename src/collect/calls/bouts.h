@@ -59,7 +59,7 @@ bool sd_bouts_are_due(const struct sd_bouts *b, uint64_t now);
 bool sd_bouts_have_enough(const struct sd_bouts *b, unsigned n, bool are_first);
 /* What one cost is, in units of the loop, where the loop takes so many ticks. */
 double sd_bouts_cost(const struct sd_bouts *b, int cost, double loop);
-/* By which part of it the cost may be wrong: how much the bouts that tell it differ. */
+/* The relative error of that cost: how far the bouts that tell it differ. */
 double sd_bouts_error(const struct sd_bouts *b, int cost, double loop);
 
 /* The loop as it was timed during a session, by one thread.  All zero is a fresh one.
@@ -83,11 +83,11 @@ struct sd_pace {
  * be told by.  `between`: what was read since the start, or NULL. */
 double sd_pace_start(struct sd_pace *p);
 double sd_pace_stop(struct sd_pace *p, const struct sd_pace_looks *between);
-/* By which part of them these ticks may be wrong. */
+/* The relative error of these ticks. */
 double sd_pace_error(const struct sd_pace *p);
 
-/* Where a test has a machine of its own: what it is asked instead of the processor;
- * NULL: the processor again. */
+/* For tests: a machine whose speed the test sets, instead of the processor.  NULL: the
+ * processor again. */
 struct sd_bouts_machine {
     uint64_t (*loop)(void); /* ticks that the loop takes now */
     uint64_t (*now)(void);  /* ticks */

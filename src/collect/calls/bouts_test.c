@@ -40,23 +40,24 @@ static double run(double ticks)
     return took;
 }
 
-/* Calls without and with tracing, as calibrate.c does it; is the core slow meanwhile?
- */
-static void add(struct sd_bouts *b, bool plain_is_slow, bool traced_is_slow,
-                bool ends_are_slow)
+/* In which parts of a bout the core is slow. */
+enum slow_parts { NONE = 0, PLAIN_CALLS = 1, TRACED_CALLS = 2, ENDS = 4, WHOLE = 7 };
+
+/* Calls without and with tracing, as calibrate.c does it. */
+static void add(struct sd_bouts *b, enum slow_parts slow)
 {
     struct sd_bout *bout;
     double plain, traced, loop;
 
-    core.is_slow = ends_are_slow;
+    core.is_slow = slow & ENDS;
     bout = sd_bout_begin(b);
-    core.is_slow = plain_is_slow;
+    core.is_slow = slow & PLAIN_CALLS;
     plain = run(PLAIN);
     sd_bout_look(bout);
-    core.is_slow = traced_is_slow;
+    core.is_slow = slow & TRACED_CALLS;
     traced = run(PLAIN + CALLS);
     sd_bout_look(bout);
-    core.is_slow = ends_are_slow;
+    core.is_slow = slow & ENDS;
     loop = sd_bout_end(bout);
     bout->costs[1] = (traced - plain) / loop;
     bout->plain = plain / loop;
@@ -77,7 +78,7 @@ TEST(a_core_that_was_slow_during_bouts_makes_no_call_dear)
 
     begin(&b);
     for (int i = 0; i < 8; i++)
-        add(&b, false, i % 3 != 0, false);
+        add(&b, i % 3 ? TRACED_CALLS : NONE);
     CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
     CHECK(sd_bouts_error(&b, 1, LOOP) < 0.01);
     sd_bouts_run_on(NULL);
@@ -90,7 +91,7 @@ TEST(a_core_that_was_slow_in_all_bouts_is_asked_again_when_it_is_quick)
 
     begin(&b);
     for (int i = 0; i < 6; i++)
-        add(&b, true, true, true);
+        add(&b, WHOLE);
     CHECK(is_about(1.4 * LOOP * sd_bouts_cost(&b, 1, 1.4 * LOOP), 1.8 * CALLS));
     CHECK(sd_bouts_have_enough(&b, 6, true));
     CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
@@ -98,7 +99,7 @@ TEST(a_core_that_was_slow_in_all_bouts_is_asked_again_when_it_is_quick)
     CHECK(sd_pace_start(&(struct sd_pace){ 0 }) == LOOP);
     CHECK(sd_bouts_are_due(&b, b.last + (1u << 25)));
     for (int i = 0; i < 4; i++)
-        add(&b, false, false, false);
+        add(&b, NONE);
     CHECK(!sd_bouts_are_due(&b, b.last + (1u << 25)));
     CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
     CHECK(is_about(1.4 * LOOP * sd_bouts_cost(&b, 1, 1.4 * LOOP), 1.8 * CALLS));
@@ -113,15 +114,15 @@ TEST(bouts_that_all_saw_a_change_give_a_low_one)
     CHECK(sd_bouts_cost(&b, 1, LOOP) == 0 && sd_bouts_error(&b, 1, LOOP) == 0);
     CHECK(sd_bouts_are_due(&b, core.ticks));
     for (int i = 0; i < 4; i++)
-        add(&b, false, true, false);
+        add(&b, TRACED_CALLS);
     for (int i = 0; i < 4; i++)
-        add(&b, false, false, true);
+        add(&b, ENDS);
     CHECK(!sd_bouts_have_enough(&b, 8, true));
     CHECK(sd_bouts_have_enough(&b, SD_BOUTS_KEPT, true));
     CHECK(sd_bouts_have_enough(&b, 1, false));
     CHECK(LOOP * sd_bouts_cost(&b, 1, LOOP) < 1.02 * CALLS);
     for (int i = 0; i < 2 * SD_BOUTS_KEPT; i++) /* the oldest are gone */
-        add(&b, false, false, false);
+        add(&b, NONE);
     CHECK(is_about(LOOP * sd_bouts_cost(&b, 1, LOOP), CALLS));
     sd_bouts_run_on(NULL);
 }

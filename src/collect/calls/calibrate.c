@@ -175,13 +175,8 @@ static int rounds(const struct job *j, const struct sd_calls_session *s,
 
 /* --- What they say ---------------------------------------------------------------- */
 
-enum {
-    INSIDE,
-    OUTSIDE,
-    PLAIN,
-    ALL,
-    OF_C
-}; /* in a bout's costs; those of C are behind */
+/* In a bout's costs; those of C functions follow in the same order. */
+enum { INSIDE, OUTSIDE, PLAIN, ALL, OF_C };
 
 /* All three are of N_CALLS calls; the loop itself is in none.  On 3.11 a profile
  * function slows every instruction, so each loop has its own to be taken off. */
@@ -224,7 +219,7 @@ static void tell(const struct shortest *plain, const struct shortest *traced,
 /* As a capture has it, so that its times and those that are asked for here agree. */
 static uint32_t whole_ticks(uint32_t x1024) { return (x1024 + 512) / 1024 * 1024; }
 
-/* Functions differ: what is measured of one is not to a hair what another costs. */
+/* The cost is measured with one function; it is a little different with others. */
 #define OTHER_FUNCTIONS 0.1
 
 static uint32_t error_of(double bouts, double pace)
@@ -343,8 +338,8 @@ static bool has_cost(const struct sd_calls_session *s)
     return !s->wish.timer && s->clock == SD_CLOCK_TSC;
 }
 
-/* Their error is told at the end alone: while calls are followed its place is the key
- * of the root, which has none. */
+/* Their error is set only at the end: while calls are followed, its place in the root
+ * must be 0, the key of no function. */
 static void set_costs(struct sd_calls_session *s, double loop, bool is_over)
 {
     const struct sd_bouts *k = known_of(&s->wish);

@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/calls/pairs.h"
 
-#include <stdio.h>
-
-#include "base/test.h"
-
-/* A thread whose clock is a number, and a tree that has room for few paths. */
-struct world {
-    struct sd_call_tree *tree;
-    uint64_t now;
-};
-
-static uint64_t read_clock(void *of) { return ((struct world *)of)->now; }
-
-static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
-{
-    char name[24];
-    int n = snprintf(name, sizeof name, "%d", (int)key);
-
-    (void)of, (void)what;
-    return sd_cells_define_function(
-        t->table, 0, sd_cells_define_string(t->table, name, (size_t)n), 0, 0, 1);
-}
-
-static void begin(struct world *w, uint32_t n_max)
-{
-    struct sd_call_tree_how how = { .names = { .define = define, .of = w },
-                                    .timer = read_clock,
-                                    .timer_of = w,
-                                    .n_max = n_max };
-
-    *w = (struct world){ .now = 1000 };
-    CHECK(sd_call_tree_new(&how, &w->tree) == 0);
-    sd_call_tree_begin(w->tree);
-}
+#include "collect/calls/tree_testing.h"
 
 /* 'F' and 'f' are two signatures of the function 'f'. */
 static uint64_t function_key(uint64_t key)
@@ -46,28 +14,6 @@ static uint64_t sign(struct sd_call_tree *t, uint64_t key, const void *what,
 {
     (void)t, (void)what, (void)frame, (void)goes_on;
     return key;
-}
-
-static void end(struct world *w)
-{
-    sd_call_tree_end(w->tree);
-    sd_call_tree_free(w->tree);
-}
-
-static uintptr_t frame_at(unsigned number) { return number * 16u; }
-
-static void enter(struct world *w, char function, unsigned frame, unsigned below)
-{
-    struct sd_call_entry *e = sd_call_tree_enter(w->tree, (uint64_t)function * 10, NULL,
-                                                 frame_at(frame), frame_at(below));
-
-    CHECK(e);
-    e->start = w->now;
-}
-
-static void leave(struct world *w, unsigned frame)
-{
-    sd_call_tree_leave(w->tree, frame_at(frame), w->now);
 }
 
 static void leave_c(struct world *w, unsigned frame)
@@ -140,10 +86,7 @@ TEST(a_full_tree_counts_further_calls_by_pair)
     w.now += 100;
     enter(&w, 'c', 4, 3);
     w.now += 1000;
-    leave(&w, 4);
-    leave(&w, 3);
-    leave(&w, 2);
-    leave(&w, 1);
+    leave_from(&w, 4);
     CHECK(counts(pair(&w, 'b', 'a'), 1, 0, 1) && counts(pair(&w, 'a', 'c'), 1, 1, 1));
     CHECK(times(pair(&w, 'b', 'a'), 100, 0, 1100));
     CHECK(times(pair(&w, 'a', 'c'), 1000, 1000, 1000));
@@ -245,9 +188,7 @@ TEST(a_pair_that_is_open_in_the_tree_is_no_primitive_call_beyond_it)
     struct world w;
 
     begin(&w, 4); /* the root, a, ab, aba */
-    enter(&w, 'a', 1, 0);
-    enter(&w, 'b', 2, 1);
-    enter(&w, 'a', 3, 2);
+    enter_each(&w, "aba");
     enter(&w, 'b', 4, 3); /* (a, b) is open */
     w.now += 5;
     enter(&w, 'b', 5, 4); /* (b, b) is not */
@@ -256,9 +197,7 @@ TEST(a_pair_that_is_open_in_the_tree_is_no_primitive_call_beyond_it)
     leave(&w, 4);
     CHECK(counts(pair(&w, 'a', 'b'), 1, 0, 0) && counts(pair(&w, 'b', 'b'), 1, 0, 1));
     CHECK(times(pair(&w, 'a', 'b'), 5, 0, 0) && times(pair(&w, 'b', 'b'), 7, 0, 7));
-    leave(&w, 3);
-    leave(&w, 2);
-    leave(&w, 1);
+    leave_from(&w, 3);
     enter(&w, 'c', 6, 0); /* and nothing is open here */
     enter(&w, 'b', 7, 6);
     leave(&w, 7);
@@ -273,8 +212,7 @@ TEST(entries_that_changed_since_the_last_call_beyond_the_tree_are_counted_anew)
     struct world w;
 
     begin(&w, 5); /* the root, a, ab, ac, acb */
-    enter(&w, 'a', 1, 0);
-    enter(&w, 'b', 2, 1);
+    enter_each(&w, "ab");
     leave(&w, 2);
     enter(&w, 'c', 3, 1);
     enter(&w, 'b', 4, 3);
@@ -300,13 +238,10 @@ TEST(a_call_beyond_the_tree_that_never_ran_is_not_counted)
     struct world w;
 
     begin(&w, 2);
-    enter(&w, 'a', 1, 0);
-    enter(&w, 'b', 2, 1);
-    enter(&w, 'c', 3, 2);
+    enter_each(&w, "abc");
     sd_call_tree_undo(w.tree, frame_at(3));
     w.now += 3;
-    leave(&w, 2);
-    leave(&w, 1);
+    leave_from(&w, 2);
     CHECK(counts(pair(&w, 'b', 'c'), 0, 0, 0) && counts(pair(&w, 'a', 'b'), 1, 1, 1));
     CHECK(pair(&w, 'a', 'b')->own_calls.python == 0);
     CHECK(exit_from(&w, 1)->calls == 1 && sd_call_pairs_calls(w.tree) == 1);
@@ -318,19 +253,14 @@ TEST(stacks_beyond_the_tree_wait_as_others_do)
     struct world w;
 
     begin(&w, 2);
-    enter(&w, 'a', 1, 0);
-    enter(&w, 'b', 2, 1);
-    enter(&w, 'c', 3, 2);
+    enter_each(&w, "abc");
     w.now += 10;
     enter(&w, 'a', 11, 0); /* another greenlet: nothing of the first is open here */
     enter(&w, 'b', 12, 11);
     w.now += 100;
     enter(&w, 'd', 4, 3); /* the first again */
     w.now += 1;
-    leave(&w, 4);
-    leave(&w, 3);
-    leave(&w, 2);
-    leave(&w, 1);
+    leave_from(&w, 4);
     sd_call_tree_end(w.tree); /* the second never comes back */
     CHECK(counts(pair(&w, 'a', 'b'), 2, 2, 2));
     CHECK(times(pair(&w, 'a', 'b'), 100, 111, 111));
@@ -479,10 +409,7 @@ TEST(calls_that_find_no_room_for_a_pair_are_counted_as_lost)
 TEST(calls_beyond_the_tree_survive_want_of_memory)
 {
     struct world w = { .now = 1000 };
-    struct sd_call_tree_how how = { .names = { .define = define, .of = &w },
-                                    .timer = read_clock,
-                                    .timer_of = &w,
-                                    .n_max = 2 };
+    struct sd_call_tree_how how = tree_how(&w, 2);
 
     EACH_FAILURE(nth)
     {
@@ -491,9 +418,7 @@ TEST(calls_beyond_the_tree_survive_want_of_memory)
         sd_call_tree_begin(w.tree);
         for (unsigned i = 1; i < 40; i++)
             sd_call_tree_enter(w.tree, i * 160, NULL, frame_at(i), frame_at(i - 1));
-        for (unsigned i = 40; i-- > 1;)
-            leave(&w, i);
-        sd_call_tree_end(w.tree);
-        sd_call_tree_free(w.tree);
+        leave_from(&w, 39);
+        end(&w);
     }
 }

@@ -322,7 +322,7 @@ void sd_calls_tell_unfollowed(void)
     if (calls.n_missing > n)
         snprintf(text + at, sizeof text - (size_t)at, " and %zu more",
                  calls.n_missing - n);
-    sd_log_note(log, SD_NOTE_LOSS, text);
+    sd_log_note(log, SD_NOTE_INFO, text); /* sd_writer_lose_table counts the loss */
     calls.n_missing = 0;
 }
 

@@ -2,24 +2,14 @@
 #include "collect/calls/sessions.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/test.h"
 #include "collect/calls/pairs.h"
+#include "collect/calls/tree_testing.h"
 
 /* Functions are numbers here, frames too; no interpreter is near. */
-static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
-{
-    char name[24];
-    int n = snprintf(name, sizeof name, "%d", (int)key);
-
-    (void)of, (void)what;
-    return sd_cells_define_function(
-        t->table, 0, sd_cells_define_string(t->table, name, (size_t)n), 0, 0, 1);
-}
-
 static struct sd_calls_session *session(unsigned events)
 {
     struct sd_calls_wish wish = { .events = events, .names = { .define = define } };

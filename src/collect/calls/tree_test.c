@@ -2,7 +2,6 @@
 #include "collect/calls/tree.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,56 +10,7 @@
 #include "base/mem.h"
 #include "base/test.h"
 #include "capture/capture_testing.h"
-
-/* A clock that the test moves, and functions whose key is ten times a letter. */
-struct world {
-    uint64_t now;
-    uint32_t n_defined;
-    struct sd_call_tree *tree;
-};
-
-static uint64_t read_clock(void *of) { return ((struct world *)of)->now; }
-
-static uint32_t define(void *of, struct sd_call_tree *t, uint64_t key, const void *what)
-{
-    char name[24];
-    int n = snprintf(name, sizeof name, "%d", (int)key);
-
-    (void)what;
-    ((struct world *)of)->n_defined++;
-    return sd_cells_define_function(
-        t->table, 0, sd_cells_define_string(t->table, name, (size_t)n), 0, 0, 1);
-}
-
-static struct world *begin(struct world *w, uint32_t n_max)
-{
-    struct sd_call_tree_how how = { .names = { .define = define, .of = w },
-                                    .timer = read_clock,
-                                    .timer_of = w,
-                                    .n_max = n_max };
-
-    *w = (struct world){ .now = 1000 };
-    CHECK(sd_call_tree_new(&how, &w->tree) == 0);
-    sd_call_tree_begin(w->tree);
-    return w;
-}
-
-/* Frames are told as small numbers, too. */
-static uintptr_t frame_at(unsigned number) { return number * 16u; }
-
-static void enter(struct world *w, char function, unsigned frame, unsigned below)
-{
-    struct sd_call_entry *e = sd_call_tree_enter(w->tree, (uint64_t)function * 10, NULL,
-                                                 frame_at(frame), frame_at(below));
-
-    CHECK(e);
-    e->start = w->now;
-}
-
-static void leave(struct world *w, unsigned frame)
-{
-    sd_call_tree_leave(w->tree, frame_at(frame), w->now);
-}
+#include "collect/calls/tree_testing.h"
 
 /* The cell of a path, "abc": a called b called c; NULL when there is none. */
 static struct sd_call_cell *cell_of(const struct world *w, const char *path)
@@ -427,17 +377,14 @@ TEST(calls_go_on_without_memory)
     EACH_FAILURE(nth)
     {
         struct world w = { .now = 1000 };
-        struct sd_call_tree_how how = { .names = { .define = define, .of = &w },
-                                        .timer = read_clock,
-                                        .timer_of = &w };
+        struct sd_call_tree_how how = tree_how(&w, 0);
 
         if (sd_call_tree_new(&how, &w.tree) == 0) {
             sd_call_tree_begin(w.tree);
             for (unsigned i = 1; i < 400; i++)
                 sd_call_tree_enter(w.tree, i * 16, NULL, frame_at(i), frame_at(i - 1));
             sd_call_tree_enter(w.tree, 16, NULL, frame_at(1000), 0);
-            for (unsigned i = 399; i > 0; i--)
-                leave(&w, i);
+            leave_from(&w, 399);
             sd_call_tree_end(w.tree);
             CHECK(w.tree->top == w.tree->stack && w.tree->n_parked == 0);
         }

@@ -47,10 +47,10 @@ const struct sd_collector_about sd_about_rss = {
     .summary = "reads over time what each process holds and uses: memory and its peak, "
                "CPU, threads, bytes read, written and sent",
     .cost =
-        "nothing inside the program; outside, 90 to 160 us of a CPU per reading and 30 "
-        "to 70 us for each further process (rss.cpu_ns in the capture is what it was): "
-        "at most 0.5 % of a CPU, because readings then come less often, unless an "
-        "interval is asked for",
+        "nothing inside the program; outside, 90 to 160 us of CPU time per reading and "
+        "30 to 70 us for each further process (rss.cpu_ns in the capture is what it "
+        "was).  Unless an interval is given, readings come less often where they would "
+        "take more than 0.5 % of a CPU",
     .blind_to =
         "who allocated or used it.  Network bytes are those of the whole network "
         "namespace, loopback included, not of the process; of its own the kernel tells "

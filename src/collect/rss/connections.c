@@ -7,7 +7,7 @@
 
 #define AT_MOST_EVERY_NS 100000000u
 enum {
-    REST = 400, /* times what a look took: half of the allowance is the readings' */
+    REST = 400,      /* times what a look took: looks take half of what readings may */
     PATIENCE_MS = 5, /* for the kernel's word on connections of a process that ended */
 };
 

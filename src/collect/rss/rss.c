@@ -113,7 +113,8 @@ static void say_it_slowed_down(const struct rss *s, struct sd_log *l)
     snprintf(
         note, sizeof note,
         "memory, CPU time and I/O of %zu process%s were read every %.0f ms instead "
-        "of %g, to take no more than %g %% of a CPU; --rss-every %gms keeps to that",
+        "of %g, to take no more than %g %% of a CPU; --rss-every %gms keeps that "
+        "interval",
         s->n_most, s->n_most == 1 ? "" : "es",
         asked_ms * n_wanted / (double)s->n_readings, asked_ms,
         100.0 / SD_ALLOWANCE_SHARE, asked_ms);

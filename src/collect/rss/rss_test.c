@@ -523,7 +523,7 @@ TEST(rss_slows_down_where_readings_are_dear_and_says_so)
 
     CHECK(strstr(c->notes, "of 13 processes were read every "));
     CHECK(strstr(c->notes, " ms instead of 1, to take no more than 0.5 % of a CPU"));
-    CHECK(strstr(c->notes, "--rss-every 1ms keeps to that"));
+    CHECK(strstr(c->notes, "--rss-every 1ms keeps that interval"));
     captured_free(c);
     captured_clean();
 }

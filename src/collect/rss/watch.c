@@ -263,8 +263,8 @@ static void share_out_io(const struct sd_watch *w, struct sd_watched *p,
     u->written_bytes = own.written;
 }
 
-/* Then the counters are our own: what the process did last is in them, too, when it has
- * ended and tells no more. */
+/* Is the process in our own network namespace?  Then our own counters have its last
+ * bytes, also when it has ended and its files in /proc are gone. */
 static bool is_in_own(const struct sd_watch *w, const struct sd_watched *p)
 {
     return p->network_ns != 0 && p->network_ns == w->own_network;

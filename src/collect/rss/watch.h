@@ -27,9 +27,9 @@ struct sd_watch {
     bool has_changed;           /* somebody came or went: who reads the network? */
     uint64_t next_pss_ns;       /* CLOCK_MONOTONIC */
     uint64_t next_network_ns;   /* the same */
+    uint64_t started_ns;        /* the same, of the first reading */
     uint64_t own_network;       /* inode of our own network namespace */
     struct sd_usage_reader own; /* its counters, for processes that share it */
-    uint64_t started_ns;        /* the same, of the first reading */
     struct sd_connections connections;
     int64_t own_floor_bytes; /* our own largest memory when the program was started */
 };

@@ -257,7 +257,7 @@ static void *run(void *state)
     struct collector *c = state;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
-    sd_slice_shorten();
+    sd_slice_shorten(c->options.period_ns);
     c->rc = open_all(c);
     set(&c->opened);
     if (c->rc == 0) {

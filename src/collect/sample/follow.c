@@ -145,9 +145,9 @@ int sd_follow_visit(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_
 }
 
 int sd_follow_where(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                    uint64_t now_ns)
+                    uint64_t now_ns, bool must_ask)
 {
-    if (ask_again(of, pid, tid, now_ns, false) < 0 || !may_run_on(f, of->cpu))
+    if (ask_again(of, pid, tid, now_ns, must_ask) < 0 || !may_run_on(f, of->cpu))
         return -1;
     return of->cpu;
 }

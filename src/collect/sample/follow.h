@@ -41,9 +41,10 @@ int sd_follow_visit(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_
                     uint64_t now_ns, bool must_ask, void (*work)(void *), void *arg);
 /* The same on a CPU that is known. */
 int sd_follow_visit_cpu(struct sd_follow *f, int cpu, void (*work)(void *), void *arg);
-/* Where the thread last ran; -1: it has ended, or we may not run there. */
+/* Where the thread last ran, as was seen some milliseconds ago or, with `must_ask`, is
+ * seen now; -1: it has ended, or we may not run there. */
 int sd_follow_where(struct sd_follow *f, struct sd_followed *of, pid_t pid, pid_t tid,
-                    uint64_t now_ns);
+                    uint64_t now_ns, bool must_ask);
 /* Whether the thread last ran on a CPU on which we may not run. */
 bool sd_follow_is_barred(struct sd_follow *f, struct sd_followed *of, pid_t pid,
                          pid_t tid, uint64_t now_ns);

@@ -147,6 +147,21 @@ static void look_at_all(struct sd_sampler *s, struct sd_round *round)
     }
 }
 
+/* From outside, and those that were torn once more from where they are. */
+static void read_all(struct sd_sampler *s, struct sd_round *round)
+{
+    size_t i;
+
+    for (i = 0; i < s->tree.n; i++)
+        if (s->tree.members[i].of_user)
+            sd_target_read_outside(s->tree.members[i].of_user, round);
+    s->visits.n = 0;
+    for (i = 0; i < s->tree.n; i++)
+        if (s->tree.members[i].of_user)
+            sd_target_gather_torn(s->tree.members[i].of_user, round, &s->visits);
+    sd_target_visit_all(&s->visits, round);
+}
+
 /* How many processes are left. */
 static size_t tell_all(struct sd_sampler *s, struct sd_round *round)
 {
@@ -180,6 +195,7 @@ int sd_sampler_round(struct sd_sampler *s, const struct sd_listener *listener)
     look_for_names(s, round.now_ns);
     look_at_all(s, &round);
     sd_target_visit_all(&s->visits, &round);
+    read_all(s, &round);
     s->n_left = tell_all(s, &round);
     return s->n_left ? 0 : SD_EGONE;
 }

@@ -39,12 +39,14 @@ struct sd_target_thread {
     bool is_followed;
     bool is_barred; /* is_scattered, at high rates: we may not run where it does */
     uint64_t follow_until_ns;
+    uint64_t follow_ns; /* for so long it was followed the last time; 0: it was calm */
     /* Reading a deep stack takes long; then it is read less often: */
     uint64_t cost_ns, last_cost_ns; /* of reading it, in this round and the last time */
     uint64_t next_read_ns;
-    bool is_deep;     /* it has many frames, as far as is known */
-    bool is_spared;   /* in this round, for that reason */
-    uint64_t torn[2]; /* bits: which of the last 100 reads from outside were torn */
+    bool is_deep;       /* it has many frames, as far as is known */
+    bool is_spared;     /* in this round, for that reason */
+    uint64_t torn[2];   /* bits: which of the last 100 reads from outside were torn */
+    unsigned n_outside; /* reads from outside since it was followed */
     /* Of this round: */
     enum sd_pulse_state state;
     enum sd_shot_result result;
@@ -142,14 +144,17 @@ int sd_target_attach(struct sd_target *t, const struct sd_runtime_hints *hints,
                      struct sd_round *round);
 /* Looks for a Python when that is due; `serial` is another when there is a new one. */
 void sd_target_try(struct sd_target *t, struct sd_round *round);
-/* One round of one target, in three steps, so that the second can be made for many at
- * once: which of its threads have run; the stacks of those that are followed; those of
- * all others, and all of them are told to the listener.  The state says when it has
- * ended. */
+/* One round of one target, in steps, so that visits can be made for many at once: which
+ * of its threads have run; the stacks of those that are followed; those that can be
+ * read from outside; of these, the torn ones by another visit; what is left, and all of
+ * them are told to the listener.  The state says when it has ended. */
 void sd_target_look(struct sd_target *t, struct sd_round *round);
 void sd_target_gather(struct sd_target *t, struct sd_round *round,
                       struct sd_target_visits *to);
 void sd_target_visit_all(struct sd_target_visits *all, struct sd_round *round);
+void sd_target_read_outside(struct sd_target *t, struct sd_round *round);
+void sd_target_gather_torn(struct sd_target *t, struct sd_round *round,
+                           struct sd_target_visits *to);
 void sd_target_tell(struct sd_target *t, struct sd_round *round);
 
 /* The rest is for target_round.c.  Forgets what was known of a Python; or that the

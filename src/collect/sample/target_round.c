@@ -9,7 +9,8 @@
 #include "collect/sample/target_parts.h"
 
 enum {
-    N_RETRIES = 3, /* of a torn shot */
+    N_RETRIES = 3,          /* of a torn shot */
+    N_FOLLOWED_RETRIES = 7, /* of one whose thread went to another CPU meanwhile */
     N_DEEP_RETRIES = 1,
     N_TORN_OF_100 = 2,    /* more than this many torn reads: follow */
     N_FOLLOW_RATE = 2000, /* rounds a second above which auto does not follow */
@@ -21,8 +22,12 @@ enum {
 };
 #define SPARE_LEAST_NS 100000u /* shorter reads are as often as was asked for */
 #define UNPACED_NS 10000u      /* shorter periods: as fast as can be */
-#define FOLLOW_NS 10000000000u /* then it is tried from outside again */
-#define ALIVE_NS 250000u       /* for so long a process is not asked for again */
+/* A thread is followed for so long before it is tried from outside again: shortly after
+ * 100 calm reads, since imports are over soon, and twice as long each time after that.
+ */
+#define FOLLOW_LEAST_NS 1000000000u
+#define FOLLOW_MOST_NS 10000000000u
+#define ALIVE_NS 250000u /* for so long a process is not asked for again */
 
 /* --- A round: who is to be read */
 
@@ -161,18 +166,24 @@ void sd_target_remember_torn(struct sd_target_thread *x, bool was_torn, uint64_t
 
     x->torn[1] = (x->torn[1] << 1 | x->torn[0] >> 63) & mask;
     x->torn[0] = x->torn[0] << 1 | was_torn;
+    if (++x->n_outside >= 100)
+        x->follow_ns = 0;
     if (__builtin_popcountll(x->torn[0]) + __builtin_popcountll(x->torn[1]) <=
         N_TORN_OF_100)
         return;
+    x->follow_ns = x->follow_ns ? 2 * x->follow_ns : FOLLOW_LEAST_NS;
+    if (x->follow_ns > FOLLOW_MOST_NS)
+        x->follow_ns = FOLLOW_MOST_NS;
     x->is_followed = true;
-    x->follow_until_ns = now_ns + FOLLOW_NS;
+    x->follow_until_ns = now_ns + x->follow_ns;
     x->torn[0] = x->torn[1] = 0;
+    x->n_outside = 0;
 }
 
 /* What takes long is as likely to be torn the next time. */
-static unsigned n_retries(const struct sd_target_thread *x)
+static unsigned n_retries(const struct sd_target_thread *x, unsigned n_usual)
 {
-    return x->is_deep ? N_DEEP_RETRIES : N_RETRIES;
+    return x->is_deep ? N_DEEP_RETRIES : n_usual;
 }
 
 /* While it runs, time that others had in between is not counted: of deep stacks that is
@@ -192,7 +203,7 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
 {
     struct sd_shot_of of = sd_target_shot_of(t, round);
     uint64_t began_ns = sd_target_cost_clock(x);
-    enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x));
+    enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x, N_RETRIES));
     bool is_apart = sd_target_must_follow(x, round); /* and we may not go there */
 
     if (is_apart)
@@ -251,7 +262,7 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
                                  .round = round,
                                  .of = sd_target_shot_of(t, round),
                                  .result = SD_SHOT_TORN };
-    unsigned i, n = n_retries(x), n_torn = 0, n_calls = 0;
+    unsigned i, n = n_retries(x, N_FOLLOWED_RETRIES), n_torn = 0, n_calls = 0;
 
     if (x->was_torn && !x->is_along)
         sd_target_remember_torn(x, true, round->now_ns);
@@ -281,14 +292,14 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
 /* --- A round: reading all threads that are followed, of all targets, CPU by CPU.
  * While we hold a CPU, none of those that wait for it runs. */
 
-static int add_visit(struct sd_target_visits *to, struct sd_target *t,
-                     struct sd_target_thread *x, struct sd_round *round, int cpu)
+static void add_visit(struct sd_target_visits *to, struct sd_target *t,
+                      struct sd_target_thread *x, struct sd_round *round, int cpu)
 {
     struct sd_target_visit *items =
         sd_grow_array(to->items, &to->cap, to->n + 1, sizeof *items);
 
     if (!items)
-        return SD_ENOMEM;
+        return;
     to->items = items;
     items[to->n] = (struct sd_target_visit){ .t = t,
                                              .x = x,
@@ -297,7 +308,23 @@ static int add_visit(struct sd_target_visits *to, struct sd_target *t,
                                              .result = SD_SHOT_STALE,
                                              .cpu = cpu };
     items[to->n++].of.is_hasty = true;
-    return 0;
+}
+
+static void gather_one(struct sd_target *t, struct sd_target_thread *x,
+                       struct sd_round *round, bool must_ask,
+                       struct sd_target_visits *to)
+{
+    int cpu = sd_follow_where(round->follow, &x->followed, t->pid, x->who.tid,
+                              t->looked_ns, must_ask);
+
+    if (cpu >= 0)
+        add_visit(to, t, x, round, cpu); /* no memory: it is read alone */
+}
+
+static bool is_to_visit(const struct sd_target_thread *x, const struct sd_round *round)
+{
+    return sd_target_must_read(x, round) && !sd_target_must_be_native(x, round) &&
+           sd_target_must_follow(x, round);
 }
 
 void sd_target_gather(struct sd_target *t, struct sd_round *round,
@@ -307,18 +334,24 @@ void sd_target_gather(struct sd_target *t, struct sd_round *round,
 
     if (!t->is_looked_at || round->options->mode == SD_MODE_GIL)
         return;
+    for (i = 0; i < t->n_threads; i++)
+        if (is_to_visit(t->threads[i], round))
+            gather_one(t, t->threads[i], round, false, to);
+}
+
+/* Where it was may be why it was torn, so it is asked for anew. */
+void sd_target_gather_torn(struct sd_target *t, struct sd_round *round,
+                           struct sd_target_visits *to)
+{
+    size_t i;
+
+    if (!t->is_looked_at || round->options->mode == SD_MODE_GIL)
+        return;
     for (i = 0; i < t->n_threads; i++) {
         struct sd_target_thread *x = t->threads[i];
-        int cpu;
 
-        x->is_visited = false;
-        if (!sd_target_must_read(x, round) || sd_target_must_be_native(x, round) ||
-            !sd_target_must_follow(x, round))
-            continue;
-        cpu = sd_follow_where(round->follow, &x->followed, t->pid, x->who.tid,
-                              t->looked_ns);
-        if (cpu >= 0)
-            add_visit(to, t, x, round, cpu);
+        if (!x->is_read && x->was_torn && is_to_visit(x, round))
+            gather_one(t, x, round, true, to);
     }
 }
 
@@ -382,6 +415,8 @@ static void settle_visited(struct sd_target *t, struct sd_round *round)
         if (!x->is_visited)
             continue;
         x->is_visited = false;
+        if (x->was_torn && !x->is_along)
+            sd_target_remember_torn(x, true, round->now_ns);
         x->is_along = true;
         if (x->result == SD_SHOT_PARTIAL)
             x->result = SD_SHOT_TORN;
@@ -717,13 +752,21 @@ void sd_target_look(struct sd_target *t, struct sd_round *round)
     t->is_looked_at = true;
 }
 
-void sd_target_tell(struct sd_target *t, struct sd_round *round)
+void sd_target_read_outside(struct sd_target *t, struct sd_round *round)
 {
     if (!t->is_looked_at)
         return;
     round->now_ns = t->looked_ns;
     settle_visited(t, round);
     sd_target_read_batches(t, round);
+}
+
+void sd_target_tell(struct sd_target *t, struct sd_round *round)
+{
+    if (!t->is_looked_at)
+        return;
+    round->now_ns = t->looked_ns;
+    settle_visited(t, round);
     read_rest(t, round);
     if (!is_still_there(t, sd_clock_ns())) {
         round->counts->looks += t->n_threads;

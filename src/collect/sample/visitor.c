@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,8 +15,10 @@
 #include "base/mem.h"
 #include "collect/sample/slice.h"
 
-/* For so long it is waited for without sleeping: a read usually takes a tenth. */
+/* For so long it is waited for without sleeping: a read usually takes a tenth.  Where
+ * that was not enough, CPUs are short, and the next times nobody waits that way. */
 #define SPIN_NS 100000u
+enum { SLEEPS = 64 };
 
 enum { IDLE, POSTED, ENDS };        /* of `order` */
 enum { BUSY, DONE, IS_WAITED_FOR }; /* of `state` */
@@ -29,6 +30,7 @@ struct sd_visitor {
     _Atomic uint32_t state; /* futex of whoever has given the order */
     void (*work)(void *of);
     void *of;
+    unsigned n_sleeps; /* times to wait asleep at once */
 };
 
 static void wait_while(_Atomic uint32_t *word, uint32_t value)
@@ -46,7 +48,7 @@ static void *run(void *of)
 {
     struct sd_visitor *r = of;
 
-    sd_slice_shorten();
+    sd_slice_shorten(0); /* its nice value is that of who started it */
     for (;;) {
         wait_while(&r->order, IDLE);
         if (atomic_load_explicit(&r->order, memory_order_acquire) == ENDS)
@@ -114,22 +116,33 @@ void sd_visitor_free(struct sd_visitor *r, uint64_t *cpu_ns)
 
 int sd_visitor_cpu(const struct sd_visitor *r) { return r->cpu; }
 
-/* Without sleeping at first; on the visitor's own CPU that would keep it from working.
- */
-static void wait_for_it(struct sd_visitor *r)
+/* Without sleeping; on the visitor's own CPU that would keep it from working. */
+static bool sees_it_done(struct sd_visitor *r)
 {
     uint64_t until_ns = sd_clock_ns() + SPIN_NS;
-    uint32_t busy = BUSY;
 
     while (sd_clock_ns() < until_ns && sched_getcpu() != r->cpu) {
         int i;
 
         for (i = 0; i < 16; i++) {
             if (atomic_load_explicit(&r->state, memory_order_acquire) == DONE)
-                return;
+                return true;
             __builtin_ia32_pause();
         }
     }
+    return false;
+}
+
+static void wait_for_it(struct sd_visitor *r)
+{
+    uint32_t busy = BUSY;
+
+    if (r->n_sleeps > 0)
+        r->n_sleeps--;
+    else if (sees_it_done(r))
+        return;
+    else
+        r->n_sleeps = SLEEPS;
     if (atomic_compare_exchange_strong(&r->state, &busy, IS_WAITED_FOR))
         wait_while(&r->state, IS_WAITED_FOR);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/compiled.h"
+#include "cli/compiled_modules.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -28,17 +28,18 @@ static bool is_module(const char *path)
            !strstr(path, "/lib-dynload/");
 }
 
-static void add(struct sd_compiled *c, struct sd_arena *a, const char *path)
+static void add(struct sd_compiled_modules *c, struct sd_arena *a, const char *path)
 {
     for (size_t i = 0; i < c->n; i++)
         if (strcmp(c->modules[i], path) == 0)
             return;
-    if (c->n < SD_COMPILED_MAX &&
+    if (c->n < SD_COMPILED_MODULES_MAX &&
         (c->modules[c->n] = sd_arena_string(a, path, strlen(path))))
         c->n++;
 }
 
-void sd_compiled_look(struct sd_compiled *c, struct sd_arena *a, pid_t pid)
+void sd_compiled_modules_look(struct sd_compiled_modules *c, struct sd_arena *a,
+                              pid_t pid)
 {
     struct sd_maps maps = { 0 };
 
@@ -70,7 +71,7 @@ static bool is_of_cython(const char *path)
     return is;
 }
 
-void sd_compiled_put(const struct sd_compiled *c, struct sd_buf *to)
+void sd_compiled_modules_put(const struct sd_compiled_modules *c, struct sd_buf *to)
 {
     for (size_t i = 0; i < c->n && to->n == 0; i++)
         if (strstr(sd_path_base(c->modules[i]), "__mypyc."))
@@ -144,9 +145,9 @@ static bool has_native(const struct sd_profile *p)
     return false;
 }
 
-void sd_compiled_hint(const struct sd_profile *p, struct sd_buf *to)
+void sd_compiled_modules_hint(const struct sd_profile *p, struct sd_buf *to)
 {
-    const char *compiled = sd_profile_meta(p, SD_COMPILED_META);
+    const char *compiled = sd_profile_meta(p, SD_COMPILED_MODULES_META);
     uint32_t samples = sd_profile_sample_metric(p, "samples");
     struct hottest h = { .site = NONE };
     int64_t *sums;
@@ -162,10 +163,11 @@ void sd_compiled_hint(const struct sd_profile *p, struct sd_buf *to)
         find_line(p, p->samples.values[samples], &h) < 0 ||
         (double)h.of_line < LEAST_OF_LINE * (double)h.of_site)
         return;
-    sd_buf_printf(to,
-                  "%.0f %% of the samples are in one line, %s:%u; if it calls what was "
-                  "compiled by %s, sonde sample --native shows the functions there",
-                  100.0 * (double)h.of_line / (double)h.all,
-                  p->sites[h.site].file ? sd_site_short_file(&p->sites[h.site]) : "?",
-                  h.line, compiled);
+    sd_buf_printf(
+        to,
+        "%.0f %% of the samples are in one line, %s:%u; if it calls code that was "
+        "compiled by %s, sonde sample --native shows the functions there",
+        100.0 * (double)h.of_line / (double)h.all,
+        p->sites[h.site].file ? sd_site_short_file(&p->sites[h.site]) : "?", h.line,
+        compiled);
 }
