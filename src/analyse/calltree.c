@@ -211,17 +211,23 @@ static int find_pair(struct maker *m, const struct sd_pair_total *total,
     return callee_of(m, &frame, &pair->caller);
 }
 
-/* Sonde's own start, or something that it called. */
-static bool is_pair_of_startup(const struct maker *m, const struct sd_pair_total *total)
+/* The same of a pair, whose path is not known: a function of Sonde's own, or what one
+ * calls itself. */
+static bool is_startup_pair(const struct maker *m, const struct sd_pair_total *total)
 {
-    const uint32_t ends[] = { total->callee, total->caller };
+    const uint32_t sites[] = { total->callee, total->caller };
 
-    for (size_t i = 0; m->t->imports.is_startup && i < 2; i++) {
-        const struct sd_site *s = ends[i] == NONE ? NULL : &m->p->sites[ends[i]];
+    for (size_t i = 0; m->t->imports.is_startup && i < 2 && sites[i] != NONE; i++) {
+        const struct sd_site *s =
+            &m->p->sites[sd_profile_function_of(m->p, (sd_site_id){ sites[i] }).at];
+        enum sd_import_part part = s->name && !s->is_native
+                                       ? sd_import_part_of(s->name, s->file)
+                                       : SD_IMPORT_NO_PART;
 
-        if (s && !s->is_native &&
-            sd_import_part_of(s->name, s->file) == SD_IMPORT_STARTUP)
+        if (part == SD_IMPORT_STARTUP)
             return true;
+        if (part == SD_IMPORT_BODY)
+            return false; /* the sitecustomize that it hid */
     }
     return false;
 }
@@ -239,7 +245,7 @@ static int find_pairs(struct maker *m, const struct sd_sample_choice *choice)
         return sd_no_memory();
     for (size_t i = 0; i < all->n && rc == 0; i++)
         if ((!choice->has_track || all->items[i].track == choice->track.at) &&
-            !is_pair_of_startup(m, &all->items[i]))
+            !is_startup_pair(m, &all->items[i]))
             rc = find_pair(m, &all->items[i], &t->pairs[t->n_pairs++]);
     return rc;
 }

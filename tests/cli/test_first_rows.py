@@ -8,7 +8,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, contains, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, clean_env, contains, equal, run_tests, sonde, write  # noqa: E402
 
 # Most of the time is that of an import, and json brings importlib along.
 BODY = """
@@ -121,6 +121,16 @@ def test_calls_prints_forty_rows_and_the_programs_own_first(folder):
     assert len(rows(everything)) > 47 and "reduced" not in everything, everything
     sonde(*calls + ("-o", "x.prof", "many.py"), cwd=folder)
     assert len(pstats.Stats(os.path.join(folder, "x.prof")).stats) > 47, "a file is whole"
+
+
+def test_sondes_own_finder_is_in_no_table_at_any_number_of_paths(folder):
+    """It is asked for modules that nobody else has found."""
+    write(folder, "script.py", "for i in range(3):\n    try:\n        import no_such_module\n    except ImportError:\n        pass\n")
+    for nodes in "1000", "2":
+        out = sonde("calls", "--python", PYTHON, "--nodes", nodes, "--all", "-o", nodes + ".sonde", "script.py", cwd=folder,
+                    env=clean_env(PYTHONPATH=None)).out
+        contains(out, "(_find_and_load)")
+        assert "_bootstrap/sitecustomize.py" not in out, (nodes, out)
 
 
 def test_growth_lists_the_programs_functions_first(folder):
