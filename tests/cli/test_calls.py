@@ -361,6 +361,22 @@ def test_functions_and_their_callers_are_the_same_at_any_number_of_paths(folder)
         contains(f.read(), "[beyond the tree]")
 
 
+# From 3.12 on Generic.__init_subclass__ is in C, calls object's, and is named like it (by cProfile, too).
+TWINS_IN_C = """
+import typing
+class P(typing.Protocol): pass
+class Q(P, typing.Protocol): pass
+"""
+
+
+def test_c_functions_that_look_the_same_are_no_recursion(folder):
+    write(folder, "script.py", TWINS_IN_C)
+    for nodes in "1000000", "2":
+        found = table(calls(folder, "--builtins", "--all", "-q", "--nodes", nodes, "-o", nodes + ".sonde", "script.py").out)
+        ncalls = found.get("{method '__init_subclass__' of 'object' objects}")
+        assert ncalls and ncalls.isdigit(), (nodes, ncalls)
+
+
 def test_paths_that_left_the_tree_keep_their_time(folder):
     write(folder, "script.py", PATHS)
     calls(folder, "--nodes", "20", "-q", "-o", "few.sonde", "script.py")
