@@ -570,6 +570,38 @@ def test_garbage_collection_while_profiled(folder):
     equal(figures(p)[Node.__init__.__code__][0], 200, "objects made")
 
 
+def closed_by_the_collector():
+    def cycle():
+        def generator():
+            try:
+                yield
+            finally:
+                fib(1)
+        loop = [generator()]
+        loop.append(loop)
+        next(loop[0])
+
+    for i in range(500):
+        cycle()
+        all(x for x in (i,))  # its start is where 3.12 and later collect, its making where 3.11 may
+
+
+def test_what_the_collector_closes_has_a_caller(folder):
+    """Also where a function was called of which nobody has been told yet."""
+    before = gc.get_threshold()
+    gc.set_threshold(20)
+    try:
+        for nodes in NODES:
+            for builtins in True, False:
+                seen = under(Profile(builtins=builtins, nodes=nodes), closed_by_the_collector)
+                all_of_it, = [n for code, (n, _, _) in seen.items() if getattr(code, "co_name", None) == "generator"]
+                called = sum(n for _, _, callees in seen.values() for code, (n, _) in callees.items() if getattr(code, "co_name", None) == "generator")
+                assert all_of_it > 600, all_of_it
+                equal(called, all_of_it, "calls with a caller, nodes=%s, builtins=%s" % (nodes, builtins))
+    finally:
+        gc.set_threshold(*before)
+
+
 def test_code_that_is_gone_is_not_mistaken(folder):
     """A code object may be freed and another made at the same place: each has its own row."""
     p = Profile(builtins=False)

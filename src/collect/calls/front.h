@@ -60,6 +60,9 @@ bool sd_calls_follows(void);
 /* Is a C function that was called from this frame open in a tree of the calling thread?
  */
 bool sd_calls_is_in_c(uintptr_t frame);
+/* Has nobody been told of the function in `frame` yet, which the call that runs has
+ * made from the frame `caller`? */
+bool sd_calls_is_unheard(uintptr_t frame, uintptr_t caller);
 /* The call in `frame`, which was told of last, ended before its first instruction. */
 void sd_calls_never_ran(uintptr_t frame);
 /* Between these ticks calls could not be heard, in no thread. */
@@ -81,6 +84,19 @@ static inline void sd_calls_started(struct sd_call_tree *t, struct sd_call_entry
     e->start = sd_tsc();
     if (__builtin_expect(t->extra, 0) && !sd_call_tree_try_log_start(t, e))
         sd_call_tree_started(t, e);
+}
+
+/* Who calls what is below a frame, when that stands on `below`, and this on `second`.
+ * Before its first instruction is told of, a function can be interrupted: by a signal's
+ * handler, or by the collector, which closes generators.  What runs then has a caller
+ * that no stack knows, and is called by the one before. */
+static inline uintptr_t sd_calls_caller(uintptr_t below, uintptr_t second)
+{
+    const struct sd_call_tree *t = sd_calls_only;
+
+    if (__builtin_expect(t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == below, 1))
+        return below;
+    return second && sd_calls_is_unheard(below, second) ? second : below;
 }
 
 /* hot: a function starts, in the only tree of this thread, whose key it has. */

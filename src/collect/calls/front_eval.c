@@ -190,6 +190,15 @@ static inline bool can_wait(const sd_live_frame *f)
     return sd_live_code(f)->co_flags & CAN_WAIT && sd_live_is_generators(f);
 }
 
+/* On 3.11 nobody is told of a frame that makes a generator. */
+static inline uintptr_t caller_of(PyThreadState *ts)
+{
+    const sd_live_frame *below = sd_live_top(ts);
+
+    return sd_calls_caller((uintptr_t)below,
+                           below ? (uintptr_t)sd_live_caller(below) : 0);
+}
+
 static PyObject *leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position,
                                  int raises);
 
@@ -200,9 +209,9 @@ static PyObject *follow(PyThreadState *ts, sd_live_frame *f, int raises)
     PyObject *result;
 
     if (sd_live_is_generators(f) && !sd_live_begins(f))
-        sd_calls_resume((uintptr_t)code, code, (uintptr_t)f, sd_live_below(ts));
+        sd_calls_resume((uintptr_t)code, code, (uintptr_t)f, caller_of(ts));
     else
-        sd_calls_enter((uintptr_t)code, code, (uintptr_t)f, sd_live_below(ts));
+        sd_calls_enter((uintptr_t)code, code, (uintptr_t)f, caller_of(ts));
     if (stack_is_short())
         result = hand_on_lifted(ts, f, raises);
     else
@@ -253,8 +262,8 @@ __attribute__((noinline)) static PyObject *
 hook_found(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
     PyCodeObject *code = sd_live_code(f);
-    struct sd_call_entry *e = sd_call_tree_enter_slowly(
-        t, (uintptr_t)code, code, (uintptr_t)f, sd_live_below(ts));
+    struct sd_call_entry *e = sd_call_tree_enter_slowly(t, (uintptr_t)code, code,
+                                                        (uintptr_t)f, caller_of(ts));
     PyObject *result;
 
     if (e)
@@ -291,7 +300,7 @@ __attribute__((noinline)) static PyObject *
 hook_signed(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *t)
 {
     PyCodeObject *code = sd_live_code(f);
-    uintptr_t below = sd_live_below(ts);
+    uintptr_t below = caller_of(ts);
     uint64_t key = sd_calls_key_at_start(t, code, f);
     struct sd_call_entry *e = sd_call_tree_try(t, key, (uintptr_t)f, below);
     PyObject *result;
@@ -337,7 +346,7 @@ hook_step(PyThreadState *ts, sd_live_frame *f, int raises, struct sd_call_tree *
     if (can_wait(f))
         return hook_with_care(ts, f, raises);
     goes_on = sd_live_is_generators(f) && !sd_live_begins(f);
-    step_in(t, code, f, sd_live_below(ts), goes_on);
+    step_in(t, code, f, caller_of(ts), goes_on);
     result = SD_EVAL_CALL(_PyEval_EvalFrameDefault, ts, f, raises);
     if (__builtin_expect(!result || *home.slot != hook, 0))
         return leave_with_care(result, f, position, raises);

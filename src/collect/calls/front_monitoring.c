@@ -77,7 +77,8 @@ static uintptr_t caller_of(const sd_frame *f)
         for (const sd_frame *b = below; b; b = sd_frame_below(b))
             if (sd_call_tree_stands_on(t, (uintptr_t)b))
                 return (uintptr_t)b;
-    return (uintptr_t)below;
+    return sd_calls_caller((uintptr_t)below,
+                           below ? (uintptr_t)sd_frame_below(below) : 0);
 }
 
 /* In large programs one call of four: the function is none of the two that were likely,

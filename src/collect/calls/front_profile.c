@@ -32,15 +32,25 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t missing
 
 /* --- Events ----------------------------------------------------------------------- */
 
+/* On 3.11 a function's first instructions, which make its cells or its generator, come
+ * before it is told of. */
+static inline uintptr_t caller_of(PyFrameObject *f)
+{
+    const sd_live_frame *below = sd_live_caller(sd_profiled_live(f));
+
+    return sd_calls_caller((uintptr_t)below,
+                           below ? (uintptr_t)sd_live_caller(below) : 0);
+}
+
 static inline void enter(PyFrameObject *f)
 {
     sd_live_frame *live = sd_profiled_live(f);
     PyCodeObject *code = sd_live_code(live);
 
     if (__builtin_expect(sd_live_is_generators(live) && !sd_profiled_begins(f), 0))
-        sd_calls_resume((uintptr_t)code, code, (uintptr_t)live, sd_profiled_below(f));
+        sd_calls_resume((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
     else
-        sd_calls_enter((uintptr_t)code, code, (uintptr_t)live, sd_profiled_below(f));
+        sd_calls_enter((uintptr_t)code, code, (uintptr_t)live, caller_of(f));
 }
 
 static inline void leave(PyFrameObject *f)
@@ -103,7 +113,7 @@ __attribute__((noinline)) static int start_signed(struct sd_call_tree *t,
     PyCodeObject *code = sd_live_code(live);
 
     sd_calls_enter_signed(t, sd_calls_key_at_start(t, code, live), code,
-                          (uintptr_t)live, sd_profiled_below(f));
+                          (uintptr_t)live, caller_of(f));
     return 0;
 }
 

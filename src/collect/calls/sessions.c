@@ -420,6 +420,16 @@ bool sd_calls_is_in_c(uintptr_t frame)
     return false;
 }
 
+bool sd_calls_is_unheard(uintptr_t frame, uintptr_t caller)
+{
+    const struct thread *th = followed_thread();
+
+    for (size_t i = 0; th && i < th->n; i++)
+        if (sd_call_tree_is_unheard(th->trees[i], frame, caller))
+            return true;
+    return false;
+}
+
 /* --- Events ---------------------------------------------------------------------- */
 
 static bool hears(const struct sd_call_tree *t, uintptr_t frame)

@@ -504,6 +504,15 @@ bool sd_call_tree_stands_on(const struct sd_call_tree *t, uintptr_t frame)
     return untagged(e->frame) == frame;
 }
 
+bool sd_call_tree_is_unheard(const struct sd_call_tree *t, uintptr_t frame,
+                             uintptr_t caller)
+{
+    uint64_t at;
+
+    return t->top > t->stack && untagged(t->top->frame) == caller && frame != caller &&
+           !sd_table_get(&t->parked_by_frame, frame, &at);
+}
+
 /* Brings the stack to where `below` is on top and there is room for one more; NULL when
  * there is none. */
 static struct sd_call_entry *bring_together(struct sd_call_tree *t, uintptr_t below)

@@ -278,6 +278,11 @@ void sd_call_tree_suspended(struct sd_call_tree *t, uintptr_t frame, uint64_t no
  */
 bool sd_call_tree_stands_on(const struct sd_call_tree *t, uintptr_t frame);
 
+/* The call on top runs in the frame `caller`, and this frame, above that, is of no
+ * stack. */
+bool sd_call_tree_is_unheard(const struct sd_call_tree *t, uintptr_t frame,
+                             uintptr_t caller);
+
 static inline struct sd_call_root *sd_call_tree_root(struct sd_call_tree *t)
 {
     return sd_cells_at(t->table, 0);
