@@ -77,7 +77,7 @@ static int place_node(struct imports *m, size_t i)
     const struct sd_site *s = &t->p->sites[t->callees[n->callee].site.at];
     uint32_t around = n->parent == NONE ? NONE : m->body_of[n->parent];
 
-    if (is_body(s))
+    if (is_body(s) || s->is_beyond) /* which modules are there is not known */
         return add_body(m, around, n->callee, &m->body_of[i]);
     m->body_of[i] = around;
     m->is_machinery[i] =
@@ -130,24 +130,38 @@ static void sum_up(struct imports *m)
     }
 }
 
+static const char *name_of(struct sd_view *v, const struct sd_site *s)
+{
+    struct sd_buf name = { 0 };
+    const char *shown;
+
+    if (s->is_beyond)
+        return sd_arena_string(&v->arena, s->name, strlen(s->name));
+    sd_callee_module(&name, s);
+    shown = name.bad ? NULL : sd_arena_string(&v->arena, (const char *)name.p, name.n);
+    sd_buf_release(&name);
+    return shown;
+}
+
 static int put_body(const struct imports *m, struct sd_view *v,
                     struct sd_view_table *table, size_t i)
 {
     const struct sd_calltree *t = &m->traced.tree;
     const struct sd_site *s = &t->p->sites[t->callees[m->bodies.items[i].b].site.at];
     uint32_t importer = m->bodies.items[i].a;
-    struct sd_buf name = { 0 };
-    const char *shown, *file = sd_arena_string(&v->arena, s->file, strlen(s->file));
+    const char *shown = name_of(v, s), *file;
 
-    sd_callee_module(&name, s);
-    shown = name.bad ? NULL : sd_arena_string(&v->arena, (const char *)name.p, name.n);
-    sd_buf_release(&name);
-    if (!shown || !file)
-        return sd_no_memory();
     table->parents[i] = importer == NONE ? -1 : (int32_t)importer;
+    if (!shown)
+        return sd_no_memory();
     *sd_view_cell(table, i, NAME) = sd_cell_text(shown);
     *sd_view_cell(table, i, TOTAL) = sd_cell_number(SD_CELL_NS, m->sums[i].total);
     *sd_view_cell(table, i, OWN) = sd_cell_number(SD_CELL_NS, m->sums[i].own);
+    if (s->is_beyond)
+        return 0;
+    file = sd_arena_string(&v->arena, s->file, strlen(s->file));
+    if (!file)
+        return sd_no_memory();
     *sd_view_cell(table, i, LOADING) = sd_cell_number(SD_CELL_NS, m->sums[i].loading);
     *sd_view_cell(table, i, CALLS) = sd_cell_number(SD_CELL_COUNT, m->sums[i].runs);
     *sd_view_cell(table, i, WHERE) = sd_cell_text(file);

@@ -354,7 +354,7 @@ def test_functions_and_their_callers_are_the_same_at_any_number_of_paths(folder)
     for side in "--callers", "--callees":
         tables = [re.sub(r" *\d+\.\d{3}", "", sonde("report", name + ".sonde", side, "-s", "name", cwd=folder).out) for name in ("all", "few")]
         equal(*[tables[i].split("\n", 3)[3] for i in (1, 0)], side)
-    for how in (["--tree"], ["--mine"], ["--by", "module"]):
+    for how in (["--tree"], ["--mine"], ["--by", "module"], ["--imports"]):
         contains(sonde("report", "few.sonde", *how, cwd=folder).out, "[beyond the tree]")
     sonde("report", "few.sonde", "--flame", "-o", "few.svg", cwd=folder)
     with open(os.path.join(folder, "few.svg")) as f:
