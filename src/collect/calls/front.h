@@ -60,8 +60,8 @@ bool sd_calls_follows(void);
 /* Is a C function that was called from this frame open in a tree of the calling thread?
  */
 bool sd_calls_is_in_c(uintptr_t frame);
-/* Has nobody been told of the function in `frame` yet, which the call that runs has
- * made from the frame `caller`? */
+/* Has nobody been told of the function in `frame` yet, and is `caller`, which is below
+ * that, the frame of the call that runs? */
 bool sd_calls_is_unheard(uintptr_t frame, uintptr_t caller);
 /* The call in `frame`, which was told of last, ended before its first instruction. */
 void sd_calls_never_ran(uintptr_t frame);
@@ -86,17 +86,18 @@ static inline void sd_calls_started(struct sd_call_tree *t, struct sd_call_entry
         sd_call_tree_started(t, e);
 }
 
-/* Who calls what is below a frame, when that stands on `below`, and this on `second`.
- * Before its first instruction is told of, a function can be interrupted: by a signal's
- * handler, or by the collector, which closes generators.  What runs then has a caller
- * that no stack knows, and is called by the one before. */
-static inline uintptr_t sd_calls_caller(uintptr_t below, uintptr_t second)
+/* Before its first instruction is told of, a function can be interrupted: by a signal's
+ * handler, or by the collector, which closes generators.  What runs then stands on a
+ * frame that no stack knows, and is called by the call that runs, a frame or some
+ * further down: a handler is interrupted like others. */
+enum { SD_CALLS_UNHEARD_MAX = 8 };
+
+/* hot: is it that call's frame?  False where there are several trees. */
+static inline bool sd_calls_is_on_top(uintptr_t frame)
 {
     const struct sd_call_tree *t = sd_calls_only;
 
-    if (__builtin_expect(t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == below, 1))
-        return below;
-    return second && sd_calls_is_unheard(below, second) ? second : below;
+    return t && (t->top->frame & ~(uintptr_t)SD_FRAME_TAGS) == frame;
 }
 
 /* hot: a function starts, in the only tree of this thread, whose key it has. */

@@ -190,13 +190,26 @@ static inline bool can_wait(const sd_live_frame *f)
     return sd_live_code(f)->co_flags & CAN_WAIT && sd_live_is_generators(f);
 }
 
+uintptr_t sd_front_caller(const void *below)
+{
+    const sd_live_frame *b = below;
+
+    for (int i = 0; b && i < SD_CALLS_UNHEARD_MAX; i++) {
+        b = sd_live_caller(b);
+        if (b && sd_calls_is_unheard((uintptr_t)below, (uintptr_t)b))
+            return (uintptr_t)b;
+    }
+    return (uintptr_t)below;
+}
+
 /* On 3.11 nobody is told of a frame that makes a generator. */
 static inline uintptr_t caller_of(PyThreadState *ts)
 {
-    const sd_live_frame *below = sd_live_top(ts);
+    uintptr_t below = sd_live_below(ts);
 
-    return sd_calls_caller((uintptr_t)below,
-                           below ? (uintptr_t)sd_live_caller(below) : 0);
+    return __builtin_expect(sd_calls_is_on_top(below), 1)
+               ? below
+               : sd_front_caller((const void *)below);
 }
 
 static PyObject *leave_with_care(PyObject *result, sd_live_frame *f, uintptr_t position,

@@ -20,6 +20,7 @@
  * recurse deeper than that goes.  When little of the stack is left the hook is lifted
  * until that frame returns: all of it runs, untraced, as without us. */
 #include <stdbool.h>
+#include <stdint.h>
 
 enum sd_eval_wish {
     SD_EVAL_OFF,    /* passes calls on, or is gone */
@@ -31,4 +32,8 @@ enum sd_eval_wish {
 int sd_front_eval_set(enum sd_eval_wish wish);
 /* Tells of calls that another hook has kept from ours until now. */
 void sd_front_eval_tell(void);
+
+/* Who calls what stands on this frame of the interpreter's, or NULL: the frame itself,
+ * unless nobody has been told of it yet (front.h). */
+uintptr_t sd_front_caller(const void *below);
 #endif

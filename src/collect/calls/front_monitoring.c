@@ -66,6 +66,16 @@ static inline PyObject *started(struct sd_call_tree *t, struct sd_call_entry *e)
     return Py_None; /* immortal where there is monitoring */
 }
 
+static uintptr_t below_unheard(const sd_frame *below)
+{
+    const sd_frame *b = below ? sd_frame_below(below) : NULL;
+
+    for (int i = 0; b && i < SD_CALLS_UNHEARD_MAX; b = sd_frame_below(b), i++)
+        if (sd_calls_is_unheard((uintptr_t)below, (uintptr_t)b))
+            return (uintptr_t)b;
+    return (uintptr_t)below;
+}
+
 /* The frame of the caller.  Where callers have been left out, the nearest that has not:
  * a frame that the stack does not know would be taken for another stack's. */
 static uintptr_t caller_of(const sd_frame *f)
@@ -77,8 +87,9 @@ static uintptr_t caller_of(const sd_frame *f)
         for (const sd_frame *b = below; b; b = sd_frame_below(b))
             if (sd_call_tree_stands_on(t, (uintptr_t)b))
                 return (uintptr_t)b;
-    return sd_calls_caller((uintptr_t)below,
-                           below ? (uintptr_t)sd_frame_below(below) : 0);
+    if (__builtin_expect(sd_calls_is_on_top((uintptr_t)below), 1))
+        return (uintptr_t)below;
+    return below_unheard(below);
 }
 
 /* In large programs one call of four: the function is none of the two that were likely,

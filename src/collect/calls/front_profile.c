@@ -7,6 +7,7 @@
 #if !SD_HAS_MONITORING
 #include "base/mem.h"
 #include "collect/calls/front.h"
+#include "collect/calls/front_eval.h"
 #include "collect/calls/front_signed.h"
 #include "collect/calls/own_profile.h"
 
@@ -36,10 +37,11 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) uint64_t missing
  * before it is told of. */
 static inline uintptr_t caller_of(PyFrameObject *f)
 {
-    const sd_live_frame *below = sd_live_caller(sd_profiled_live(f));
+    uintptr_t below = sd_profiled_below(f);
 
-    return sd_calls_caller((uintptr_t)below,
-                           below ? (uintptr_t)sd_live_caller(below) : 0);
+    return __builtin_expect(sd_calls_is_on_top(below), 1)
+               ? below
+               : sd_front_caller((const void *)below);
 }
 
 static inline void enter(PyFrameObject *f)
