@@ -19,12 +19,12 @@ uint8_t *sd_buf_room(struct sd_buf *b, size_t n)
     uint8_t *p;
     size_t need;
 
-    if (b->bad || __builtin_add_overflow(b->n, n, &need))
+    if (b->bad || __builtin_add_overflow(b->n, n, &need) || need == SIZE_MAX)
         return go_bad(b);
-    p = sd_grow_array(b->p, &b->cap, need, 1);
+    p = sd_grow_array(b->p, &b->cap, need + 1, 1); /* and the end of a string */
     if (!p)
         return go_bad(b);
-    sd_assert(b->n + n <= b->cap);
+    sd_assert(b->n + n < b->cap);
     b->p = p;
     return p + b->n;
 }
@@ -80,11 +80,10 @@ void sd_buf_vprintf(struct sd_buf *b, const char *fmt, va_list args)
 
 const char *sd_buf_string(struct sd_buf *b)
 {
-    uint8_t *end = sd_buf_room(b, 1);
-
-    if (!end)
+    if (b->bad || !b->p)
         return "";
-    *end = 0;
+    sd_assert(b->n < b->cap);
+    b->p[b->n] = 0;
     return (const char *)b->p;
 }
 

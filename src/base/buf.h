@@ -30,7 +30,8 @@ void sd_buf_printf(struct sd_buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void sd_buf_vprintf(struct sd_buf *b, const char *fmt, va_list args)
     __attribute__((format(printf, 2, 0)));
-/* The bytes as a C string, borrowed until the next change; "" when bad. */
+/* The bytes as a C string, borrowed until the next change; "" when bad.  Takes no
+ * memory: who has seen that a buffer is not bad gets all of it. */
 const char *sd_buf_string(struct sd_buf *b);
 void sd_buf_clear(struct sd_buf *b); /* keeps the memory, forgets the badness */
 void sd_buf_release(struct sd_buf *b);

@@ -60,6 +60,21 @@ TEST(a_buffer_reads_as_a_string_without_counting_its_end)
     sd_buf_release(&b);
 }
 
+TEST(a_whole_buffer_is_a_string_without_more_memory)
+{
+    for (size_t n = 0; n < 300; n++) {
+        struct sd_buf b = { 0 };
+
+        for (size_t i = 0; i < n; i++)
+            sd_buf_u8(&b, 'x');
+        CHECK(!b.bad);
+        sd_mem_fail_at(1, true);
+        CHECK(strlen(sd_buf_string(&b)) == n && !b.bad);
+        sd_mem_fail_at(0, false);
+        sd_buf_release(&b);
+    }
+}
+
 TEST(a_bad_buffer_ignores_additions_until_it_is_cleared)
 {
     struct sd_buf b = { 0 };
