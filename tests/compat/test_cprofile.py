@@ -111,19 +111,25 @@ both()
 
 
 def test_own_and_total_times_of_known_work(folder):
-    """Three times the work, in turn, so that what a host takes from a shared machine falls on both; 0.7 to 1.5 of it is allowed."""
+    """Three times the work, in turn, so that what a host takes from a shared machine falls on both; the median of five runs is judged, 0.7 to 1.5 of it is allowed."""
     write(folder, "turns.py", IN_TURN)
+    found = sorted((times_of_known_work(folder) for _ in range(5)))
+    between(found[2], 3 * 0.7, 3 * 1.5, "slow to fast, of %s" % found)
+
+
+def times_of_known_work(folder):
+    """How many times longer slow() took; all else is checked in each run."""
     out = run([PYTHON, "-m", "cProfile", "-s", "tottime", "turns.py"], cwd=folder, env=alias_env()).out
     rows = {name: (int(calls), float(own), float(total)) for calls, own, total, name in
             re.findall(r"^ +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ turns\.py:\d+\((slow|fast|both)\)", out, re.M)}
     equal({name: row[0] for name, row in rows.items()}, {"slow": 60, "fast": 60, "both": 1})
-    between(rows["slow"][1] / rows["fast"][1], 3 * 0.7, 3 * 1.5, "slow to fast")
     equal([rows[name][1] == rows[name][2] for name in ("slow", "fast")], [True, True], "what calls nothing has its own time alone")
     between(rows["both"][1] / rows["both"][2], 0, 0.1, "both() itself")
     between((rows["slow"][2] + rows["fast"][2]) / rows["both"][2], 0.9, 1.01, "what both() calls")
     own = [float(own) for own in re.findall(r"^ +[\d/]+ +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ \S", out, re.M)]
     whole = float(re.search(r"in ([\d.]+) seconds", out).group(1))
     between(abs(sum(own) - whole), 0, 0.001 * len(own), "own times against the whole")
+    return rows["slow"][1] / rows["fast"][1]
 
 
 def test_profile_has_the_rows_of_its_own(folder):
