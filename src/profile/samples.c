@@ -208,13 +208,20 @@ const struct sd_stack_totals *sd_profile_totals(const struct sd_profile *p,
     return is_of_calls ? &p->calls : &p->samples;
 }
 
+/* Samples of one capture stand for unequal times where they were taken as fast as could
+ * be, and where threads with deep stacks were read less often than others. */
+static bool are_uneven(const struct sd_profile *p)
+{
+    const char *spared = sd_profile_meta(p, "sample.spared");
+
+    return sd_profile_meta(p, "sample.unpaced") || (spared && strcmp(spared, "0") != 0);
+}
+
 const char *sd_totals_by_default(const struct sd_profile *p,
                                  const struct sd_stack_totals *t)
 {
     if (t == &p->calls)
         return "time";
-    return sd_profile_meta(p, "sample.unpaced") &&
-                   sd_totals_metric(p, t, "wall") != UINT32_MAX
-               ? "wall"
-               : "samples";
+    return are_uneven(p) && sd_totals_metric(p, t, "wall") != UINT32_MAX ? "wall"
+                                                                         : "samples";
 }

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PYTHON, clean_env, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PYTHON, between, clean_env, equal, run_tests, sonde, write  # noqa: E402
 from sampled import Samples  # noqa: E402
 
 DEEP = """
@@ -45,6 +45,38 @@ if sys.version_info >= (3, 11):
         assert samples.count("spared") > 0, "no look was left out"
         equal(said.count("looks were left out"), 1, "times that it is said in %r" % said)
         assert samples.count("samples") > 0, "no samples"
+
+
+HALVES = """
+import sys, threading, time
+sys.setrecursionlimit(10 ** 6)
+threading.stack_size(512 << 20)
+def spin():
+    begin = time.time()
+    while time.time() < begin + 1.2:
+        pass
+def deep(n):
+    return deep(n - 1) if n else spin()
+def flat():
+    spin()
+def both():
+    deep(20000)
+    flat()
+thread = threading.Thread(target=both)
+thread.start()
+thread.join()
+"""
+
+
+def test_what_is_read_less_often_keeps_its_share(folder):
+    """Both halves take 1.2 s; a read may wait for 0.3 s, so that a quarter to three quarters are allowed, where counted samples give a tenth."""
+    equal(sonde("run", "--with", "sample", "--python", PYTHON, "-o", "x.sonde", write(folder, "halves.py", HALVES), cwd=folder).status, 0, "status")
+    assert Samples(os.path.join(folder, "x.sonde")).count("spared") > 0, "no look was left out"
+    equal(sonde("convert", "x.sonde", "x.collapsed", cwd=folder).status, 0, "status")
+    with open(os.path.join(folder, "x.collapsed")) as f:
+        lines = [line.rsplit(" ", 1) for line in f if ";spin " in line or "[partial]" in line]
+    flat = sum(float(value) for stack, value in lines if ";flat" in stack)
+    between(flat / sum(float(value) for _, value in lines), 0.25, 0.75, "share of flat()")
 
 
 def test_a_usual_stack_is_not(folder):

@@ -204,11 +204,13 @@ static void read_alone(struct sd_target *t, struct sd_target_thread *x,
     struct sd_shot_of of = sd_target_shot_of(t, round);
     uint64_t began_ns = sd_target_cost_clock(x);
     enum sd_shot_result result = sd_shot_take(&x->shot, &of, n_retries(x, N_RETRIES));
-    bool is_apart = sd_target_must_follow(x, round); /* and we may not go there */
+    bool is_apart = sd_target_must_follow(x, round); /* and was not read there */
 
     if (is_apart)
         result = sd_shot_watch(&x->shot, &of, result);
-    round->counts->apart += is_apart;
+    round->counts->apart +=
+        is_apart && sd_follow_is_barred(round->follow, &x->followed, t->pid, x->who.tid,
+                                        round->now_ns);
     sd_target_add_cost(x, began_ns);
     sd_target_settle(x, result, round);
     sd_target_remember_torn(x, x->was_torn || x->shot.n_torn > 0, round->now_ns);
@@ -284,6 +286,10 @@ static void read_followed(struct sd_target *t, struct sd_target_thread *x,
             v.result = SD_SHOT_TORN;
     }
     round->counts->followed++;
+    if (v.result == SD_SHOT_TORN && x->is_deep) { /* it runs before all is read */
+        read_alone(t, x, round);
+        return;
+    }
     x->shot.n_torn = n_torn;
     x->shot.n_calls = n_calls;
     sd_target_settle(x, v.result, round);
