@@ -358,9 +358,12 @@ static void remark_tracing(struct sd_buf *to, int64_t tracing, int64_t error,
 void sd_traced_remarks(struct sd_buf *to, const struct sd_profile *p, bool is_raw)
 {
     int64_t tracing = total_of(p, "tracing");
+    uint64_t error = fact(p, "calls.trees_without_error")
+                         ? 0 /* of a part it would say too little */
+                         : fact(p, "calls.tracing_error_ns");
 
     if (tracing > 0)
-        remark_tracing(to, tracing, (int64_t)fact(p, "calls.tracing_error_ns"), is_raw);
+        remark_tracing(to, tracing, (int64_t)error, is_raw);
     if (p->window.is_set)
         sd_buf_printf(to,
                       "%scalls are of the whole run: a window of time does not "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/summary.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -169,10 +170,11 @@ static void say_missed(const struct sd_sample_counts *n)
 {
     char missed[SD_TEXT_MAX], all[SD_TEXT_MAX];
 
-    sd_say("%s of %s rounds were missed: other programs had the CPUs when they were "
+    sd_say("%s of %s rounds %s missed: other programs had the CPUs when they were "
            "due, or a round took too long; a lower rate or fewer other programs help",
            sd_text_count(missed, (int64_t)n->missed),
-           sd_text_count(all, (int64_t)(n->missed + n->rounds)));
+           sd_text_count(all, (int64_t)(n->missed + n->rounds)),
+           n->missed == 1 ? "was" : "were");
 }
 
 static void say_apart(const struct sd_sample_counts *n, const char *option)
@@ -181,17 +183,28 @@ static void say_apart(const struct sd_sample_counts *n, const char *option)
 
     if (n->apart == 0)
         return;
-    sd_say("%s stacks were read from another CPU than the program's, because sonde may "
+    sd_say("%s %s read from another CPU than the program's, because sonde may "
            "not run there (taskset, cpuset): those that changed meanwhile end in "
            "[partial]. Give sonde the same CPUs, or use %s pause",
-           sd_text_count(apart, (int64_t)n->apart), option);
+           sd_text_count(apart, (int64_t)n->apart),
+           n->apart == 1 ? "stack was" : "stacks were", option);
+}
+
+/* "1 sample is", "2 samples are" */
+static const char *samples_are(char out[2 * SD_TEXT_MAX], uint64_t n)
+{
+    char number[SD_TEXT_MAX];
+
+    snprintf(out, 2 * SD_TEXT_MAX, "%s %s", sd_text_count(number, (int64_t)n),
+             n == 1 ? "sample is" : "samples are");
+    return out;
 }
 
 void sd_summary_say_causes(const struct sd_recording *r,
                            const struct sd_sample_account *a, const char *option)
 {
     const struct sd_sample_counts *n = &r->sampled.counts;
-    char number[SD_TEXT_MAX];
+    char number[SD_TEXT_MAX], text[2 * SD_TEXT_MAX];
 
     if (has_missed_many(n))
         say_missed(n);
@@ -203,13 +216,13 @@ void sd_summary_say_causes(const struct sd_recording *r,
         sd_say("times stay right: a sample stands for the time since the one before");
     say_apart(n, option);
     if (n->lost)
-        sd_say(
-            "samples lost: %s, whose stack changed at every try to read it; %s pause "
-            "stops the thread for each read",
-            sd_text_count(number, (int64_t)n->lost), option);
+        sd_say("%s lost: the stack changed at every try to read it; %s pause stops the "
+               "thread for each read",
+               samples_are(text, n->lost), option);
     if (a->lost > n->lost)
-        sd_say("samples lost: %s, which could not be written to the capture",
-               sd_text_count(number, (int64_t)(a->lost - n->lost)));
+        sd_say("%s lost: the capture could not take %s",
+               samples_are(text, a->lost - n->lost),
+               a->lost - n->lost == 1 ? "it" : "them");
 }
 
 size_t sd_summary_refusals(const struct sd_profile *p)

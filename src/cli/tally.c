@@ -262,11 +262,12 @@ void sd_tally_add(struct sd_tally *t, const struct sd_told *told)
 {
     bool is_active = !(told->flags & SD_SAMPLE_IDLE);
     bool has_gil = told->flags & SD_SAMPLE_GIL;
+    bool stands = told->flags & SD_SAMPLE_STOPPED; /* shown, though nothing runs */
 
     count_thread(t, told);
     t->sees_active |= is_active;
     t->sees_gil |= has_gil;
-    if ((t->wants == SD_TALLY_ACTIVE && !is_active) ||
+    if ((t->wants == SD_TALLY_ACTIVE && !is_active && !stands) ||
         (t->wants == SD_TALLY_GIL && !has_gil))
         return;
     count_frames(t, told);

@@ -540,7 +540,7 @@ static int take_nodes(PyObject *given, uint32_t *out)
 {
     long n = given == Py_None ? 0 : PyLong_AsLong(given);
 
-    if (n == -1 && PyErr_Occurred())
+    if (n == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
         return -1;
     if (given != Py_None && (n < SD_CALLS_NODES_LEAST || n > SD_CALLS_NODES_MOST)) {
         PyErr_SetString(PyExc_ValueError, "nodes must be 2 to 16,000,000");

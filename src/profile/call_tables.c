@@ -572,14 +572,21 @@ static int add_fact(struct sd_profile *p, const char *key, uint64_t n)
     return sd_profile_add_meta(p, key, strlen(key), value, (size_t)length);
 }
 
-/* By how many nanoseconds what was subtracted may be wrong. */
-static uint64_t error_of(const struct sd_call_tables *t,
-                         const struct sd_call_root *root)
+static double all_tracing(const struct sd_call_tables *t)
 {
     double all = 0;
 
     for (size_t i = 1; i < t->n; i++)
         all += (double)t->tracing[i];
+    return all;
+}
+
+/* By how many nanoseconds what was subtracted may be wrong. */
+static uint64_t error_of(const struct sd_call_tables *t,
+                         const struct sd_call_root *root)
+{
+    double all = all_tracing(t);
+
     return root->error < 4096 ? (uint64_t)(all * (double)root->error / 1024) : 0;
 }
 
@@ -604,6 +611,8 @@ static int add_facts(const struct sd_call_tables *t, struct sd_profile *p,
         { "calls.folded", root->folded },
         { "calls.lost", t->n_lost },
         { "calls.tracing_error_ns", error_of(t, root) },
+        /* It is found at the end: a thread that was killed, or still runs, has none. */
+        { "calls.trees_without_error", root->error == 0 && all_tracing(t) > 0 },
         { "calls.untraced_ns", (uint64_t)ns_of(t, bounded(root->untraced)) },
         { "calls.traced_ns", (uint64_t)ns_of(t, bounded(root->traced)) },
         { "calls.resyncs", root->resyncs },

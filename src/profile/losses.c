@@ -99,13 +99,16 @@ static void put_threads_of(struct sd_buf *to, uint64_t n)
 
 static void put_pairs(struct sd_buf *to, const struct sd_profile *p)
 {
+    const char *thread = sd_profile_meta(p, SD_CALLS_LOST_IN);
     uint64_t n = count_pairs(p), n_threads = 0;
 
     for (size_t i = 0; i < p->n_metas; i++)
         n_threads += strcmp(p->metas[i].key, SD_CALLS_LOST_IN) == 0;
     put_count(to, n, "call");
-    if (n_threads == 1)
-        sd_buf_printf(to, " of thread %s", sd_profile_meta(p, SD_CALLS_LOST_IN));
+    if (n_threads == 1 && strcmp(thread, "0") == 0)
+        sd_buf_text(to, " of one thread"); /* its number found no room, either */
+    else if (n_threads == 1)
+        sd_buf_printf(to, " of thread %s", thread);
     else if (n_threads > 1)
         put_threads_of(to, n_threads);
     sd_buf_printf(to, " %s missing: %s", n == 1 ? "is" : "are",

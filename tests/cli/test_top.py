@@ -363,6 +363,7 @@ def test_a_stopped_program_is_called_stopped(folder):
             os.kill(pid, signal.SIGCONT)
         equal((table.status, result.status), (0, 0), "status (%s, %s)" % (table.err, result.err))
         contains(table.out, "Collecting samples from a stopped program: '")
+        assert "<module>" in [row[4] for row in rows(table.out)], "where it stands: %r" % table.out
         told = json.loads(result.out.splitlines()[-1])
         equal((told["stopped"], {t["stopped"] for t in told["threads"]}), (True, {True}), "stopped, and of the threads")
         result = sonde("top", "--pid", pid, "--delay", "0.5", "--duration", "0.5", "--json")

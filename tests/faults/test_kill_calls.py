@@ -3,12 +3,13 @@
 """kill -9 of a program whose calls are followed, of sonde, of both: every finished call is counted, and its time is that of its open callers, too."""
 import json
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from faults.kill_trials import Trial, kill_test  # noqa: E402
-from helpers import PYTHON, SONDE, TARGETS, between, clean_env, equal, run_tests, sonde, wait_for  # noqa: E402
+from helpers import PYTHON, SONDE, TARGETS, between, clean_env, equal, run_tests, sonde, wait_for, write  # noqa: E402
 
 COMMAND = ["--python", PYTHON, os.path.join(TARGETS, "counted_calls.py")]
 BEYOND = ["--nodes", "2"] + COMMAND     # all calls are counted by caller and callee
@@ -142,6 +143,29 @@ def test_open_calls_of_functions_with_signatures(folder):
     open_calls = OpenCalls(folder, "kill", "--nodes", "2", "--signatures=sizes").run()
     check_beyond(*open_calls.check("--raw", "--no-signatures"))
     check_beyond(*open_calls.check("--no-signatures"))
+
+
+def test_the_error_of_a_part_is_not_that_of_the_whole(folder):
+    """What tracing cost is known within an error at an orderly end: a child that was killed has none, and makes most of the calls."""
+    program = write(folder, "program.py", """
+import os, signal
+def leaf(): pass
+def work(n):
+    for _ in range(n): leaf()
+pid = os.fork()
+if pid == 0:
+    work(200000)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.waitpid(pid, 0)
+work(50)
+""")
+    for killed in (True, False):
+        if not killed:
+            program = write(folder, "ended.py", open(program).read().replace("os.kill(os.getpid(), signal.SIGKILL)", "raise SystemExit"))
+        done = sonde("calls", "--python", PYTHON, "-n", "3", "--force", "-o", os.path.join(folder, "x.sonde"), program)
+        equal(done.status, 0, "status (%r)" % done.err)
+        equal(len(re.findall("of tracing subtracted", done.out + done.err)) > 0, True, "the cost of tracing is said: %r" % (done.out + done.err))
+        equal("give or take" in done.out + done.err, not killed, "and its error is: %r" % (done.out + done.err))
 
 
 def test_exit_with_calls_open_beyond_the_tree(folder):
