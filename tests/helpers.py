@@ -32,6 +32,17 @@ MIB = 1 << 20
 LIMIT_S = 120
 
 
+class Ticking:
+    """A clock of which every reading takes a tick."""
+
+    def __init__(self):
+        self.now = 0
+
+    def __call__(self):
+        self.now += 1
+        return self.now
+
+
 class Skip(Exception):
     """The machine lacks what the test needs; the words say what."""
 

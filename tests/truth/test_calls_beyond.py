@@ -11,7 +11,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, clean_env, equal, run_tests, sonde, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, Ticking, clean_env, equal, run_tests, sonde, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import Profile  # noqa: E402
@@ -63,17 +63,6 @@ def program():
     first(TYPES[0], 5)
     second(TYPES[1], 3)
 """
-
-
-class Ticking:
-    """A clock of which every reading takes a tick."""
-
-    def __init__(self):
-        self.now = 0
-
-    def __call__(self):
-        self.now += 1
-        return self.now
 
 
 def stats_of(function, **how):

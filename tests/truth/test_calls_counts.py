@@ -16,7 +16,7 @@ import time
 import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, clean_env, contains, equal, need, run, run_tests, sonde, write  # noqa: E402
+from helpers import PACKAGE_PATH, PYTHON, SONDE, Skip, Ticking, clean_env, contains, equal, need, run, run_tests, sonde, write  # noqa: E402
 
 sys.path.insert(0, PACKAGE_PATH)
 from sonde import _sonde  # noqa: E402
@@ -324,17 +324,6 @@ def test_random_recursive_programs(folder):
     for seed in range(60):
         functions = random_functions(seed)
         compare(lambda: functions[0](5), "seed %d" % seed)
-
-
-class Ticking:
-    """A clock of which every reading takes a tick."""
-
-    def __init__(self):
-        self.now = 0
-
-    def __call__(self):
-        self.now += 1
-        return self.now
 
 
 def times(profile, function):
