@@ -17,7 +17,7 @@ struct sd_heir {
 };
 
 /* Returns how many processes, without our own, have the entry ("NAME=value"); `first`
- * is one of them.  Zombies do not count.  `in_session`: only those of this session; 0:
- * of all. */
+ * is one of them.  Zombies do not count.  `in_session` limits the search to processes
+ * with this session ID (setsid(2)); 0 does not. */
 unsigned sd_heirs_find(const char *entry, pid_t in_session, struct sd_heir *first);
 #endif
