@@ -3,7 +3,7 @@
 #define SD_ANALYSE_ANALYSE_H
 /* analyse: questions to a profile.  Each fills tables into a view the caller has zeroed
  * or used before; everything it makes lives in the view's arena. */
-#include "analyse/calltree.h"
+#include "analyse/stacks/calltree.h"
 #include "analyse/view.h"
 #include "profile/profile.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/model_modes.h"
+#include "analyse/model/model_modes.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"

@@ -13,12 +13,12 @@
  * (modes.def). */
 #include <stdint.h>
 
-#include "analyse/op_cost.h"
+#include "analyse/model/op_cost.h"
 #include "profile/model.h"
 
 enum sd_count_mode {
 #define MODE(name, word, definition) SD_COUNT_##name,
-#include "analyse/modes.def"
+#include "analyse/model/modes.def"
 #undef MODE
     SD_COUNT_MODES
 };
@@ -98,7 +98,7 @@ const char *sd_model_beyond(const struct sd_model_costs *costs);
 
 enum sd_model_metric {
 #define METRIC(name, word, unit, title, field) SD_BY_##name,
-#include "analyse/model_metrics.def"
+#include "analyse/model/model_metrics.def"
 #undef METRIC
     SD_BY_END
 };
@@ -122,7 +122,7 @@ void sd_model_order(const struct sd_model_costs *costs, enum sd_model_metric k,
 
 enum sd_optimizer {
 #define OPTIMIZER(name, word, n_states, state_bytes) SD_OPTIMIZER_##name,
-#include "analyse/optimizers.def"
+#include "analyse/model/optimizers.def"
 #undef OPTIMIZER
     SD_OPTIMIZERS
 };

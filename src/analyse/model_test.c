@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/model_testing.h"
-#include "analyse/model_view.h"
+#include "analyse/model/model_view.h"
 #include "base/error.h"
 #include "base/test.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyse/model_view.h"
+#include "analyse/model/model_view.h"
 
 #include <string.h>
 
-#include "analyse/model_tables.h"
+#include "analyse/model/model_tables.h"
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -5,7 +5,7 @@
  * letters of the two span a space, and if a letter is summed away by this step each
  * point of it is one multiply-add; else the step only multiplies element by element.
  * Letters are kept as sets of bits; an ellipsis is up to eight letters of its own. */
-#include "analyse/op_rules.h"
+#include "analyse/model/op_rules.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
-#include "analyse/scaling.h"
+#include "analyse/growth/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"

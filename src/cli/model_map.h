@@ -2,7 +2,7 @@
 #ifndef SD_CLI_MODEL_MAP_H
 #define SD_CLI_MODEL_MAP_H
 /* model_map: the graph of a model's layers, or at which depth it could be drawn. */
-#include "analyse/model_view.h"
+#include "analyse/model/model_view.h"
 #include "base/out.h"
 #include "report/report.h"
 

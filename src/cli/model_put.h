@@ -2,7 +2,7 @@
 #ifndef SD_CLI_MODEL_PUT_H
 #define SD_CLI_MODEL_PUT_H
 /* model_put: a counted model as tables, numbers for programs, or a picture. */
-#include "analyse/model_view.h"
+#include "analyse/model/model_view.h"
 #include "base/out.h"
 #include "report/report.h"
 

@@ -10,7 +10,7 @@
 #define VIEW(name) name,
 #define FREE(name) name,
 static const char *const costs[] = {
-#include "analyse/ops.def"
+#include "analyse/model/ops.def"
 };
 #undef PRODUCT
 #undef VIEW

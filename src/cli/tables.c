@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/analyse.h"
-#include "analyse/scaling.h"
+#include "analyse/growth/scaling.h"
 #include "base/error.h"
 #include "base/mem.h"
 

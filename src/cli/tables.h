@@ -2,7 +2,7 @@
 #ifndef SD_CLI_TABLES_H
 #define SD_CLI_TABLES_H
 /* tables: what a profile has to say, as report and the collectors' verbs print it. */
-#include "analyse/calltree.h"
+#include "analyse/stacks/calltree.h"
 #include "analyse/traced.h"
 #include "analyse/view.h"
 #include "base/json.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/import_rows.h"
+#include "analyse/stacks/import_rows.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "capture/record.h"

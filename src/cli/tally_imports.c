@@ -3,7 +3,7 @@
  * from this stack and those before it. */
 #include <string.h>
 
-#include "analyse/import_rows.h"
+#include "analyse/stacks/import_rows.h"
 #include "cli/tally.h"
 
 #define NO_ROW UINT32_MAX

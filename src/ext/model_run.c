@@ -5,7 +5,7 @@
  * __torch_dispatch__ here, without a frame of Python in between. */
 #include "ext/model.h"
 
-#include "analyse/op_cost.h"
+#include "analyse/model/op_cost.h"
 #include "base/error.h"
 #include "collect/model/run.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "analyse/analyse.h"
-#include "analyse/scaling.h"
+#include "analyse/growth/scaling.h"
 #include "analyse/traced.h"
 #include "base/file.h"
 #include "base/json.h"

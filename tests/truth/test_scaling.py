@@ -7,7 +7,7 @@ grow is left alone.
 Everything is of CPU time, which other programs on the machine change little, and of two runs put together; exponents have
 a tolerance of 0.4 besides, because the lower terms of a loop are in them.  What tells n from n log n is a factor of two, and
 caches are worth as much on a busy machine: that the right class is named is tested with made-up times
-(src/analyse/growth_test.c); here no wrong one may be.
+(src/analyse/growth/growth_test.c); here no wrong one may be.
 """
 import json
 import os
