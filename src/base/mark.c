@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 
 enum { STEP = 4096, MOST = 64 << 20 };
 

@@ -5,7 +5,7 @@
 #define ZSTD_STATIC_LINKING_ONLY /* for contexts that allocate through us */
 #include <zstd.h>
 
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every file that a release ever wrote stays readable: the example of docs/format.md.
  */
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "base/test.h"
 #include "capture/capture_testing.h"
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "capture/chunk.h"
 
 #ifndef MADV_POPULATE_WRITE

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"

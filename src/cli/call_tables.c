@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/csv.h"
+#include "base/encoding/csv.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/export.h"

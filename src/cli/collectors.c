@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "cli/help.h"
 #include "cli/say.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/text.h"
 #include "cli/attach.h"
 #include "cli/say.h"

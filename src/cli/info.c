@@ -8,7 +8,7 @@
 
 #include "analyse/traced.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/sum.h"
 #include "base/text.h"
 #include "capture/capture.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "profile/line_totals.h"
 
 struct sd_line_json { /* a function */

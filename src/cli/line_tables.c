@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "analyse/lined.h"
-#include "base/csv.h"
+#include "base/encoding/csv.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/mem.h"
 #include "cli/export.h"
 #include "cli/line_json.h"

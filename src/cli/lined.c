@@ -8,7 +8,7 @@
 
 #include "analyse/lined.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/mark.h"
 #include "capture/line_cell.h"
 #include "cli/line_json.h"

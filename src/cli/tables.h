@@ -5,7 +5,7 @@
 #include "analyse/stacks/calltree.h"
 #include "analyse/traced.h"
 #include "analyse/view.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "profile/profile.h"
 #include "report/report.h"
 

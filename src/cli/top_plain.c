@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "capture/record.h"
 #include "cli/attach.h"
 #include "cli/say.h"

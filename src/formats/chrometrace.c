@@ -16,7 +16,7 @@
  * sections and readings are streamed. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/mem.h"
 #include "formats/format.h"
 #include "formats/frames.h"

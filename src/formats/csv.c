@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/encoding/csv.h"
 #include "base/mem.h"
 #include "formats/format.h"
 

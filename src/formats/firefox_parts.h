@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "formats/frames.h"
 #include "formats/sampled.h"
 #include "profile/profile.h"

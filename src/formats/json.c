@@ -6,7 +6,7 @@
  * are streamed, one per line, so that writing them takes no memory. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "formats/format.h"
 
 static const char *const units[] = {

@@ -6,7 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
-#include "base/json_in.h"
+#include "base/encoding/json_in.h"
 #include "base/mem.h"
 
 /* The library's own bound.  A header of a hundred megabytes names a million tensors. */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_in.h"
+#include "base/encoding/json_in.h"
 #include "base/mem.h"
 #include "formats/model_files.h"
 #include "formats/packed.h"

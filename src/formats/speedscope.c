@@ -6,7 +6,7 @@
  * schema), and each sample is an entry of its own with its seconds as weight. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/mem.h"
 #include "formats/format.h"
 #include "formats/frames.h"

@@ -6,7 +6,7 @@
  * There may be a hundred million of them, of a few thousand functions in a few threads,
  * so all of an event that is always the same is made once: writing one is copying three
  * texts and two numbers. */
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "profile/events.h"
 
 struct sd_trace_text { /* in `texts`; n 0: not made yet */

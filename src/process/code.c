@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cpython/text.h"

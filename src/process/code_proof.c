@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "process/code.h"

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/zip.h"
+#include "base/encoding/zip.h"
 
 enum { SOURCE_MAX = 64 << 20 }; /* bytes; nobody writes more by hand */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "analyse/view.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/out.h"
 
 struct sd_text_style {

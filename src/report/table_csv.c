@@ -2,7 +2,7 @@
 /* table_csv: RFC 4180, with raw numbers.  Times are nanoseconds, sizes bytes. */
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/encoding/csv.h"
 #include "base/text.h"
 #include "report/report.h"
 

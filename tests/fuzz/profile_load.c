@@ -13,7 +13,7 @@
 #include "analyse/growth/scaling.h"
 #include "analyse/traced.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 #include "base/matcher_testing.h"
 #include "formats/format.h"
 #include "profile/profile.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/inflate.h"
+#include "base/encoding/inflate.h"
 #include "base/mem.h"
-#include "base/zip.h"
+#include "base/encoding/zip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/encoding/json.h"
 
 enum sd_json_kind {
     SD_JSON_BAD,    /* no JSON from here on, or no memory: sd_json_in_wrong */

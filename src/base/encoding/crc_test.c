@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/zip.h"
+#include "base/encoding/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "base/cursor.h"
 #include "base/error.h"
-#include "base/inflate.h"
+#include "base/encoding/inflate.h"
 #include "base/mem.h"
 
 /* What each part begins with, and how long it is without the texts behind it. */

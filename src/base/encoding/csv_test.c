@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/csv.h"
+#include "base/encoding/csv.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/inflate.h"
+#include "base/encoding/inflate.h"
 
 #include <stdio.h>
 #include <string.h>

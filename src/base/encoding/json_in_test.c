@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/json_in.h"
+#include "base/encoding/json_in.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/zip.h"
+#include "base/encoding/zip.h"
 
 #include <stdio.h>
 #include <stdlib.h>

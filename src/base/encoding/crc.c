@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/crc.h"
+#include "base/encoding/crc.h"
 
 #include <nmmintrin.h>
 #include <string.h>
