@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "cli/help.h"
-#include "cli/package.h"
+#include "cli/record/package.h"
 #include "cli/path.h"
 #include "cli/say.h"
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/encoding/json.h"
 #include "base/text.h"
-#include "cli/attach.h"
+#include "cli/record/attach.h"
 #include "cli/say.h"
 
 enum { OPT_PID, OPT_JSON };

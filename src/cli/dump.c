@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "cli/attach.h"
+#include "cli/record/attach.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
 

@@ -3,7 +3,7 @@
 #define SD_CLI_DUMP_H
 /* dump: one look at a running program, printed; in the layout of py-spy, so that what
  * reads the one reads the other. */
-#include "cli/snapshot.h"
+#include "cli/live/snapshot.h"
 #include "report/report.h"
 
 struct sd_dump_style {

@@ -8,7 +8,7 @@
 #include "capture/capture.h"
 #include "capture/log.h"
 #include "cli/chosen.h"
-#include "cli/launch.h"
+#include "cli/record/launch.h"
 #include "cli/target.h"
 #include "profile/profile.h"
 

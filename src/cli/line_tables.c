@@ -12,7 +12,7 @@
 #include "base/encoding/json.h"
 #include "base/mem.h"
 #include "cli/export.h"
-#include "cli/line_json.h"
+#include "outputs/line_json.h"
 #include "cli/path.h"
 #include "formats/lprof.h"
 

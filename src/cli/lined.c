@@ -11,7 +11,7 @@
 #include "base/encoding/json.h"
 #include "base/mark.h"
 #include "capture/line_cell.h"
-#include "cli/line_json.h"
+#include "outputs/line_json.h"
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "profile/line_stats.h"

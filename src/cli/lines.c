@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/export.h"
-#include "cli/hot_functions.h"
+#include "cli/record/hot_functions.h"
 #include "cli/lined.h"
 #include "cli/load.h"
 #include "cli/run.h"

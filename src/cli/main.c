@@ -12,7 +12,7 @@
 #include "cli/cut_file.h"
 #include "cli/help.h"
 #include "cli/path.h"
-#include "cli/program_words.h"
+#include "cli/record/program_words.h"
 #include "cli/say.h"
 #include "cli/verb.h"
 #include "sonde.h"

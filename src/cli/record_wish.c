@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/attach.h"
+#include "cli/record/attach.h"
 #include "cli/export.h"
 #include "cli/path.h"
-#include "cli/recording.h"
+#include "cli/record/recording.h"
 #include "cli/shared_options.h"
 #include "formats/format.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cli/interpreter.h"
+#include "cli/record/interpreter.h"
 #include "cli/path.h"
 
 /* "dir/train.py" gives "train". */

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/test.h"
-#include "cli/interpreter.h"
+#include "cli/record/interpreter.h"
 
 static int read_words(struct sd_arena *a, char **words, struct sd_target *t)
 {

@@ -14,12 +14,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/redact.h"
-#include "cli/attach.h"
-#include "cli/launch.h"
+#include "cli/record/attach.h"
+#include "cli/record/launch.h"
 #include "cli/say.h"
 #include "cli/shared_options.h"
 #include "cli/target.h"
-#include "cli/top_child.h"
+#include "cli/live/top_child.h"
 
 enum {
     OPT_PID,

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/out.h"
-#include "cli/rounds.h"
-#include "cli/tally.h"
-#include "cli/top_child.h"
+#include "cli/live/rounds.h"
+#include "cli/live/tally.h"
+#include "cli/live/top_child.h"
 #include "cli/verb.h"
 
 enum sd_top_sort {
