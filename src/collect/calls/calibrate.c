@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collect/calls/names.h"
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 #include "cpython/compat_eval.h"
 
 enum {

@@ -18,7 +18,7 @@
 #include "collect/calls/front.h"
 #include "collect/calls/pairs.h"
 #include "collect/calls/sessions.h"
-#include "collect/calls/tool.h"
+#include "collect/shared/tool.h"
 #include "cpython/compat.h"
 
 #if SD_HAS_MONITORING

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
 /* --- C functions ----------------------------------------------------------------- */

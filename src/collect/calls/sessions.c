@@ -11,9 +11,9 @@
 #include "capture/log.h"
 #include "capture/writer.h"
 #include "collect/calls/pairs.h"
-#include "collect/calls/thread_cpu.h"
+#include "collect/shared/thread_cpu.h"
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 
 enum { MISSING_MOST = 16 }; /* threads that are named one by one */
 

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 #include "collect/calls/front.h"
 
 struct sd_calls_wish {

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "capture/record.h"
-#include "collect/calls/values.h"
+#include "collect/values/values.h"
 #include "cpython/compat.h"
 
 struct sd_call_tree;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/calls/pairs.h"
-#include "collect/calls/thread_cpu.h"
+#include "collect/shared/thread_cpu.h"
 
 /* A slot of the table from (caller, function) to the cell.  For one key the hash is a
  * bijection of the caller, so that hash and key together are exact. */

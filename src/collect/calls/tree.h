@@ -29,8 +29,8 @@
 #include "capture/cells.h"
 #include "capture/open_cell.h"
 #include "capture/pair_cell.h"
-#include "collect/calls/bouts.h"
-#include "collect/calls/ticks.h"
+#include "collect/shared/bouts.h"
+#include "collect/shared/ticks.h"
 #include "collect/calls/timeline.h"
 
 struct sd_call_tree;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 #include "collect/calls/sessions.h"
 #include "cpython/compat_eval.h"
 

@@ -17,7 +17,7 @@
 #include "collect/lines/memory.h"
 #include "collect/lines/options.h"
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
 /* The one session that fills the capture, for as long as the process lives. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collect/calls/tool.h"
+#include "collect/shared/tool.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/memory.h"
 

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collect/c_stack.h"
+#include "collect/shared/c_stack.h"
 #include "collect/lines/lines.h"
 #include "collect/lines/memory.h"
 

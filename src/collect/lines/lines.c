@@ -10,7 +10,7 @@
 #include "collect/lines/marks.h"
 #include "collect/lines/memory.h"
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
 struct thread {

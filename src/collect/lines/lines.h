@@ -18,7 +18,7 @@
  * first line is counted; those in memory are a copy, in which the child goes on. */
 #include "cpython/compat.h"
 
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 #include "collect/lines/chosen.h"
 #include "collect/lines/page.h"
 #include "collect/lines/stack.h"

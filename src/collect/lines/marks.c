@@ -12,7 +12,7 @@
 #include "capture/line_cell.h"
 #include "capture/log.h"
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
 /* Not for more than a program has by hand: a capture has no place for all there are. */

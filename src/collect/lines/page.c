@@ -9,7 +9,7 @@
 #include "collect/calls/names.h"
 #include "collect/lines/lines.h"
 #include "collect/session.h"
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 #include "cpython/compat.h"
 
 /* --- The table ---------------------------------------------------------------------

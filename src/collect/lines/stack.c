@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "collect/calls/thread_cpu.h"
+#include "collect/shared/thread_cpu.h"
 #include "collect/lines/memory.h"
 
 enum { FIRST_DEPTH = 16, PARKED_MOST = 4096 };

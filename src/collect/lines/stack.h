@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "capture/line_cell.h"
-#include "collect/calls/ticks.h"
+#include "collect/shared/ticks.h"
 
 struct sd_line_book;
 struct sd_line_peak;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 static const struct {
     const char *name;

@@ -14,7 +14,7 @@
  * meta has nothing else to run on, and is refused by it: so the rows are what torch
  * does on the processor, dtype by dtype, and what is unknown here (a sparse tensor, an
  * odd dtype) is never doubted. */
-#include "collect/model/rules.h"
+#include "collect/model/rules/rules.h"
 
 /* What is wrong with the call, or NULL. */
 typedef const char *sd_doubt(const struct sd_rule_call *c);

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/model/indices.h"
-#include "collect/model/meta.h"
+#include "collect/model/rules/indices.h"
+#include "collect/model/rules/meta.h"
 
 enum {
     MOST_REAL =

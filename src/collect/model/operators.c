@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "collect/model/indices.h"
+#include "collect/model/rules/indices.h"
 
 /* --- Operands */
 

@@ -5,7 +5,7 @@
  * written into a model.  One per overload; asked of torch once per run. */
 #include "base/table.h"
 #include "collect/model/doubts.h"
-#include "collect/model/rules.h"
+#include "collect/model/rules/rules.h"
 #include "collect/model/schema.h"
 #include "collect/model/torch.h"
 #include "profile/model.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "collect/calls/tensors.h"
+#include "collect/values/tensors.h"
 
 enum { META_DEVICE = 14 }; /* torch's number of it; never changes */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 static uint64_t key_of(PyObject *o) { return (uint64_t)(uintptr_t)o; }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "capture/record.h"
-#include "collect/calls/dtypes.h"
+#include "collect/values/dtypes.h"
 #include "cpython/compat.h"
 
 struct sd_array {

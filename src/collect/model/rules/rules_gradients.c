@@ -6,7 +6,7 @@
  * others are None. */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 /* Which of three are wanted: a list of truth values. */
 static bool mask_at(const struct sd_rule_call *c, unsigned i, bool *wants)

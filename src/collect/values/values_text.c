@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/calls/values.h"
+#include "collect/values/values.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "collect/calls/dtypes.h"
+#include "collect/values/dtypes.h"
 
 static const struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/c_stack.h"
+#include "collect/shared/c_stack.h"
 
 #include <pthread.h>
 #include <stddef.h>

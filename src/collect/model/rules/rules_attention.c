@@ -8,7 +8,7 @@
  * model that lives on a processor is asked here what torch would ask there. */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 enum { BATCH, HEADS, ROWS, WIDTH, AXES };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/ticks.h"
+#include "collect/shared/ticks.h"
 
 #include <cpuid.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 #include <string.h>
 

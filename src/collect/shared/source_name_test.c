@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/source_name.h"
+#include "collect/shared/source_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/thread_cpu.h"
+#include "collect/shared/thread_cpu.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/model/rules.h"
+#include "collect/model/rules/rules.h"
 
 struct sd_meta {
     struct sd_shape s;

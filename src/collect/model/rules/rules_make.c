@@ -6,7 +6,7 @@
  * answer, but for the plain one. */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/speed.h"
+#include "collect/shared/speed.h"
 
 #include "base/clock.h"
 #include "base/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/thread_cpu.h"
+#include "collect/shared/thread_cpu.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/calls/ticks.h"
+#include "collect/shared/ticks.h"
 
 enum {
     PAGE = 4096,

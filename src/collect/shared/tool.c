@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/tool.h"
+#include "collect/shared/tool.h"
 
 #include "cpython/compat.h"
 

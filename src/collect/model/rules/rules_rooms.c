@@ -7,7 +7,7 @@
  * processor alone. */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 /* --- Losses: a sum or mean of what has the shape of the input */
 

@@ -6,7 +6,7 @@
  * input lie in memory, so that a picture with its channels last stays one. */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 PyObject *sd_rule_like_first(const struct sd_rule_call *c)
 {

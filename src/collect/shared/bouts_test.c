@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 
 #include "base/test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/dtypes.h"
+#include "collect/values/dtypes.h"
 
 #include "base/test.h"
 

@@ -29,7 +29,7 @@ typedef PyObject *sd_rule(const struct sd_rule_call *c);
  * rules_attention.c, rules_reduce.c, rules_rooms.c, rules_make.c, rules_gradients.c.
  * One that serves several operators is declared more than once. */
 #define RULE(name, function) sd_rule sd_rule_##function;
-#include "collect/model/rules.def"
+#include "collect/model/rules/rules.def"
 #undef RULE
 
 /* The rule of this operator ("aten::add.Tensor", n characters), or NULL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/model/rules.h"
+#include "collect/model/rules/rules.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const struct {
     sd_rule *rule;
 } rules[] = {
 #define RULE(name, function) { name, sd_rule_##function },
-#include "collect/model/rules.def"
+#include "collect/model/rules/rules.def"
 #undef RULE
 };
 

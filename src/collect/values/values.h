@@ -20,8 +20,8 @@
 
 #include "base/buf.h"
 #include "capture/record.h"
-#include "collect/calls/arrays.h"
-#include "collect/calls/tensors.h"
+#include "collect/values/arrays.h"
+#include "collect/values/tensors.h"
 #include "cpython/compat.h"
 
 enum sd_value_detail {

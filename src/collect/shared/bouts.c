@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/bouts.h"
+#include "collect/shared/bouts.h"
 
 #include <math.h>
 #include <stddef.h>
 
 #include "base/assert.h"
-#include "collect/calls/speed.h"
-#include "collect/calls/ticks.h"
+#include "collect/shared/speed.h"
+#include "collect/shared/ticks.h"
 
 enum {
     FIRST_BOUTS = 6, /* at the first session of a kind; later one at a time */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/calls/tensors.h"
+#include "collect/values/tensors.h"
 
 #include <string.h>
 #include <sys/uio.h>

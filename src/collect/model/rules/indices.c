@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/model/indices.h"
+#include "collect/model/rules/indices.h"
 
 #include <string.h>
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 enum { FIRST = -1, BY_PLACE = -2 };
 

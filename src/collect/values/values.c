@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/calls/values.h"
+#include "collect/values/values.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/calls/speed.h"
+#include "collect/shared/speed.h"
 
-#include "collect/calls/ticks.h"
+#include "collect/shared/ticks.h"
 
 enum { N_STEPS = 256, N_PROGRAM = 61, N_SLOTS = 16, N_LOOPS = 5 };
 

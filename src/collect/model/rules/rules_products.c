@@ -7,7 +7,7 @@
 #include "cpython/compat.h"
 
 #include "collect/model/doubts.h"
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 /* --- Matrices */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cpython/compat.h"
 
-#include "collect/model/meta.h"
+#include "collect/model/rules/meta.h"
 
 #include <string.h>
 
