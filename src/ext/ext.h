@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "cpython/compat.h"
-#include "ext/columns.h"
+#include "ext/sections/columns.h"
 
 struct sd_out;
 struct sd_profiler;

@@ -146,7 +146,7 @@ static PyObject *get_part(PyObject *self, void *group)
 #define IN_IO NOT_HERE
 #define IN_NETWORK NOT_HERE
 static PyGetSetDef memory_getset[] = {
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
     { "vms_used", get_figure, NULL, "The same as diff_vms.",
       (void *)(uintptr_t)SD_COL_DIFF_VMS },
     { "rss_used", get_figure, NULL, "The same as diff_rss.",
@@ -158,7 +158,7 @@ static PyGetSetDef memory_getset[] = {
 #define IN_MEMORY NOT_HERE
 #define IN_TIME FIGURE
 static PyGetSetDef time_getset[] = {
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
     { NULL, NULL, NULL, NULL, NULL },
 };
 #undef IN_TIME
@@ -166,7 +166,7 @@ static PyGetSetDef time_getset[] = {
 #define IN_TIME NOT_HERE
 #define IN_IO FIGURE
 static PyGetSetDef io_getset[] = {
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
     { NULL, NULL, NULL, NULL, NULL },
 };
 #undef IN_IO
@@ -174,7 +174,7 @@ static PyGetSetDef io_getset[] = {
 #define IN_IO NOT_HERE
 #define IN_NETWORK FIGURE
 static PyGetSetDef network_getset[] = {
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
     { NULL, NULL, NULL, NULL, NULL },
 };
 #undef COLUMN

@@ -66,7 +66,7 @@ static const struct {
     enum kind kind;
 } fields[] = {
 #define FIELD(name, kind) { #name, offsetof(struct sd_model_sum, name), kind },
-#include "ext/model_sums.def"
+#include "ext/model/model_sums.def"
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };

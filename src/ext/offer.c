@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/lines/collector.h"
-#include "ext/decorate.h"
+#include "ext/lines/decorate.h"
 
 /* --- profile */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* table: the whole of a Profiler at once: tuples, columns for a data frame, Arrow. */
-#include "ext/arrow.h"
+#include "ext/sections/arrow.h"
 #include "ext/interval.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/memory_lines.h"
+#include "ext/lines/memory_lines.h"
 
 #include <stdlib.h>
 

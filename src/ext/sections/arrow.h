@@ -7,7 +7,7 @@
  * A stream is a copy, made at once: the Profiler may go on measuring or go away. */
 #include <stdint.h>
 
-#include "ext/columns.h"
+#include "ext/sections/columns.h"
 
 struct ArrowSchema {
     const char *format;

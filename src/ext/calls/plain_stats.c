@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/plain_stats.h"
+#include "ext/calls/plain_stats.h"
 
 #include <stdbool.h>
 #include <string.h>

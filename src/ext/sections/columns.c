@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/columns.h"
+#include "ext/sections/columns.h"
 
 const char *const sd_words[SD_N_WORDS] = {
 #define WORD(id, text) text,
-#include "ext/words.def"
+#include "ext/sections/words.def"
 #undef WORD
 };
 
@@ -23,7 +23,7 @@ static const struct {
     enum sd_field a, b;
 } sources[SD_N_COLUMNS] = {
 #define COLUMN(id, group, name, shape, a, b) { shape, SD_FIELD_##a, SD_FIELD_##b },
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
 #undef COLUMN
 };
 
@@ -43,7 +43,7 @@ static const struct {
 const struct sd_column_about sd_columns[SD_N_COLUMNS] = {
 #define COLUMN(id, group, name, shape, a, b)                                           \
     { GROUP_NAME_##group name, name, SD_GROUP_##group, CELL_OF_##shape },
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
 #undef COLUMN
 };
 

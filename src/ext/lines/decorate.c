@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/decorate.h"
+#include "ext/lines/decorate.h"
 
 #include <stdio.h>
 #include <string.h>

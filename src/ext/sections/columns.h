@@ -13,14 +13,14 @@
 
 enum sd_column {
 #define COLUMN(id, group, name, shape, a, b) SD_COL_##id,
-#include "ext/columns.def"
+#include "ext/sections/columns.def"
 #undef COLUMN
     SD_N_COLUMNS,
 };
 
 enum sd_word {
 #define WORD(id, text) SD_WORD_##id,
-#include "ext/words.def"
+#include "ext/sections/words.def"
 #undef WORD
     SD_N_WORDS,
 };

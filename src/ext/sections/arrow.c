@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/arrow.h"
+#include "ext/sections/arrow.h"
 
 #include <errno.h>
 #include <stdatomic.h>
