@@ -22,7 +22,7 @@
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "cli/traced.h"
-#include "formats/path_fold.h"
+#include "outputs/path_fold.h"
 #include "report/report.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "formats/onnx_parts.h"
+#include "formats/onnx/onnx_parts.h"
 
 #define PRODUCT(name, rule) name,
 #define VIEW(name) name,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analyse/model.h"
-#include "formats/onnx.h"
+#include "formats/onnx/onnx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

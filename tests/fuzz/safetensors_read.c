@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "formats/packed.h"
-#include "formats/safetensors.h"
+#include "formats/weights/packed.h"
+#include "formats/weights/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/shards.h"
+#include "formats/weights/shards.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

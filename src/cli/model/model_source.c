@@ -19,7 +19,7 @@
 #include "cli/record/package.h"
 #include "cli/path.h"
 #include "cli/say.h"
-#include "formats/model_files.h"
+#include "formats/weights/model_files.h"
 
 enum { N_MAGIC = sizeof SD_MODEL_MAGIC - 1, MOST_INPUTS = SD_WORDS_MAX };
 
