@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "cli/verb.h"
-#include "process/machine.h"
+#include "machine/machine.h"
 
 /* What was kept, or else what is measured now, and kept. */
 int sd_machine_known(bool is_fresh, struct sd_machine *m);

@@ -16,7 +16,7 @@
 #include "cli/say.h"
 #include "cli/shared_options.h"
 #include "cli/tables.h"
-#include "process/machine_processor.h"
+#include "machine/machine_processor.h"
 
 enum {
     OPT_INPUT,

@@ -32,9 +32,9 @@
 #include "ext/profile.h"
 #include "ext/resumed.h"
 #include "ext/section.h"
-#include "process/machine_limits.h"
-#include "process/machine_memory.h"
-#include "process/machine_processor.h"
+#include "machine/machine_limits.h"
+#include "machine/machine_memory.h"
+#include "machine/machine_processor.h"
 #include "process/usage.h"
 #include "sonde.h"
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "process/machine.h"
+#include "machine/machine.h"
 
 enum { TEXT_MAX = 1 << 16 };
 

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "process/code.h"
-#include "process/frames.h"
-#include "process/python_threads.h"
+#include "process/python/code.h"
+#include "process/python/frames.h"
+#include "process/python/python_threads.h"
 #include "process/remote.h"
-#include "process/runtime.h"
-#include "process/value.h"
+#include "process/python/runtime.h"
+#include "process/python/value.h"
 
 enum { N_TRIES = 200, WAIT_NS = 2000000000 };
 

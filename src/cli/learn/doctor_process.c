@@ -7,9 +7,9 @@
 #include "cli/doctor.h"
 #include "cli/live/snapshot.h"
 #include "process/diagnose.h"
-#include "process/python_threads.h"
+#include "process/python/python_threads.h"
 #include "process/remote.h"
-#include "process/runtime.h"
+#include "process/python/runtime.h"
 
 static const char *state_word(char state)
 {

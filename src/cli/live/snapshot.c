@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "process/value.h"
+#include "process/python/value.h"
 
 #define BEGINS_WITHIN_NS 300000000u
 

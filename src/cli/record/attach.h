@@ -8,7 +8,7 @@
  * our `pause`. */
 #include "base/option.h"
 #include "collect/sample/sampler.h"
-#include "process/runtime.h"
+#include "process/python/runtime.h"
 
 /* "1234" or "0x4d2"; SD_EUSAGE with a sentence when it is no number of a process. */
 int sd_attach_pid(const char *typed, pid_t *pid);

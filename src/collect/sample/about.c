@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "collect/collector.h"
 #include "collect/sample/metrics.h"
-#include "process/unwind.h"
+#include "process/native/unwind.h"
 
 const struct sd_metric_about sd_sample_metrics[] = {
 #define METRIC(id, name, unit, adds, meaning)                                          \

@@ -24,7 +24,7 @@
 
 #include "collect/sample/pause.h"
 #include "collect/sample/shot.h"
-#include "process/unwind.h"
+#include "process/native/unwind.h"
 
 enum sd_native_role { /* sd_symbol.role: native_names.def */
                       SD_NATIVE_PLAIN,

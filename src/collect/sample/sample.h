@@ -9,7 +9,7 @@
 
 #include "capture/record.h"
 #include "collect/sample/shot.h"
-#include "process/python_threads.h"
+#include "process/python/python_threads.h"
 
 enum sd_consistency {
     SD_CONSISTENCY_AUTO,   /* from outside; followed when that is torn too often */

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/sample/metrics.h"
-#include "process/unwind.h"
+#include "process/native/unwind.h"
 
 enum {
     ANCESTORS_MAX = 32, /* parents' tracks defined with a process's own */

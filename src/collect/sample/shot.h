@@ -42,10 +42,10 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "process/code.h"
-#include "process/python_threads.h"
+#include "process/python/code.h"
+#include "process/python/python_threads.h"
 #include "process/remote.h"
-#include "process/runtime.h"
+#include "process/python/runtime.h"
 
 enum {
     SD_STACK_MAX = 65535

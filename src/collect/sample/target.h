@@ -21,7 +21,7 @@
 #include "collect/sample/pulse.h"
 #include "collect/sample/sample.h"
 #include "collect/sample/shot.h"
-#include "process/python_threads.h"
+#include "process/python/python_threads.h"
 
 struct sd_target_thread {
     struct sd_python_thread who;
