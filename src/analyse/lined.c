@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 #include "profile/profile.h"
 
 static int by_place(const void *a, const void *b)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 
 struct sd_line_stats;
 struct sd_profile;

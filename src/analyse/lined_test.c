@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 #include "profile/profile.h"
 
 enum { OUTER, INNER, TWIN, N_SITES };

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "analyse/model/op_cost.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 enum sd_count_mode {
 #define MODE(name, word, definition) SD_COUNT_##name,

@@ -3,7 +3,7 @@
 #define SD_ANALYSE_MODEL_TESTING_H
 /* model_testing: models written down layer by layer, as torch's dispatcher shows them,
  * so that formulas can be tested against published integers without torch. */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 /* A picture on its way through a net. */
 struct sd_net {

@@ -14,7 +14,7 @@
 #include "outputs/line_json.h"
 #include "cli/say.h"
 #include "cli/tables.h"
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 #include "report/line_text.h"
 #include "report/line_view.h"
 #include "report/memory_text.h"

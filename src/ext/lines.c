@@ -6,7 +6,7 @@
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
 #include "ext/enabled.h"
-#include "profile/line_cost.h"
+#include "profile/lines/line_cost.h"
 
 #define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
 

@@ -8,7 +8,7 @@
  * A number that was not measured is None, never 0: a program that adds up the answers
  * must not take one for the other. */
 #include "ext/model.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 struct sd_model_sum;
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "base/out.h"
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 
 /* Do these bytes begin as such a file does?  About a hundred are enough. */
 bool sd_lprof_is(const void *p, size_t n);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/encoding/json.h"
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 
 struct sd_line_json { /* a function */
     const char *file, *name;

@@ -16,7 +16,7 @@
 #include "profile/call_tables.h"
 #include "profile/clocks.h"
 #include "profile/events.h"
-#include "profile/line_tables.h"
+#include "profile/lines/line_tables.h"
 #include "profile/opens.h"
 #include "profile/profile.h"
 

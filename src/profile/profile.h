@@ -18,9 +18,9 @@
 #include "capture/capture.h" /* SD_STATUS_UNKNOWN */
 #include "capture/reader.h"
 #include "profile/intervals.h"
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 #include "profile/pair_totals.h"
-#include "profile/models.h"
+#include "profile/model/models.h"
 
 typedef struct {
     uint32_t at;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/out.h"
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 #include "report/code_files.h"
 
 enum { SD_LINE_TEXT_COLUMNS = 5 }; /* line, hits, time, time of a hit, share */

@@ -8,7 +8,7 @@
 
 #include "analyse/model.h"
 #include "base/error.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
  * that stands in no line is UNKNOWN, never silently 0. */
 #include <stdint.h>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 enum sd_op_known {
     SD_OP_UNKNOWN, /* no rule: to be listed, and lowers the coverage */

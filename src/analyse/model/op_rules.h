@@ -8,7 +8,7 @@
  * call can have.  Numbers stop at INT64_MAX instead of running over. */
 #include <stdint.h>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 typedef int64_t sd_op_rule(const struct sd_model *m, const struct sd_model_op *op);
 

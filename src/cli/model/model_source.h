@@ -4,7 +4,7 @@
 /* model_source: where a model comes from: a file that holds one, a capture, or a
  * function of a Python program, which that program's own Python then calls. */
 #include "cli/verb.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 /* Of a model that was timed: the processor of the machine it ran on
  * (sd_machine_processor).  Without it that is not known. */

@@ -8,7 +8,7 @@
 #include "collect/model/rules/rules.h"
 #include "collect/model/schema.h"
 #include "collect/model/torch.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 /* Operands that grow, with their shapes beside them. */
 struct sd_operands {

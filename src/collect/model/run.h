@@ -23,7 +23,7 @@
 #include "collect/model/times.h"
 #include "collect/model/torch.h"
 #include "collect/model/twins.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 struct sd_open_layer {
     PyObject *module; /* borrowed: compared, and never looked into */

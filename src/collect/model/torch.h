@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "cpython/compat.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 enum { SD_TORCH_DTYPES = 64, SD_TORCH_STRANGE = SD_TORCH_DTYPES - 1 };
 

@@ -10,7 +10,7 @@
  * has one that follows from the other sizes; without one it is named.  The heads are
  * those that transformers has for the families; with another one the body is counted,
  * and a note says so. */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 /* Adds to the model *m, which is made.  SD_EFORMAT with a sentence; SD_EABSENT for a
  * family that is not known: the sentence names those that are. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 enum sd_hf_axis { /* a number of the configuration, and of a tensor */
                   SD_HF_NO_AXIS,

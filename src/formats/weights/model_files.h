@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 /* No axis is longer: sums and products of a few of them stay within 64 bits. */
 #define SD_MODEL_AXIS_MAX ((int64_t)1 << 40)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/table.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 struct sd_weights { /* all zero but `into` is a fresh one */
     struct sd_model *into;

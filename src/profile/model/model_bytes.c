@@ -2,7 +2,7 @@
 /* model_bytes: a model as bytes and back.  The order is that of struct sd_model; every
  * list has its length before it.  Numbers are fixed in width: the chunk they stand in
  * is compressed anyway. */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <string.h>
 

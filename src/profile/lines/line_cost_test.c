@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/line_cost.h"
+#include "profile/lines/line_cost.h"
 
 #include "base/test.h"
 

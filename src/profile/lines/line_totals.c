@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 
 #include <string.h>
 

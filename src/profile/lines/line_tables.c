@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/line_tables.h"
+#include "profile/lines/line_tables.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/decode.h"
-#include "profile/line_cost.h"
+#include "profile/lines/line_cost.h"
 
 /* --- Gathering */
 

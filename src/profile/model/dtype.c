@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/dtype.h"
+#include "profile/model/dtype.h"
 
 #include <string.h>
 
 static const struct sd_dtype_about abouts[] = {
 #define DTYPE(name, value, ours, safetensors, gguf, onnx, ggml, elements, bytes)       \
     [value] = { ours, safetensors, gguf, onnx, ggml, elements, bytes },
-#include "profile/dtypes.def"
+#include "profile/model/dtypes.def"
 #undef DTYPE
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/models.h"
+#include "profile/model/models.h"
 
 #include <string.h>
 

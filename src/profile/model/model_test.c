@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/model.h"
+#include "profile/model/model.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/models.h"
+#include "profile/model/models.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/test.h"
 #include "capture/capture_testing.h"
 #include "capture/whole.h"
-#include "profile/model.h"
+#include "profile/model/model.h"
 #include "profile/profile.h"
 #include "profile/profile_testing.h"
 

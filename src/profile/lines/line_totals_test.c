@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 
 #include "base/test.h"
-#include "profile/line_tables.h"
+#include "profile/lines/line_tables.h"
 
 static struct sd_line_total made(uint32_t line, int64_t hits, int64_t time, int64_t min,
                                  int64_t memory)

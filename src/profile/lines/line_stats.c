@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/line_stats.h"
+#include "profile/lines/line_stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "capture/cells.h"
 #include "capture/line_cell.h"
 #include "profile/events.h"
-#include "profile/line_totals.h"
+#include "profile/lines/line_totals.h"
 
 struct sd_decoder;
 

@@ -22,7 +22,7 @@
 #include "base/cursor.h"
 #include "base/intern.h"
 #include "base/table.h"
-#include "profile/dtype.h"
+#include "profile/model/dtype.h"
 
 enum {
     SD_MODEL_DIMS_MAX = 64,        /* axes of a tensor */

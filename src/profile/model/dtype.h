@@ -10,7 +10,7 @@
 /* On disk: values never change. */
 enum sd_dtype {
 #define DTYPE(name, value, ...) SD_DTYPE_##name = value,
-#include "profile/dtypes.def"
+#include "profile/model/dtypes.def"
 #undef DTYPE
     SD_DTYPE_END
 };

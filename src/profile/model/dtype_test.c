@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "profile/dtype.h"
+#include "profile/model/dtype.h"
 
 #include <string.h>
 
