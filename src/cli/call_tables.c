@@ -16,7 +16,7 @@
 #include "cli/path.h"
 #include "cli/pattern.h"
 #include "formats/pstats.h"
-#include "report/pstats_text.h"
+#include "report/text/pstats_text.h"
 #include "report/report.h"
 
 /* --- Files */

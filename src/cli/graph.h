@@ -4,7 +4,7 @@
 /* graph: the call graph of a capture or of a pstats file, as a picture, as DOT, and as
  * what callgrind's readers take: from whatever has functions and callers to a file. */
 #include "analyse/traced.h"
-#include "report/graph.h"
+#include "report/svg/graph.h"
 
 enum sd_graph_form { SD_GRAPH_SVG, SD_GRAPH_DOT, SD_GRAPH_CALLGRIND };
 /* By the name of a file; false when it is none of them. */

@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "cli/lined.h"
 #include "profile/profile.h"
-#include "report/line_text.h"
+#include "report/text/line_text.h"
 
 int sd_line_tables(const struct sd_line_stats *s, enum sd_line_form form,
                    const struct sd_line_text_wish *wish, struct sd_out *out);

@@ -15,9 +15,9 @@
 #include "cli/say.h"
 #include "cli/tables.h"
 #include "profile/lines/line_stats.h"
-#include "report/line_text.h"
-#include "report/line_view.h"
-#include "report/memory_text.h"
+#include "report/text/line_text.h"
+#include "report/text/line_view.h"
+#include "report/text/memory_text.h"
 
 int sd_lined_unit(const char *typed, double *unit_s)
 {

@@ -7,7 +7,7 @@
  * `stats` is made only when someone looks at it. */
 #include "ext/ext.h"
 #include "profile/call_stats.h"
-#include "report/pstats_text.h"
+#include "report/text/pstats_text.h"
 
 struct sd_call_tables {
     PyObject_HEAD struct sd_call_stats stats;

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "formats/lprof.h"
-#include "report/line_text.h"
+#include "report/text/line_text.h"
 
 /* --- Numbers and names out of Python */
 

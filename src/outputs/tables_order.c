@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/tables.h"
-#include "report/pstats_text.h"
+#include "report/text/pstats_text.h"
 
 enum { KEYS_MAX = 32 };
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "report/page_files.h"
+#include "report/svg/page_files.h"
 #include "report/report.h"
-#include "report/xml.h"
+#include "report/svg/xml.h"
 
 static const char *escaped(struct sd_out *out, const char *s)
 {

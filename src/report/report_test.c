@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/test.h"
 #include "base/text.h"
-#include "report/axis.h"
+#include "report/picture/axis.h"
 
 /* A terminal would clear itself, a spreadsheet calculate, a browser run this, an
  * editor show the rest the other way round. */

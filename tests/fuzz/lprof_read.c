@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/lprof.h"
-#include "report/line_text.h"
+#include "report/text/line_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/pstats.h"
-#include "report/pstats_text.h"
+#include "report/text/pstats_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "report/memory_text.h"
+#include "report/text/memory_text.h"
 
 #define MIB 1048576.0
 
