@@ -7,7 +7,7 @@
  * the numbers per function and per pair of caller and callee, for the tables of pstats
  * as for our own. */
 #include "analyse/analyse.h"
-#include "analyse/calls.h"
+#include "analyse/stacks/call_stacks.h"
 #include "profile/call_stats.h"
 
 struct sd_traced_wish {

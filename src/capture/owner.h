@@ -13,7 +13,7 @@
 #include "capture/capture.h"
 #include "capture/chunk.h"
 #include "capture/folder.h"
-#include "capture/kept.h"
+#include "capture/guarded_fd.h"
 
 struct sd_joined { /* a process's file in the folder */
     struct sd_live_in in;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "capture/chunk.h"
-#include "capture/kept.h"
+#include "capture/guarded_fd.h"
 
 struct sd_spill {
     pthread_mutex_t lock; /* threads of the process take turns: a cut must not hit what

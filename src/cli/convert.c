@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/call_tables.h"
+#include "outputs/call_report.h"
 #include "cli/export.h"
 #include "cli/line_tables.h"
 #include "cli/losses.h"

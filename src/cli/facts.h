@@ -9,7 +9,7 @@
 #include "capture/log.h"
 #include "cli/chosen.h"
 #include "cli/record/launch.h"
-#include "cli/target.h"
+#include "cli/record/program.h"
 #include "profile/profile.h"
 
 /* Before the start: command, directory, host, collectors, interpreter, version. */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/text.h"
-#include "cli/call_tables.h"
+#include "outputs/call_report.h"
 #include "cli/path.h"
 #include "formats/callgrind.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/lined.h"
+#include "analyse/line_list.h"
 #include "base/encoding/csv.h"
 #include "base/error.h"
 #include "base/encoding/json.h"

@@ -2,7 +2,7 @@
 #ifndef SD_CLI_LOAD_H
 #define SD_CLI_LOAD_H
 /* load: captures named on the command line, as one profile. */
-#include "capture/merged.h"
+#include "capture/capture_merge.h"
 #include "cli/verb.h"
 #include "profile/profile.h"
 

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "cli/cut_file.h"
-#include "cli/help.h"
+#include "cli/learn/verb_help.h"
 #include "cli/path.h"
 #include "cli/record/program_words.h"
 #include "cli/say.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/line_tables.h"
-#include "cli/report.h"
+#include "cli/read/verb_report.h"
 
 static bool is_for_lines(size_t option)
 {

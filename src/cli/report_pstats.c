@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_pstats: files of pstats, which have functions and their callers alone. */
 #include "base/error.h"
-#include "cli/report.h"
+#include "cli/read/verb_report.h"
 
 static bool is_for_calls(size_t option)
 {

@@ -4,7 +4,7 @@
 /* traced: the traced calls of a capture, in the tables of pstats or as its file. */
 #include "analyse/traced.h"
 #include "base/out.h"
-#include "cli/call_tables.h"
+#include "outputs/call_report.h"
 
 struct sd_traced_tables {
     struct sd_traced_wish traced;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ext/call_tables.h"
+#include "ext/calls/py_call_tables.h"
 
 #include "base/error.h"
 

@@ -19,8 +19,8 @@
 #include "base/encoding/json.h"
 #include "base/mem.h"
 #include "formats/format.h"
-#include "formats/frames.h"
-#include "formats/sampled.h"
+#include "formats/format_frames.h"
+#include "formats/thread_samples.h"
 #include "formats/trace_calls.h"
 
 enum { NONE = UINT32_MAX };

@@ -10,7 +10,7 @@
 #include "base/sum.h"
 #include "base/text.h"
 #include "formats/format.h"
-#include "formats/frames.h"
+#include "formats/format_frames.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "formats/format.h"
-#include "formats/frames.h"
+#include "formats/format_frames.h"
 #include "formats/gzip.h"
 #include "formats/protobuf.h"
 

@@ -9,8 +9,8 @@
 #include "base/encoding/json.h"
 #include "base/mem.h"
 #include "formats/format.h"
-#include "formats/frames.h"
-#include "formats/sampled.h"
+#include "formats/format_frames.h"
+#include "formats/thread_samples.h"
 
 struct writer {
     const struct sd_profile *p;

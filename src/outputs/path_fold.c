@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "formats/sampled.h"
+#include "formats/thread_samples.h"
 #include "profile/triples.h"
 
 enum { NONE = UINT32_MAX };

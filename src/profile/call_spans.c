@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/local_ids.h"
 #include "profile/series.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/decode.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/samples.h"
 
 enum { NONE = UINT32_MAX };

@@ -9,7 +9,7 @@
 #include "base/memory_left.h"
 #include "base/test.h"
 #include "profile/calls_testing.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 
 struct table { /* ids of its definitions */
     uint32_t track, main, work, late;

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "profile/decode.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/series.h"
 #include "profile/filter.h"
 

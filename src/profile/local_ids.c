@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/samples.h"
 
 enum { NONE = UINT32_MAX };

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "capture/call_cell.h"
 #include "profile/call_tables.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 
 enum { TOLD_MOST = 3 }; /* notes of losses that are said one by one */
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/profile.h"
 #include "profile/samples.h"
 #include "profile/series.h"

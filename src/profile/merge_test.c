@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "capture/merged.h"
+#include "capture/capture_merge.h"
 #include "profile/events.h"
 #include "profile/profile_testing.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/series.h"
 
 static void free_index(struct sd_profile_index *ix)

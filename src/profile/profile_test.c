@@ -7,7 +7,7 @@
 #include "base/matcher_testing.h"
 #include "base/mem.h"
 #include "base/memory_left.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/events.h"
 #include "capture/folder.h"
 #include "profile/losses.h"

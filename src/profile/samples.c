@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 
 /* --- Stacks */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/model.h"
+#include "analyse/model/model_costs.h"
 #include "base/error.h"
 #include "profile/model/model.h"
 

@@ -2,7 +2,7 @@
 # interpreters: all
 """Every instruction of many functions has the line that CPython itself says it has.
 
-src/cpython/lines.c is compiled as a library and asked in this very interpreter, for code of
+src/cpython/line_table.c is compiled as a library and asked in this very interpreter, for code of
 the standard library and for code made to be hard; PyCode_Addr2Line is the truth.
 """
 import ast

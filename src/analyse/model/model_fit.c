@@ -5,7 +5,7 @@
  * and what the forward keeps for the backward.  A second count with twice the batch
  * tells how much of that grows with it; without one all of it is taken to.  What the
  * framework's allocator keeps in hand and the scratch memory of kernels come on top. */
-#include "analyse/model.h"
+#include "analyse/model/model_costs.h"
 
 #include <errno.h>
 #include <stdlib.h>

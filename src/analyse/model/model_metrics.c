@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* model_metrics: the columns of a table of layers, by name and in order. */
-#include "analyse/model.h"
+#include "analyse/model/model_costs.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 /* model_modes: how other tools count.  Some look at operators, as we do, and have their
  * own price for each; others look at modules as they are called, and at nothing between
  * them; one does both. */
-#include "analyse/model.h"
+#include "analyse/model/model_costs.h"
 
 /* Of one call of an operator, whose cost by our own definition is `cost`. */
 typedef int64_t sd_mode_op(const struct sd_model *m, const struct sd_model_op *op,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Nets as torch's dispatcher shows them: see model_testing.h. */
-#include "analyse/model_testing.h"
+#include "analyse/model/model_costs_testing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * A layer has one row, under the name that its program gave it; the model itself is
  * shown by its type.  Numbers are those of analyse/model.h and stand in the unit of
  * their metric: counts, elements, bytes, nanoseconds. */
-#include "analyse/model.h"
+#include "analyse/model/model_costs.h"
 #include "analyse/view.h"
 
 struct sd_model_tables_wish {

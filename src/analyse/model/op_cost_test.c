@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/model_testing.h"
+#include "analyse/model/model_costs_testing.h"
 #include "base/test.h"
 
 /* MACs of all operators of `m`, which is released; -1 when one has no rule. */

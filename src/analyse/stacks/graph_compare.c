@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/graph.h"
+#include "analyse/stacks/call_graph.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"

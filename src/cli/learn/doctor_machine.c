@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/doctor.h"
+#include "cli/learn/verb_doctor.h"
 #include "cli/record/interpreter.h"
 #include "cli/record/package.h"
 #include "process/diagnose.h"

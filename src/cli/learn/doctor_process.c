@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "capture/record.h"
 #include "cli/record/attach.h"
-#include "cli/doctor.h"
+#include "cli/learn/verb_doctor.h"
 #include "cli/live/snapshot.h"
 #include "process/diagnose.h"
 #include "process/python/python_threads.h"

@@ -2,7 +2,7 @@
 #include "base/encoding/json.h"
 #include "capture/record.h"
 #include "cli/record/attach.h"
-#include "cli/dump.h"
+#include "cli/live/verb_dump.h"
 
 static void put_locals(struct sd_json *j, const struct sd_snapshot_frame *f)
 {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "capture/record.h"
 #include "cli/record/attach.h"
-#include "cli/dump.h"
+#include "cli/live/verb_dump.h"
 #include "cli/say.h"
 
 enum { RULE = 80 };

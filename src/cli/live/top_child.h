@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cli/target.h"
+#include "cli/record/program.h"
 
 struct sd_top_child {
     pid_t pid;  /* 0: none */

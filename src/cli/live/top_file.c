@@ -8,7 +8,7 @@
 #include "capture/record.h"
 #include "cli/load.h"
 #include "cli/losses.h"
-#include "cli/top.h"
+#include "cli/live/verb_top.h"
 
 static int64_t amount(const struct sd_profile *p, const char *metric, size_t i)
 {

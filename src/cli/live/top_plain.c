@@ -12,7 +12,7 @@
 #include "capture/record.h"
 #include "cli/record/attach.h"
 #include "cli/say.h"
-#include "cli/top.h"
+#include "cli/live/verb_top.h"
 
 /* --- Waiting */
 

@@ -19,7 +19,7 @@
 #include "base/text.h"
 #include "cli/cut_file.h"
 #include "cli/say.h"
-#include "cli/top.h"
+#include "cli/live/verb_top.h"
 
 #ifdef HAVE_NCURSES
 #include <curses.h>

@@ -10,7 +10,7 @@
 #include "capture/record.h"
 #include "cli/record/attach.h"
 #include "cli/say.h"
-#include "cli/top.h"
+#include "cli/live/verb_top.h"
 
 /* --- Taking a copy */
 

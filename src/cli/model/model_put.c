@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/help.h"
+#include "cli/learn/verb_help.h"
 #include "cli/say.h"
 #include "cli/tables.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* report_calls: traced calls in the tables of pstats. */
 #include "base/error.h"
-#include "cli/report.h"
+#include "cli/read/verb_report.h"
 #include "cli/say.h"
 #include "report/report.h"
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "cli/graph.h"
 #include "cli/load.h"
-#include "cli/report.h"
+#include "cli/read/verb_report.h"
 #include "cli/say.h"
 
 /* --- What was asked for */

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cli/lined.h"
-#include "cli/report.h"
+#include "cli/read/verb_report.h"
 #include "cli/say.h"
 #include "report/report.h"
 

@@ -14,8 +14,8 @@
 #include "capture/writer.h"
 #include "cli/chosen.h"
 #include "cli/record/launch.h"
-#include "cli/naming.h"
-#include "cli/target.h"
+#include "cli/record/output_names.h"
+#include "cli/record/program.h"
 #include "collect/sample/collector.h"
 
 struct sd_recording { /* all zero, then command, chosen, create and naming are set */

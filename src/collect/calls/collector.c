@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "capture/log.h"
 #include "capture/writer.h"
-#include "collect/calls/calibrate.h"
+#include "collect/calls/call_calibration.h"
 #include "collect/calls/names.h"
 #include "collect/calls/options.h"
 #include "collect/calls/sessions.h"

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/calls/tree.h"
+#include "collect/calls/call_tree.h"
 
 /* What a front is asked to hear. */
 enum sd_calls_events {

@@ -26,7 +26,7 @@
 
 enum {
 #define EVENT(name, callback, bounded, with_signatures, when) AT_##name,
-#include "collect/calls/monitored.def"
+#include "collect/calls/call_events.def"
 #undef EVENT
     N_EVENTS
 };
@@ -357,7 +357,7 @@ static const struct event {
 } heard[] = {
 #define EVENT(name, callback, bounded, with_signatures, when)                          \
     { #name, callback, bounded, with_signatures, when },
-#include "collect/calls/monitored.def"
+#include "collect/calls/call_events.def"
 #undef EVENT
 };
 

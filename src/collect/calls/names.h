@@ -11,7 +11,7 @@
 
 #include "base/table.h"
 #include "collect/calls/signatures.h"
-#include "collect/calls/tree.h"
+#include "collect/calls/call_tree.h"
 
 struct sd_calls_names {    /* all zero is a fresh one */
     struct sd_table known; /* key to what stands for it; the references are owned */

@@ -13,7 +13,7 @@
  * Nothing is to be done when it ends. */
 #include "base/arena.h"
 #include "capture/pair_cell.h"
-#include "collect/calls/tree.h"
+#include "collect/calls/call_tree.h"
 
 struct sd_pair_link;
 

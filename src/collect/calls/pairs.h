@@ -19,7 +19,7 @@
  * know its own time when it ends; they lie where the table does, not on the heap. */
 #include "capture/open_cell.h"
 #include "capture/pair_cell.h"
-#include "collect/calls/tree.h"
+#include "collect/calls/call_tree.h"
 
 /* Is this entry of the stack beyond the tree? */
 static inline bool sd_call_entry_is_beyond(const struct sd_call_entry *e)

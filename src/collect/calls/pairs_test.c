@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/calls/pairs.h"
 
-#include "collect/calls/tree_testing.h"
+#include "collect/calls/call_tree_testing.h"
 
 /* 'F' and 'f' are two signatures of the function 'f'. */
 static uint64_t function_key(uint64_t key)

@@ -7,7 +7,7 @@
 
 #include "base/test.h"
 #include "collect/calls/pairs.h"
-#include "collect/calls/tree_testing.h"
+#include "collect/calls/call_tree_testing.h"
 
 /* Functions are numbers here, frames too; no interpreter is near. */
 static struct sd_calls_session *session(unsigned events)

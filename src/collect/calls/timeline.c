@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "capture/log.h"
 #include "capture/writer.h"
-#include "collect/calls/tree.h"
+#include "collect/calls/call_tree.h"
 #include "collect/session.h"
 
 enum {

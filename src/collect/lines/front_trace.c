@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "collect/shared/c_stack.h"
 #include "collect/lines/lines.h"
-#include "collect/lines/memory.h"
+#include "collect/lines/line_memory.h"
 
 /* The interpreter's one place for a hook, and ours in it. */
 static struct {

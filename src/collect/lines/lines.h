@@ -19,7 +19,7 @@
 #include "cpython/compat.h"
 
 #include "collect/shared/bouts.h"
-#include "collect/lines/chosen.h"
+#include "collect/lines/code_selection.h"
 #include "collect/lines/page.h"
 #include "collect/lines/stack.h"
 

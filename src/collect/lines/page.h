@@ -10,7 +10,7 @@
  * Everything here wants the interpreter's lock. */
 #include "cpython/compat.h"
 
-#include "collect/lines/chosen.h"
+#include "collect/lines/code_selection.h"
 
 struct sd_line_session;
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "collect/shared/thread_cpu.h"
-#include "collect/lines/memory.h"
+#include "collect/lines/line_memory.h"
 
 enum { FIRST_DEPTH = 16, PARKED_MOST = 4096 };
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/test.h"
-#include "collect/lines/memory.h"
+#include "collect/lines/line_memory.h"
 
 enum { FIRST = 10, N = 8 };
 

@@ -6,7 +6,7 @@
  * were; the number of the node that runs then tells the layer that made it. */
 #include "cpython/compat.h"
 
-#include "collect/model/run.h"
+#include "collect/model/model_pass.h"
 
 #include <string.h>
 

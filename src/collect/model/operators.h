@@ -4,7 +4,7 @@
 /* operators: what is known of each operator of torch that ran, and how a call of it is
  * written into a model.  One per overload; asked of torch once per run. */
 #include "base/table.h"
-#include "collect/model/doubts.h"
+#include "collect/model/rules/dtype_checks.h"
 #include "collect/model/rules/rules.h"
 #include "collect/model/schema.h"
 #include "collect/model/torch.h"

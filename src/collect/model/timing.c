@@ -11,7 +11,7 @@
  * the layer around. */
 #include "cpython/compat.h"
 
-#include "collect/model/run.h"
+#include "collect/model/model_pass.h"
 
 #include "base/clock.h"
 #include "base/mem.h"

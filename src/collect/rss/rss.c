@@ -17,7 +17,7 @@
 #include "capture/writer.h"
 #include "collect/rss/allowance.h"
 #include "collect/rss/metrics.h"
-#include "collect/rss/watch.h"
+#include "collect/rss/rss_watch.h"
 
 extern const struct sd_collector_about sd_about_rss;
 extern const struct sd_collector sd_collector_rss;

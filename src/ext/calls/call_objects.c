@@ -2,7 +2,7 @@
 /* call_objects: numbers of calls as pstats' dictionary, and back. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "ext/call_tables.h"
+#include "ext/calls/py_call_tables.h"
 
 /* --- Text */
 

@@ -9,7 +9,7 @@
 #include "capture/log.h"
 #include "collect/lines/collector.h"
 #include "collect/lines/lines.h"
-#include "collect/lines/memory.h"
+#include "collect/lines/line_memory.h"
 #include "collect/session.h"
 
 /* Decorators stand on decorators: deeper ones are left out. */

@@ -4,7 +4,7 @@
  * One section lasts from the first item to the end of the loop, one inside it for each
  * turn: from the moment an item is handed out until the next one is asked for.  A loop
  * left early (break, return, an exception) drops the iterator, which ends both. */
-#include "ext/section.h"
+#include "ext/sections/py_section.h"
 
 #include <string.h>
 

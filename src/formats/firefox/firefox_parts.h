@@ -10,8 +10,8 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/encoding/json.h"
-#include "formats/frames.h"
-#include "formats/sampled.h"
+#include "formats/format_frames.h"
+#include "formats/thread_samples.h"
 #include "profile/profile.h"
 
 #define SD_FIREFOX_NONE UINT32_MAX

@@ -7,7 +7,7 @@
 #include "base/encoding/crc.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cpython/text.h"
+#include "cpython/str_object.h"
 #include "process/python/source_path.h"
 
 enum {

@@ -19,7 +19,7 @@
 #include "base/intern.h"
 #include "base/table.h"
 #include "cpython/layout.h"
-#include "cpython/lines.h"
+#include "cpython/line_table.h"
 #include "process/python/code_proof.h"
 #include "process/remote.h"
 #include "process/python/runtime.h"

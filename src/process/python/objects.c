@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "cpython/text.h"
+#include "cpython/str_object.h"
 
 enum {
     N_KEYS_HEADER = 64,     /* keys_size of every version is at most this */

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/table.h"
-#include "cpython/text.h"
+#include "cpython/str_object.h"
 #include "process/python/code.h"
 #include "process/python/frames.h"
 #include "process/python/objects.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "profile/define.h"
+#include "profile/profile_define.h"
 #include "profile/profile.h"
 
 static uint64_t key_of(uint64_t stream, uint64_t number)

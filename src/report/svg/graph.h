@@ -7,7 +7,7 @@
  * opens from any disk, asks the network for nothing, and is a picture where no script
  * runs.  As DOT it is for graphviz and whatever else reads that.  Text of strangers
  * stands in both as text only. */
-#include "analyse/graph.h"
+#include "analyse/stacks/call_graph.h"
 #include "base/out.h"
 #include "report/svg/graph_look.h"
 

@@ -3,7 +3,7 @@
 #define SD_REPORT_GRAPH_LOOK_H
 /* graph_look: colours, widths and words of a call graph, the same in every form of it.
  * They are those that gprof2dot has, by its names, since people know them. */
-#include "analyse/graph.h"
+#include "analyse/stacks/call_graph.h"
 #include "base/buf.h"
 
 struct sd_graph_theme; /* a colour map */

@@ -7,7 +7,7 @@
  * The layouts of other tools are line_text and memory_text; these here are tables like
  * all others, so they are drawn, written as CSV and as JSON by who does that for all.
  */
-#include "analyse/lined.h"
+#include "analyse/line_list.h"
 #include "analyse/view.h"
 #include "report/report.h"
 

@@ -2,7 +2,7 @@
 #ifndef SD_REPORT_MEMORY_TEXT_H
 #define SD_REPORT_MEMORY_TEXT_H
 /* memory_text: the memory of lines in the layout of memory_profiler, to the letter. */
-#include "analyse/lined.h"
+#include "analyse/line_list.h"
 #include "base/out.h"
 
 /* `precision`: digits of MiB behind the point.  0 or SD_ENOMEM. */

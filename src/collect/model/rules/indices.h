@@ -6,7 +6,7 @@
  * Without data torch does not look at them, with it they must be in range: a table of
  * 8 words has no word 9.  Where their values are known (twins.h) they are looked at, so
  * that a model that cannot run is not counted. */
-#include "collect/model/run.h"
+#include "collect/model/model_pass.h"
 
 /* Which arguments are meant, of an operator that takes rows; NULL: it is none. */
 struct sd_taker;

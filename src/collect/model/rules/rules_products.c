@@ -6,7 +6,7 @@
  * has its channels last where the input or the weight has. */
 #include "cpython/compat.h"
 
-#include "collect/model/doubts.h"
+#include "collect/model/rules/dtype_checks.h"
 #include "collect/model/rules/meta.h"
 
 /* --- Matrices */

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+/* report: what is in a capture, as tables, numbers for programs, or a picture. */
+#include "cli/read/verb_report.h"
+
+#include <string.h>
+
+#include "analyse/processes.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/line_tables.h"
+#include "cli/load.h"
+#include "cli/path.h"
+#include "cli/say.h"
+#include "cli/shared_options.h"
+
+static const struct sd_option options[] = {
+    [SD_REPORT_ROWS] = { "rows", SD_TEXT, NULL,
+                         "print at most N rows of each table, or this fraction of them "
+                         "(0.1); 0 is all (20; all of them as CSV and JSON)",
+                         'n', "N" },
+    [SD_REPORT_SORT] = { "sort", SD_WORDS, NULL,
+                         "sort by this column, largest first; -COLUMN the other way "
+                         "round; "
+                         "self and cum are short for self% and cum%; calls are sorted "
+                         "by "
+                         "pstats' words (time, cumulative, calls, name, ...), several "
+                         "of "
+                         "them apart by commas or said again",
+                         's', "COLUMN" },
+    [SD_REPORT_MATCH] = { "match", SD_TEXT, NULL,
+                          "print only rows in which a name or file matches this "
+                          "regular "
+                          "expression; shares stay those of everything.  A flame graph "
+                          "is "
+                          "opened with a search for it",
+                          0, "RE" },
+    [SD_REPORT_FILTER] = { "filter", SD_TEXT, NULL,
+                           "count only sections whose name matches this regular "
+                           "expression, "
+                           "and samples with such a function or file on their stack",
+                           0, "RE" },
+    [SD_REPORT_TRACK] = { "track", SD_TEXT, NULL,
+                          "only this process or thread: a pid, pid/tid, or part of its "
+                          "name",
+                          0, "WHO" },
+    [SD_REPORT_SECTION] = { "section", SD_TEXT, NULL,
+                            "only what happened while this section was open", 0,
+                            "NAME" },
+    [SD_REPORT_FROM] = { "from", SD_DURATION, NULL,
+                         "only what happened after this time", 0, "TIME" },
+    [SD_REPORT_TO] = { "to", SD_DURATION, NULL, "only what happened before this time",
+                       0, "TIME" },
+    [SD_REPORT_STRIP_DIRS] = { "strip-dirs", SD_FLAG, NULL,
+                               "of calls: names of files without their folders", 0,
+                               NULL },
+    [SD_REPORT_REVERSE] = { "reverse", SD_FLAG, NULL,
+                            "of calls: the sorted order reversed", 0, NULL },
+    [SD_REPORT_DIGITS] = { "digits", SD_NUMBER, "3",
+                           "of calls: digits of the seconds; 6 shows microseconds", 0,
+                           "N" },
+    [SD_REPORT_TABLE] = { "table", SD_TEXT, NULL,
+                          "only these tables: functions, calls (a tree), lines, "
+                          "callers, "
+                          "callees, threads, scaling, sections, processes, series (the "
+                          "readings of each process)",
+                          0, "NAME[,NAME...]" },
+    [SD_REPORT_TREE] = { "tree", SD_FLAG, NULL, "functions and sections as trees", 0,
+                         NULL },
+    [SD_REPORT_LINES] = { "lines", SD_FLAG, NULL,
+                          "the hottest lines; of functions whose lines were counted "
+                          "all, with their source",
+                          0, NULL },
+    [SD_REPORT_HOTTEST] = { "hottest", SD_FLAG, NULL,
+                            "of counted lines: the hottest of all functions in one "
+                            "list",
+                            0, NULL },
+    [SD_REPORT_CALLERS] = { "callers", SD_OPTIONAL, NULL,
+                            "who calls the functions that match, or all", 0, "RE" },
+    [SD_REPORT_CALLEES] = { "callees", SD_OPTIONAL, NULL,
+                            "whom the functions that match call, or all", 0, "RE" },
+    [SD_REPORT_THREADS] = { "threads", SD_FLAG, NULL,
+                            "the threads and how they spent their time; with --flame "
+                            "they "
+                            "are the first boxes",
+                            0, NULL },
+    [SD_REPORT_PER_THREAD] = { "per-thread", SD_FLAG, NULL,
+                               "of calls: a table for each thread", 0, NULL },
+    [SD_REPORT_IMPORTS] = { "imports", SD_FLAG, NULL,
+                            "of calls: how long modules took to import, as a tree", 0,
+                            NULL },
+    [SD_REPORT_SCALING] = { "scaling", SD_FLAG, NULL,
+                            "of calls recorded with --scaling: how the time of "
+                            "functions grows with the size of their arguments; with "
+                            "-o a picture of it",
+                            0, NULL },
+    [SD_REPORT_BY] = { "by", SD_CHOICE, "function",
+                       "what a row or box is: a function, a line of one, or a module",
+                       0, "function|line|module" },
+    [SD_REPORT_ALL] = SD_OPTION_ALL("show every row, and the functions of imports; "
+                                    "without it an import is one row (CSV and JSON "
+                                    "always have everything)"),
+    [SD_REPORT_MINE] = { "mine", SD_FLAG, NULL,
+                         "fold functions of the standard library and of installed "
+                         "packages "
+                         "into those that called them",
+                         0, NULL },
+    [SD_REPORT_SIGNATURES] = { "signatures", SD_FLAG, "1",
+                               "of calls: the signatures of a function as rows of "
+                               "their "
+                               "own, where they were recorded",
+                               0, NULL },
+    [SD_REPORT_RAW] = { "raw", SD_FLAG, NULL,
+                        "of calls and counted lines: times as measured, with the cost "
+                        "of "
+                        "tracing in them",
+                        0, NULL },
+    [SD_REPORT_CPU] = { "cpu", SD_FLAG, NULL,
+                        "of calls: CPU time, where it was measured", 0, NULL },
+    [SD_REPORT_QUALIFIED] = SD_OPTION_QUALIFIED,
+    [SD_REPORT_IDLE] = { "idle", SD_FLAG, NULL, "count samples of waiting threads too",
+                         0, NULL },
+    [SD_REPORT_GIL] = { "gil", SD_FLAG, NULL,
+                        "count only samples of threads that held the interpreter's "
+                        "lock",
+                        0, NULL },
+    [SD_REPORT_FLAME] = { "flame", SD_FLAG, NULL,
+                          "draw the samples as a flame graph into the .svg that -o "
+                          "names",
+                          0, NULL },
+    [SD_REPORT_PLOT] = { "plot", SD_FLAG, NULL,
+                         "draw readings over time into the picture that -o names", 0,
+                         NULL },
+    [SD_REPORT_GRAPH] = { "graph", SD_FLAG, NULL,
+                          "draw who calls whom as a call graph: an .svg or .dot that "
+                          "-o "
+                          "names, DOT on stdout without; the options behind it, up to "
+                          "--compare-color-by-difference, are for it and gprof2dot's",
+                          0, NULL },
+    [SD_REPORT_NODE_THRES] = { "node-thres", SD_TEXT, "0.5",
+                               "leave out functions with less than this of the time", 0,
+                               "PERCENT" },
+    [SD_REPORT_EDGE_THRES] = { "edge-thres", SD_TEXT, "0.1",
+                               "leave out calls with less than this of the time", 0,
+                               "PERCENT" },
+    [SD_REPORT_ROOT] = { "root", SD_TEXT, NULL,
+                         "only what is called from the functions whose name or "
+                         "module:line:name matches this shell pattern",
+                         'z', "PATTERN" },
+    [SD_REPORT_LEAF] = { "leaf", SD_TEXT, NULL,
+                         "only what leads to the functions that match", 'l',
+                         "PATTERN" },
+    [SD_REPORT_DEPTH] = { "depth", SD_NUMBER, NULL,
+                          "with --root or --leaf: not further than N calls", 0, "N" },
+    [SD_REPORT_PATH] = { "path", SD_WORDS, NULL,
+                         "only functions whose file begins with PATH; may be said "
+                         "again",
+                         'p', "PATH" },
+    [SD_REPORT_STRIP] = { "strip", SD_FLAG, NULL,
+                          "names without what stands in parentheses: signatures", 0,
+                          NULL },
+    [SD_REPORT_WRAP] = { "wrap", SD_FLAG, NULL, "long names on several lines", 'w',
+                         NULL },
+    [SD_REPORT_NODE_LABEL] = { "node-label", SD_WORDS, NULL,
+                               "what a box says besides its name: self-time, "
+                               "self-time-percentage, total-time, "
+                               "total-time-percentage; may be said again",
+                               0, "MEASURE" },
+    [SD_REPORT_COLORMAP] = { "colormap", SD_CHOICE, "color", "colours of the graph",
+                             'c', "bw|color|gray|pink|print" },
+    [SD_REPORT_SKEW] = { "skew", SD_TEXT, "1",
+                         "below 1 small shares have more colours, above 1 fewer", 0,
+                         "N" },
+    [SD_REPORT_BY_SELF] = { "color-nodes-by-selftime", SD_FLAG, NULL,
+                            "colour boxes by self time, not by total time", 0, NULL },
+    [SD_REPORT_COMPARE] = { "compare", SD_FLAG, NULL,
+                            "compare the graphs of two files: how much slower or "
+                            "faster "
+                            "each function is in the second",
+                            0, NULL },
+    [SD_REPORT_TOLERANCE] = { "compare-tolerance", SD_TEXT, "0.001",
+                              "shares that differ less are the same", 0, "PERCENT" },
+    [SD_REPORT_ONLY_SLOWER] = { "compare-only-slower", SD_FLAG, NULL,
+                                "mark only what is slower in the second file", 0,
+                                NULL },
+    [SD_REPORT_ONLY_FASTER] = { "compare-only-faster", SD_FLAG, NULL,
+                                "mark only what is faster in the second file", 0,
+                                NULL },
+    [SD_REPORT_BY_DIFFERENCE] = { "compare-color-by-difference", SD_FLAG, NULL,
+                                  "colour boxes by how much they differ", 0, NULL },
+    [SD_REPORT_METRIC] = { "metric", SD_TEXT, NULL,
+                           "what to plot: rss, vms, cpu, ... (rss); what shares of "
+                           "samples "
+                           "are of: samples, wall, cpu (samples), or of traced calls "
+                           "time, "
+                           "calls, "
+                           "starts, cpu_time, awaited, tracing (time)",
+                           0, "NAME" },
+    [SD_REPORT_WIDTH] = { "width", SD_NUMBER, NULL,
+                          "of the picture, in pixels (1000; 1200 of a flame graph "
+                          "where "
+                          "nothing stretches it)",
+                          0, "N" },
+    [SD_REPORT_HEIGHT] = { "height", SD_NUMBER, "500", "of the plot, in pixels", 0,
+                           "N" },
+    [SD_REPORT_UNIT] = { "unit", SD_TEXT, "1e-6",
+                         "of a file of line_profiler: seconds of one unit of its times",
+                         'u', "SECONDS" },
+    [SD_REPORT_SKIP_ZERO] = { "skip-zero", SD_FLAG, NULL,
+                              "of a file of line_profiler: no functions that never ran",
+                              0, NULL },
+    [SD_REPORT_SUMMARIZE] = { "summarize", SD_FLAG, NULL,
+                              "of a file of line_profiler: the time of each function "
+                              "at "
+                              "the end",
+                              0, NULL },
+    [SD_REPORT_CSV] = { "csv", SD_FLAG, NULL,
+                        "print one table as CSV: the first there is, or --table's", 0,
+                        NULL },
+    [SD_REPORT_JSON] = { "json", SD_FLAG, NULL, "print one JSON object with all tables",
+                         0, NULL },
+    [SD_REPORT_OUTPUT] = { "output", SD_TEXT, NULL,
+                           "write to FILE; the suffix chooses: .txt .csv .json, .svg "
+                           "for a "
+                           "flame graph or else a plot, .png .jpeg .pdf for a plot",
+                           'o', "FILE" },
+    [SD_REPORT_FORCE] = SD_OPTION_FORCE,
+    { NULL, SD_FLAG, NULL, NULL, 0, NULL },
+};
+
+enum kind { KIND_CAPTURE, KIND_PSTATS, KIND_LPROF };
+static const char *const kinds[] = { "a capture", "a pstats file",
+                                     "a file of line_profiler" };
+
+static enum kind kind_of(const char *file)
+{
+    return sd_call_file_is(file)   ? KIND_PSTATS
+           : sd_line_file_is(file) ? KIND_LPROF
+                                   : KIND_CAPTURE;
+}
+
+/* What kind of file comes through a pipe is asked before it is read. */
+static int keep_stdin(const struct sd_asked *a)
+{
+    int rc = 0;
+
+    for (int i = 0; i < a->n_words && rc == 0; i++)
+        if (strcmp(a->words[i], "-") == 0)
+            rc = sd_load_stdin();
+    return rc;
+}
+
+/* Captures and other tools' files have different answers. */
+static int check_kinds(const struct sd_asked *a, enum kind *kind)
+{
+    *kind = a->n_words > 0 ? kind_of(a->words[0]) : KIND_CAPTURE;
+    for (int i = 1; i < a->n_words; i++) {
+        enum kind other = kind_of(a->words[i]);
+
+        if (other == *kind)
+            continue;
+        return sd_fail(SD_EUSAGE,
+                       "%s is %s and %s is not: they are reported one by one",
+                       *kind != KIND_CAPTURE ? a->words[0] : a->words[i],
+                       kinds[*kind != KIND_CAPTURE ? *kind : other],
+                       *kind != KIND_CAPTURE ? a->words[i] : a->words[0]);
+    }
+    return 0;
+}
+
+static const size_t of_lprof[] = { SD_REPORT_UNIT, SD_REPORT_SKIP_ZERO,
+                                   SD_REPORT_SUMMARIZE };
+
+/* Whoever wants the layout of line_profiler must have its file. */
+static int check_has_no_lprof_options(const struct sd_asked *a)
+{
+    for (size_t i = 0; i < sizeof of_lprof / sizeof *of_lprof; i++)
+        if (a->v[of_lprof[i]].is_given)
+            return sd_fail(SD_EUSAGE, "--%s is for files of line_profiler (.lprof)",
+                           options[of_lprof[i]].name);
+    return 0;
+}
+
+/* Of what a capture with calls has in its tables; those of samples know by themselves
+ * what they do not have, and so do plots of readings. */
+static int check_metric(const struct sd_asked *a, const struct sd_profile *p)
+{
+    const char *metric = a->v[SD_REPORT_METRIC].text;
+    struct sd_buf words = { 0 };
+    int rc;
+
+    if (!metric || p->calls.n == 0 || a->form == SD_FORM_PLOT ||
+        a->form == SD_FORM_GRAPH || a->v[SD_REPORT_SCALING].number ||
+        sd_totals_metric(p, &p->calls, metric) != UINT32_MAX ||
+        sd_totals_metric(p, &p->samples, metric) != UINT32_MAX)
+        return 0;
+    for (uint32_t i = 0; i < p->calls.n_metrics; i++)
+        sd_buf_printf(&words, "%s%s", i ? ", " : "",
+                      p->metrics[p->calls.metrics[i].at].name);
+    rc = sd_fail(SD_EUSAGE, "no %s carry \"%s\"; calls have %s",
+                 p->samples.n > 0 ? "calls or samples" : "calls", metric,
+                 sd_buf_string(&words));
+    sd_buf_release(&words);
+    return rc;
+}
+
+int sd_report_check_left(const struct sd_asked *a, const struct sd_profile *p)
+{
+    static const size_t narrowing[] = { SD_REPORT_FILTER, SD_REPORT_TRACK,
+                                        SD_REPORT_SECTION, SD_REPORT_FROM,
+                                        SD_REPORT_TO };
+
+    for (size_t i = 0; i < sizeof narrowing / sizeof *narrowing; i++)
+        if (a->v[narrowing[i]].is_given && p->samples.n == 0 && p->calls.n == 0)
+            return sd_fail(SD_EABSENT,
+                           "--%s leaves nothing of what was sampled or traced, so "
+                           "there is nothing to draw",
+                           options[narrowing[i]].name);
+    return 0;
+}
+
+int sd_report_check_traced(const struct sd_asked *a, const struct sd_profile *p)
+{
+    static const size_t others[] = { SD_REPORT_STRIP_DIRS, SD_REPORT_REVERSE,
+                                     SD_REPORT_DIGITS,     SD_REPORT_PER_THREAD,
+                                     SD_REPORT_IMPORTS,    SD_REPORT_RAW,
+                                     SD_REPORT_CPU };
+
+    for (size_t i = 0; i < sizeof others / sizeof *others && p->calls.n == 0; i++)
+        if (a->v[others[i]].is_given && (others[i] != SD_REPORT_RAW || p->lines.n == 0))
+            return sd_fail(SD_EUSAGE,
+                           "--%s is for tables of calls, and none were traced here; "
+                           "they are recorded by: sonde calls",
+                           options[others[i]].name);
+    if (a->v[SD_REPORT_HOTTEST].number && p->lines.n == 0)
+        return sd_fail(SD_EUSAGE,
+                       "--hottest is for lines that were counted, and none were here; "
+                       "they are recorded by: sonde lines");
+    if (a->v[SD_REPORT_GIL].number && sd_tables_are_traced(p, &a->tables))
+        return sd_fail(SD_EUSAGE,
+                       "--gil is for samples, and these are traced calls, of which it "
+                       "is not known who held the lock");
+    return check_metric(a, p);
+}
+
+/* Behind the end of the capture all tables would be of zeros. */
+int sd_report_check_window(const struct sd_asked *a, const struct sd_profile *p)
+{
+    uint64_t end_ns = sd_run_wall_ns(p);
+    char from[SD_TEXT_MAX], length[SD_TEXT_MAX];
+
+    if (p->run_end_ns > end_ns)
+        end_ns = p->run_end_ns;
+    if (!a->v[SD_REPORT_FROM].is_given || a->filter.from_ns < end_ns)
+        return 0;
+    return sd_fail(SD_EUSAGE, "--from %s is past the end: %s %s long",
+                   sd_text_duration(from, (int64_t)a->filter.from_ns),
+                   a->n_words > 1 ? "the captures are" : "the capture is",
+                   sd_text_duration(length, (int64_t)end_ns));
+}
+
+/* --- A capture that was cut */
+
+static bool has_collector(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (const char *at = list; at && *at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, n) == 0 && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* What a capture was to record and has none of, because it was cut before the first;
+ * NULL: nothing, or its sections say that the program ran (a C program has no samples).
+ */
+static const char *missing_of(const struct sd_profile *p)
+{
+    const char *list = sd_profile_meta(p, "collectors");
+
+    if (!p->complaint || p->is_part || p->n_spans > 0)
+        return NULL;
+    if (p->samples.n == 0 && has_collector(list, "sample"))
+        return "samples";
+    if (p->calls.n == 0 && has_collector(list, "calls"))
+        return "calls";
+    return p->lines.n == 0 && has_collector(list, "lines") ? "lines" : NULL;
+}
+
+static bool is_empty(const struct sd_profile *p)
+{
+    return p->samples.n == 0 && p->calls.n == 0 && p->lines.n == 0 && p->n_spans == 0 &&
+           p->n_series == 0 && sd_profile_n_models(p) == 0;
+}
+
+static int check_rest(const struct sd_asked *a, const struct sd_profile *p)
+{
+    if (!p->complaint || p->is_part || !is_empty(p))
+        return 0;
+    return sd_fail(SD_EABSENT,
+                   "there is nothing to report: %s before the first samples, calls, "
+                   "sections and readings",
+                   a->n_words > 1 ? "the captures end" : "the capture ends");
+}
+
+static int report_captures(const struct sd_asked *a)
+{
+    struct sd_profile *p = NULL;
+    int rc = check_has_no_lprof_options(a);
+
+    if (rc == 0)
+        rc = sd_load(a->command, (size_t)a->n_words, a->words, &a->filter, &p);
+    if (rc == SD_EFORMAT && !sd_path_is_dir(a->words[0]))
+        rc = sd_fail(rc,
+                     "%s; sonde report reads captures and files of pstats and "
+                     "line_profiler",
+                     sd_fail_text());
+    if (rc == 0)
+        rc = check_rest(a, p);
+    if (rc == 0)
+        rc = sd_report_check_window(a, p);
+    if (rc == 0)
+        rc = sd_report_check_traced(a, p);
+    if (rc == 0 && !a->v[SD_REPORT_SIGNATURES].number)
+        rc = sd_profile_drop_signatures(p);
+    if (rc == 0 && a->tables.is_raw && sd_asked_is_flame(a, p))
+        sd_profile_keep_tracing(p);
+    if (rc == 0 && a->v[SD_REPORT_QUALIFIED].number)
+        sd_profile_qualify(p);
+    if (rc == 0)
+        rc = sd_report_write(a, p);
+    if (rc == 0 && missing_of(p)) {
+        sd_say("the capture has no %s: it ends before the first", missing_of(p));
+        rc = 1;
+    }
+    sd_profile_free(p);
+    return rc;
+}
+
+static int run(const struct sd_command *c)
+{
+    enum kind kind = KIND_CAPTURE;
+    bool are_compared;
+    struct sd_asked a;
+    int rc = sd_asked_read(&a, c);
+
+    if (rc == 0 && a.v[SD_REPORT_OUTPUT].text)
+        rc = sd_export_check_spares(a.v[SD_REPORT_OUTPUT].text, a.words,
+                                    (size_t)a.n_words);
+    if (rc == 0)
+        rc = keep_stdin(&a);
+    are_compared = rc == 0 && a.form == SD_FORM_GRAPH && a.v[SD_REPORT_COMPARE].number;
+    if (rc == 0 && !are_compared) /* two that are compared may be of either kind */
+        rc = check_kinds(&a, &kind);
+    if (rc == 0 && a.form == SD_FORM_GRAPH)
+        rc = sd_report_graph_of(&a);
+    else if (rc == 0)
+        rc = kind == KIND_PSTATS  ? sd_report_pstats_files(&a)
+             : kind == KIND_LPROF ? sd_report_lprof_files(&a)
+                                  : report_captures(&a);
+    sd_asked_release(&a);
+    return rc < 0 ? sd_say_failure(rc) : rc;
+}
+
+const struct sd_verb sd_verb_report = {
+    .name = "report",
+    .group = SD_GROUP_READ,
+    .summary = "prints what is in a capture: tables, JSON, CSV, a flame graph, a call "
+               "graph, a plot",
+    .usage = "[OPTION...] FILE...",
+    .about =
+        "Prints the tables of a capture (\"-\" is stdin): the functions that its "
+        "samples were taken in, its sections and its processes; callers, callees, "
+        "lines, threads and the readings taken over time when asked for, and most "
+        "of them in JSON. Several captures are merged into one report. "
+        "A capture that is cut or damaged is reported as far as it goes; what is "
+        "missing is said on stderr.\n\n"
+        "self% is the share of samples taken in a function itself, cum% that in it "
+        "or in what it called.\n\n"
+        "A pstats file, of cProfile or any other profiler and under any name, is "
+        "printed as pstats prints it, without Python: -s with pstats' words or "
+        "numbers, "
+        "-n and --match as its restrictions, in the order typed, --callers and "
+        "--callees for its other tables. Several files add up.\n\n"
+        "An .lprof file, of kernprof or line_profiler, is printed as line_profiler "
+        "prints it, also without Python; -s time puts the slowest functions first. It "
+        "is read as data: nothing in it is run.\n\n"
+        "Times of --from and --to count from the start of the capture: 2s, "
+        "500ms, 1.5m; a bare number is seconds.",
+    .examples = "sonde report train.sonde\n"
+                "sonde report train.sonde --tree\n"
+                "sonde report train.sonde --lines -n 5 -s cum\n"
+                "sonde report train.sonde --callers=forward    # who calls it\n"
+                "sonde report train.sonde --flame -o flame.svg\n"
+                "sonde report train.sonde --graph -o graph.svg    # who calls whom\n"
+                "sonde report old.pstats --graph | dot -Tpng -o graph.png\n"
+                "sonde report train.sonde --plot -o image.png    # memory over time\n"
+                "sonde report train.sonde --scaling -o growth.svg    # time by size\n"
+                "sonde report train.sonde --json | jq .functions\n"
+                "sonde report old.pstats -s cumulative -n 10 --callers=forward\n"
+                "sonde report script.py.lprof -u 1e-3 --skip-zero    # line by line\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* record: samples a program, running already or started for it, into a file.
+ *
+ * What py-spy's `record` does, in its words.  Whatever ends the recording (the program,
+ * the time, Control-C), what was recorded is kept; the status is 1 only when there is
+ * nothing in it. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/record/attach.h"
+#include "cli/record/environment.h"
+#include "cli/export.h"
+#include "cli/facts.h"
+#include "cli/record/interpreter.h"
+#include "cli/record/launch.h"
+#include "cli/load.h"
+#include "cli/losses.h"
+#include "cli/record/package.h"
+#include "cli/path.h"
+#include "cli/record/record_request.h"
+#include "cli/record/recording.h"
+#include "cli/say.h"
+#include "cli/record/summary.h"
+#include "cli/record/program.h"
+#include "cli/record/process_watch.h"
+#include "process/stat.h"
+
+#define TICK_NS 200000000u     /* between two looks at how far it has come */
+#define LONG_NS 3600000000000u /* the same when nobody sees it */
+enum { WORDS_MAX = 1 << 20 };
+
+extern const struct sd_collector_about sd_about_sample;
+
+struct record {
+    struct sd_command command; /* ours, with what it speaks for sample */
+    struct sd_record_wish wish;
+    struct sd_recording recording;
+    struct sd_target target; /* of a pid: its command line */
+    struct sd_child child;
+    struct sd_watch watch;
+    uint64_t started_ns, ended_ns;
+};
+
+/* --- A process that runs already */
+
+/* The words it was started with, as one NULL-ended list in the arena; they may be
+ * anything, and none at all. */
+static char **words_of(struct sd_arena *a, pid_t pid)
+{
+    const char *path = sd_arena_printf(a, "/proc/%d/cmdline", (int)pid);
+    char **words, *text = NULL;
+    size_t n_text = 0, n = 0;
+
+    if (!path || sd_read_file(path, WORDS_MAX, &text, &n_text) < 0)
+        n_text = 0;
+    words = sd_arena_alloc(a, (n_text + 2) * sizeof *words);
+    for (size_t at = 0; words && at < n_text;) {
+        size_t length = strnlen(text + at, n_text - at);
+        char *word = sd_arena_string(a, text + at, length);
+
+        at += length + 1;
+        if (word)
+            words[n++] = word;
+    }
+    sd_free(text);
+    return words;
+}
+
+/* Can it be sampled?  Asked before anything is made, so that what is wrong is said in
+ * one sentence.  Its children may be Python where it is none itself. */
+static int check_python(const struct record *r)
+{
+    struct sd_sampler_options options = { .skips_children = true };
+    struct sd_sampler *sampler = NULL;
+    int rc = sd_attach_open(&sampler, r->wish.pid, &options);
+
+    sd_sampler_free(sampler, NULL);
+    if (rc == SD_EABSENT && r->command.values[SD_RECORD_SUBPROCESSES].number) {
+        sd_say("%s; its children are waited for", sd_fail_text());
+        rc = 0;
+    }
+    return rc;
+}
+
+static void say_stopped(const struct sd_process_stat *st, pid_t pid)
+{
+    if (st->state == 'T' || st->state == 't')
+        sd_say("process %d (%s) is stopped: it is shown as it stands; kill -CONT %d "
+               "lets it run on",
+               (int)pid, st->name, (int)pid);
+}
+
+static int find_process(struct record *r)
+{
+    struct sd_arena *a = &r->recording.arena;
+    struct sd_process_stat st = { .name = "" };
+    pid_t pid = r->wish.pid;
+    int rc = sd_watch_begin(&r->watch, pid);
+
+    if (rc == 0)
+        rc = check_python(r);
+    if (rc < 0)
+        return rc;
+    if (sd_chosen_needs_inside(&r->recording.chosen))
+        return sd_fail(
+            SD_EUSAGE,
+            "--pid looks from outside: collectors that work inside a program "
+            "must start with it, as in sonde run --with %s",
+            r->command.values[SD_RECORD_WITH].text);
+    sd_process_stat(pid, &st);
+    say_stopped(&st, pid);
+    r->target.argv = words_of(a, pid);
+    r->target.name = sd_arena_printf(a, "%s-%d", st.name, (int)pid);
+    return r->target.argv && r->target.name ? 0 : sd_no_memory();
+}
+
+static bool is_drawn(const struct record *r)
+{
+    return sd_loudness_of(&r->command) != SD_QUIET && isatty(STDERR_FILENO);
+}
+
+/* How far it has come, on a terminal that nobody else writes to. */
+static void draw(const struct record *r)
+{
+    char samples[SD_TEXT_MAX], time[SD_TEXT_MAX], line[160];
+    uint64_t for_ns = (sd_clock_ns() - r->started_ns) / 1000000000u * 1000000000u;
+    ssize_t written;
+    int n;
+
+    n = snprintf(line, sizeof line,
+                 "\r\033[Ksonde: %s samples of process %d in %s; Control-C ends it",
+                 sd_text_count(samples, (int64_t)sd_recording_n_samples(&r->recording)),
+                 (int)r->wish.pid, sd_text_duration(time, (int64_t)for_ns));
+    written = write(STDERR_FILENO, line, (size_t)n);
+    (void)written;
+}
+
+static void erase(void)
+{
+    static const char blank[] = "\r\033[K";
+    ssize_t written;
+
+    written = write(STDERR_FILENO, blank, sizeof blank - 1);
+    (void)written;
+}
+
+static void wait_beside(struct record *r)
+{
+    if (r->wish.duration_ns)
+        r->watch.until_ns = r->started_ns + r->wish.duration_ns;
+    while (sd_watch_wait(&r->watch, is_drawn(r) ? TICK_NS : LONG_NS) ==
+           SD_WATCH_GOES_ON)
+        if (is_drawn(r))
+            draw(r);
+    if (is_drawn(r))
+        erase();
+    r->ended_ns = sd_clock_ns();
+}
+
+static void put_time(struct record *r)
+{
+    struct sd_log *log = sd_writer_log(r->recording.writer);
+    char text[32];
+
+    snprintf(text, sizeof text, "%llu",
+             (unsigned long long)(r->ended_ns - r->started_ns));
+    if (log)
+        sd_log_meta(log, "run.wall_ns", text);
+}
+
+static int record_process(struct record *r)
+{
+    struct sd_recording *rec = &r->recording;
+    int rc = sd_facts_put_before(rec->capture, &r->target, &rec->chosen);
+
+    r->started_ns = sd_clock_ns();
+    if (rc == 0)
+        rc = sd_recording_watch(rec, r->wish.pid);
+    if (rc < 0)
+        return rc;
+    wait_beside(r);
+    sd_recording_stop(rec);
+    put_time(r);
+    sd_recording_finish(rec, SD_STATUS_UNKNOWN);
+    return 0;
+}
+
+/* --- A program that is started for it */
+
+/* py-spy takes any command, with or without "--". */
+static int find_program(struct record *r)
+{
+    const struct sd_command *c = &r->command;
+    struct sd_arena *a = &r->recording.arena;
+    char **words = c->words;
+    int n = c->n_words;
+
+    if (c->is_pyspy && strcmp(words[0], "--") != 0) {
+        words = sd_arena_alloc(a, ((size_t)n + 2) * sizeof *words);
+        if (!words)
+            return sd_no_memory();
+        words[0] = (char[]){ "--" };
+        memcpy(words + 1, c->words, (size_t)n * sizeof *words);
+        return sd_target_read(a, n + 1, words, NULL, &r->target);
+    }
+    return sd_target_read(a, n, words, c->values[SD_RECORD_PYTHON].text, &r->target);
+}
+
+/* Untouched, unless a collector is to work inside. */
+static char **environment(struct record *r)
+{
+    struct sd_recording *rec = &r->recording;
+    char **theirs = r->target.environment ? r->target.environment : environ;
+    const char *package;
+    struct sd_buf inside = { 0 };
+    char **result = NULL;
+
+    if (!sd_chosen_needs_inside(&rec->chosen))
+        return theirs;
+    package = sd_package_find(&rec->arena);
+    sd_chosen_inside(&rec->chosen, &inside);
+    if (!inside.bad)
+        result = sd_environment_for(
+            &rec->arena, theirs, sd_capture_live_dir(rec->capture),
+            sd_buf_string(&inside),
+            package ? sd_package_bootstrap(&rec->arena, package) : NULL);
+    sd_buf_release(&inside);
+    return result;
+}
+
+/* To its end, or to that of the time: then what was asked for is done, and the program
+ * was started for nothing else. */
+static void follow_program(struct record *r)
+{
+    uint64_t ns = r->wish.duration_ns;
+    uint64_t until = ns ? r->child.started_ns + ns : UINT64_MAX;
+
+    if (sd_launch_wait_until(&r->child, until)) {
+        sd_chosen_at_end(&r->recording.chosen);
+        sd_launch_reap(&r->child);
+        sd_recording_stop(&r->recording);
+        return;
+    }
+    sd_recording_stop(&r->recording);
+    sd_launch_end(&r->child);
+    sd_launch_reap(&r->child);
+}
+
+static int record_program(struct record *r)
+{
+    struct sd_recording *rec = &r->recording;
+    struct sd_log *log;
+    int rc = sd_recording_launch(rec, &r->target, environment(r), &r->child);
+
+    if (rc < 0)
+        return rc;
+    follow_program(r);
+    log = sd_writer_log(rec->writer);
+    if (log)
+        sd_facts_put_after(log, &r->child, sd_recording_peak(rec, r->child.pid));
+    sd_recording_finish(rec, r->child.status);
+    sd_launch_done(&r->child);
+    return 0;
+}
+
+/* --- What became of it */
+
+static void say_why_none(const struct record *r)
+{
+    const struct sd_recording *rec = &r->recording;
+    struct sd_profile *p = NULL;
+    size_t n_refusals = 0;
+
+    if (sd_load_back(&r->command, rec->naming.capture, &p) == 0)
+        n_refusals = sd_summary_refusals(p);
+    sd_profile_free(p);
+    if (n_refusals)
+        return;
+    if (rec->sampled.counts.processes)
+        sd_say("no samples: the program ended before the first one, or none of its "
+               "threads did what was asked for");
+    else if (r->command.values[SD_RECORD_SUBPROCESSES].number)
+        sd_say("no samples: no Python was seen to run");
+    else
+        sd_say(
+            "no samples: no Python was seen to run in %s itself; --subprocesses looks "
+            "at the processes it starts, too",
+            r->target.argv[0] ? r->target.argv[0] : r->target.name);
+}
+
+/* The file is read back only where it can hold less than was taken. */
+static void settle(const struct record *r, struct sd_sample_account *out)
+{
+    const struct sd_recording *rec = &r->recording;
+    struct sd_profile *p = NULL;
+
+    if (rec->has_lost)
+        sd_load_back(&r->command, rec->naming.capture, &p);
+    if (p)
+        sd_losses_say(NULL, p, SD_LOSSES_ALL & ~rec->said_losses);
+    sd_summary_account(rec, p, out);
+    sd_profile_free(p);
+}
+
+static int export(const struct record *r)
+{
+    const struct sd_naming *names = &r->recording.naming;
+    unsigned unsaid = r->recording.has_lost ? 0 : SD_LOSSES_ALL; /* said: settle */
+    int rc = sd_export(&r->command, names->capture, names->export, r->wish.format,
+                       &r->wish.style, r->recording.create, unsaid);
+
+    if (rc < 0) {
+        sd_say("%s; the capture is kept: %s", sd_fail_text(), names->capture);
+        return rc;
+    }
+    if (!r->command.values[SD_RECORD_CAPTURE].text)
+        unlink(names->capture);
+    return 0;
+}
+
+static int show(const struct record *r)
+{
+    const struct sd_recording *rec = &r->recording;
+    bool is_quiet = sd_loudness_of(&r->command) == SD_QUIET;
+    bool has_none = rec->sampled.counts.samples == 0;
+    struct sd_sample_account account;
+    int rc = 0;
+
+    settle(r, &account); /* before the capture goes */
+    if (has_none)
+        say_why_none(r);
+    if (rec->naming.export)
+        rc = export(r);
+    if (rc == 0 && !is_quiet) {
+        if (rec->naming.export)
+            sd_summary_wrote_export(rec->naming.export);
+        else
+            sd_summary_wrote(rec->naming.capture, has_none ? "info" : "view");
+    }
+    if (!is_quiet) {
+        sd_summary_say_causes(rec, &account, "--consistency");
+        sd_summary_say_account(&account);
+    }
+    /* py-spy is content when threads were seen and none did what was asked for: with
+     * --gil a sleeping program has no samples. */
+    if (r->command.is_pyspy && rec->sampled.counts.processes)
+        has_none = false;
+    return rc < 0 || has_none ? 1 : 0;
+}
+
+/* --- The verb */
+
+static int prepare(struct record *r)
+{
+    struct sd_recording *rec = &r->recording;
+    const struct sd_option_value *v = r->command.values;
+    int rc = sd_record_wish_read(&rec->arena, &r->command, &r->wish);
+
+    r->command.spoken = r->wish.spoken;
+    rec->command = &r->command;
+    rec->create = v[SD_RECORD_FORCE].number || r->command.is_pyspy ? SD_CREATE_OVER
+                                                                   : SD_CREATE_NEW;
+    if (rc == 0)
+        rc = sd_chosen_read(&r->command, r->wish.with, &rec->chosen);
+    if (rc == 0)
+        rc = r->wish.pid ? find_process(r) : find_program(r);
+    if (rc == 0)
+        rc = sd_record_wish_names(&rec->arena, &r->command, &r->wish, r->target.name,
+                                  rec->create, &rec->naming);
+    if (rc == 0)
+        rc = sd_recording_create(rec, r->target.name, v[SD_RECORD_SYNC].text);
+    return rc;
+}
+
+static int run(const struct sd_command *c)
+{
+    struct record r = { .command = *c, .watch.remote = SD_REMOTE_NONE };
+    int rc = prepare(&r), status;
+
+    if (rc == 0)
+        rc = r.wish.pid ? record_process(&r) : record_program(&r);
+    if (rc < 0) {
+        status = sd_say_failure(rc);
+        sd_recording_abandon(&r.recording);
+    } else {
+        status = show(&r);
+    }
+    if (r.wish.pid)
+        sd_watch_end(&r.watch);
+    sd_arena_release(&r.recording.arena);
+    return status;
+}
+
+const struct sd_verb sd_verb_record = {
+    .name = "record",
+    .group = SD_GROUP_RECORD,
+    .summary = "samples a running program, or one it starts, into a file",
+    .usage = "[OPTION...] [--pid PID | SCRIPT ARG... | -m MODULE ARG... | -c CODE "
+             "ARG... | -- COMMAND ARG...]",
+    .about =
+        "Looks from outside, many times a second, at what every Python thread is "
+        "doing, without stopping it and without putting anything into it, and writes "
+        "what it saw as a flame graph, for speedscope, pprof and others, or as a "
+        "capture that `sonde report` reads. Any CPython from 3.8 on that this user may "
+        "read.\n\n"
+        "The recording ends with the program, after --duration, or at Control-C; what "
+        "was recorded is kept, and the status is 0. It is 1 when there was no sample "
+        "at "
+        "all. The last line on stderr accounts for every look: missed ones came too "
+        "late, lost ones could not be read, of partial ones the inner end is missing. "
+        "The options are py-spy's.",
+    .examples = "sonde record -o profile.svg --pid 1234    # until Control-C\n"
+                "sonde record -d 30 -r 1000 -o p.speedscope.json --pid 1234\n"
+                "sonde record -o profile.svg -- python app.py\n"
+                "sonde record -f raw -o stacks.txt train.py --epochs 2\n"
+                "sonde record --pid 1234    # a capture: NAME-1234.sonde\n",
+    .options = sd_record_options,
+    .takes_program = true,
+    .speaks_for = &sd_about_sample,
+    .run = run,
+};

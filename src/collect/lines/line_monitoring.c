@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* front_monitoring: lines as sys.monitoring tells of them (3.12 and later).
+ *
+ * Events are asked for of chosen code objects alone, so all other code runs as it does
+ * without us; what an exception does to a frame cannot be asked for of one, and is
+ * heard of all, which costs exceptions alone.
+ *
+ * The tool id is Sonde's one (tool.h), which calls uses too: whoever follows both gets
+ * events of code that was not chosen, and those are passed by.
+ *
+ * A function that begins on the line of its own def, and a lambda, are not told of by
+ * LINE on 3.13: there the start is the first line's, too. */
+#include "cpython/compat_frame.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/shared/tool.h"
+#include "collect/lines/lines.h"
+#include "collect/lines/line_memory.h"
+
+#if SD_HAS_MONITORING
+
+/* What the interpreter has only one of. */
+static struct {
+    PyInterpreterState *interpreter; /* that is listened to; NULL: none */
+    long local;                      /* events of chosen code objects */
+    bool has_disabled;               /* places were left out */
+} front;
+
+/* --- Events ------------------------------------------------------------------------
+ */
+
+#define ARGS PyObject *self, PyObject *const *args, size_t n_args, PyObject *names
+#define UNUSED (void)self, (void)n_args, (void)names
+#define RARE __attribute__((noinline, cold)) static PyObject *
+
+/* What --debug-above asks for ended in an exception. */
+RARE hand_on_raised(void)
+{
+    sd_line_alarm_raised = false;
+    return PyErr_Occurred() ? NULL : Py_None;
+}
+
+RARE line_slowly(PyObject *code, uintptr_t frame, uint32_t line, uint64_t now)
+{
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)code);
+
+    if (!c)
+        sd_line_told_for_nobody((PyCodeObject *)code);
+    else if (s)
+        sd_line_stack_line_slowly(s, frame, &c->core, line, now);
+    return sd_line_alarm_raised ? hand_on_raised() : Py_None;
+}
+
+/* A number of more than one digit is a line that nobody has: it finds no cell. */
+static inline uint32_t line_of(PyObject *number)
+{
+    const PyLongObject *n = (PyLongObject *)number;
+
+    return __builtin_expect(PyUnstable_Long_IsCompact(n), 1)
+               ? (uint32_t)PyUnstable_Long_CompactValue(n)
+               : UINT32_MAX;
+}
+
+/* hot: every line of chosen code. */
+static PyObject *on_line(ARGS)
+{
+    uint64_t now = sd_tsc();
+    struct sd_line_stack *s = sd_line_stack_here;
+    uintptr_t frame = (uintptr_t)sd_frame_now();
+    uint32_t line = line_of(args[1]);
+
+    UNUSED;
+    if (__builtin_expect(!s || s->clock != SD_CLOCK_TSC, 0))
+        now = s ? sd_line_now(s) : now;
+    if (__builtin_expect(!s || s->top->frame != frame, 0))
+        return line_slowly(args[0], frame, line, now);
+    sd_line_stack_line(s, line, now);
+    if (__builtin_expect(sd_line_alarm_raised, 0))
+        return hand_on_raised();
+    return Py_None; /* immortal where there is monitoring */
+}
+
+/* Bytes into the code of the instruction that an event tells of. */
+static int offset_of(PyObject *event_offset)
+{
+    return (int)PyUnstable_Long_CompactValue((PyLongObject *)event_offset);
+}
+
+/* The line behind the start, if it is that of the start itself. */
+static void find_start_line(struct sd_line_chosen *c, int offset)
+{
+    int at = PyCode_Addr2Line(c->code, offset);
+
+    if (at > 0 && at == PyCode_Addr2Line(c->code, offset + (int)sizeof(_Py_CODEUNIT)))
+        c->start_line = (uint32_t)at;
+    c->is_start_known = true;
+}
+
+/* Shown to the one who seeks, or not wanted: it is not heard of again.  Who chose it
+ * and rests will want to. */
+RARE start_of_other(PyCodeObject *code)
+{
+    if (sd_line_told_for_nobody(code))
+        return Py_None;
+    sd_line_left_out(code);
+    front.has_disabled = true;
+    return sd_tool_disable();
+}
+
+static PyObject *on_start(ARGS)
+{
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of(code);
+
+    UNUSED;
+    if (sd_line_is_unseen(code))
+        c = sd_line_show(code, sd_frame_now()->f_globals);
+    if (!c)
+        return start_of_other(code);
+    if (!s)
+        return Py_None;
+    if (!c->is_start_known)
+        find_start_line(c, offset_of(args[1]));
+    sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core, 0);
+    if (c->start_line && s->top->frame == (uintptr_t)sd_frame_now()) /* had memory */
+        sd_line_stack_line(s, c->start_line, sd_line_now(s));
+    return Py_None;
+}
+
+static PyObject *on_resume(ARGS)
+{
+    struct sd_line_stack *s = sd_line_stack();
+    struct sd_line_chosen *c = sd_line_chosen_of((PyCodeObject *)args[0]);
+
+    UNUSED;
+    if (!c)
+        sd_line_told_for_nobody((PyCodeObject *)args[0]);
+    else if (s)
+        sd_line_stack_enter(s, (uintptr_t)sd_frame_now(), &c->core,
+                            sd_line_at(c, offset_of(args[1])));
+    return Py_None;
+}
+
+/* Into a generator that waits; the same of all code. */
+static PyObject *on_throw(ARGS) { return on_resume(self, args, n_args, names); }
+
+static PyObject *leave(PyObject *code, bool is_suspended)
+{
+    uint64_t now = sd_tsc();
+    struct sd_line_stack *s = sd_line_stack_here;
+    uintptr_t frame = (uintptr_t)sd_frame_now();
+
+    if (!s || (s->top->frame != frame && !sd_line_chosen_of((PyCodeObject *)code))) {
+        sd_line_told_for_nobody((PyCodeObject *)code);
+        return Py_None;
+    }
+    now = s->clock == SD_CLOCK_TSC ? now : sd_line_now(s);
+    if (__builtin_expect(sd_line_memory_has_limit(), 0)) {
+        sd_line_stack_ends(s, frame, now);
+        now = sd_line_now(s);
+    }
+    sd_line_stack_leave(s, frame, is_suspended, now);
+    return sd_line_alarm_raised ? hand_on_raised() : Py_None;
+}
+
+static PyObject *on_return(ARGS)
+{
+    UNUSED;
+    return leave(args[0], false);
+}
+
+static PyObject *on_yield(ARGS)
+{
+    UNUSED;
+    return leave(args[0], true);
+}
+
+/* --- Listening ----------------------------------------------------------------------
+ */
+
+enum reach { LOCAL, GLOBAL };
+
+static const struct event {
+    const char *name;
+    vectorcallfunc callback;
+    enum reach reach;
+} heard[] = {
+#define EVENT(name, callback, reach) { #name, callback, reach },
+#include "collect/lines/line_events.def"
+#undef EVENT
+};
+
+static int set_listeners(void)
+{
+    long masks[2] = { 0, 0 };
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < sizeof heard / sizeof heard[0]; i++) {
+        long number;
+
+        rc = sd_tool_hear(SD_TOOL_LINES, heard[i].name, heard[i].callback, &number);
+        if (rc < 0)
+            break;
+        masks[heard[i].reach] |= number;
+        if (sd_line_seeks && strcmp(heard[i].name, "PY_START") == 0)
+            masks[GLOBAL] |= number;
+    }
+    front.local = masks[LOCAL];
+    return rc == 0 ? sd_tool_hear_all(SD_TOOL_LINES, masks[GLOBAL]) : rc;
+}
+
+static void stop_listening(void)
+{
+    if (front.has_disabled && sd_tool_restart() < 0)
+        PyErr_Clear();
+    sd_tool_leave(SD_TOOL_LINES);
+    memset(&front, 0, sizeof front);
+}
+
+static int start_listening(void)
+{
+    int rc = sd_tool_join(SD_TOOL_LINES);
+
+    if (rc != 0)
+        return rc;
+    memset(&front, 0, sizeof front);
+    front.interpreter = PyInterpreterState_Get();
+    rc = set_listeners();
+    if (rc != 0)
+        stop_listening();
+    return rc;
+}
+
+/* An exception that sys.monitoring raised becomes a sentence. */
+static int said(int rc)
+{
+    if (rc == -1 && PyErr_Occurred())
+        rc = sd_fail(SD_ELACKS, "sys.monitoring refused to tell of lines");
+    PyErr_Clear();
+    return rc;
+}
+
+int sd_lines_listen(bool is_on)
+{
+    bool is_here = front.interpreter == PyInterpreterState_Get();
+    struct sd_raised raised;
+    int rc = 0;
+
+    if (is_on == is_here && !(is_on && sd_line_seeks))
+        return 0;
+    raised = sd_raised_take();
+    if (is_on)
+        rc = said(is_here ? set_listeners() : start_listening());
+    else if (is_here)
+        stop_listening();
+    sd_raised_give_back(raised);
+    return rc;
+}
+
+/* Nothing here is cheap to take back. */
+void sd_lines_pause(bool is_on) { (void)is_on; }
+
+static int set_local(PyCodeObject *code, long events)
+{
+    struct sd_raised raised = sd_raised_take();
+    int rc = said(sd_tool_hear_of(code, events));
+
+    sd_raised_give_back(raised);
+    return rc;
+}
+
+/* A place that was left out stays so until all are heard again, which costs all code of
+ * the program, and other tools; so it is asked for only where it was. */
+int sd_lines_arm(struct sd_line_chosen *c)
+{
+    int rc = set_local(c->code, front.local);
+
+    if (rc == 0 && front.has_disabled && c->was_unwanted && sd_tool_restart() < 0)
+        PyErr_Clear();
+    c->was_unwanted = false;
+    return rc;
+}
+
+/* Frames that run are told of by their next line. */
+void sd_lines_adopt(void) {}
+
+void sd_lines_disarm(struct sd_line_chosen *c)
+{
+    if (front.interpreter == PyInterpreterState_Get())
+        set_local(c->code, 0);
+}
+#endif

@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: MIT */
+#include "ext/calls/py_profile.h"
+
+#include <marshal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "collect/calls/options.h"
+#include "collect/calls/call_calibration.h"
+#include "collect/calls/front_profile.h"
+#include "collect/session.h"
+
+#define WITH_KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
+
+/* --- A user's own clock ---------------------------------------------------------- */
+
+/* What the timer returned, in ticks: integers of `timeunit`, else nanoseconds. */
+static uint64_t ticks_of(const struct sd_profile *p, PyObject *time)
+{
+    double seconds;
+
+    if (p->timeunit > 0)
+        return (uint64_t)PyLong_AsLongLong(time);
+    seconds = PyFloat_AsDouble(time);
+    return seconds > -9e9 && seconds < 9e9 ? (uint64_t)(int64_t)(seconds * 1e9) : 0;
+}
+
+static int drop(void *of)
+{
+    Py_DECREF((PyObject *)of);
+    return 0;
+}
+
+/* The timer may have dropped the last reference to its Profile, which is in use: the
+ * interpreter then does it at the next safe moment.  If it cannot, the Profile stays.
+ */
+static void let_go(struct sd_profile *p)
+{
+    if (Py_REFCNT(p) > 1)
+        Py_DECREF(p);
+    else
+        Py_AddPendingCall(drop, p);
+}
+
+/* A timer that fails tells so where nobody can catch it, and the time is 0. */
+static uint64_t read_timer(void *of)
+{
+    struct sd_profile *p = of;
+    struct sd_raised raised = sd_raised_take();
+    bool is_dying = Py_REFCNT(p) == 0; /* its last clock read */
+    PyObject *time;
+    uint64_t ticks = 0;
+
+    if (!is_dying)
+        Py_INCREF(p);
+    p->is_in_timer = true;
+    time = PyObject_CallObject(p->timer, NULL);
+    p->is_in_timer = false;
+    if (time)
+        ticks = ticks_of(p, time);
+    if (PyErr_Occurred()) {
+        PyErr_WriteUnraisable(p->timer);
+        ticks = 0;
+    }
+    Py_XDECREF(time);
+    if (!is_dying)
+        let_go(p);
+    sd_raised_give_back(raised);
+    return ticks;
+}
+
+static bool refuses(const struct sd_profile *p, const char *what)
+{
+    if (!p->session) {
+        PyErr_SetString(PyExc_RuntimeError, "the profiler was not initialized");
+        return true;
+    }
+    if (p->is_in_timer)
+        PyErr_Format(PyExc_RuntimeError, "cannot %s profiler in external timer", what);
+    return p->is_in_timer;
+}
+
+/* --- On and off ------------------------------------------------------------------ */
+
+/* The manners of cProfile: where there is monitoring it is one of a kind, and another
+ * one is refused; before, sys.getprofile() gives it. */
+#if SD_HAS_MONITORING
+static int be_cprofile(struct sd_profile *p)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring"), *done;
+
+    if (!monitoring)
+        return 0;
+    done = PyObject_CallMethod(monitoring, "use_tool_id", "is", 2, "cProfile");
+    if (!done) {
+        PyErr_SetString(PyExc_ValueError, "Another profiling tool is already active");
+        return -1;
+    }
+    Py_DECREF(done);
+    p->is_cprofile = true;
+    return 0;
+}
+
+static void be_cprofile_no_more(struct sd_profile *p)
+{
+    PyObject *monitoring = p->is_cprofile ? PySys_GetObject("monitoring") : NULL, *done;
+
+    p->is_cprofile = false;
+    if (!monitoring)
+        return;
+    done = PyObject_CallMethod(monitoring, "free_tool_id", "i", 2);
+    Py_XDECREF(done);
+    PyErr_Clear();
+}
+#else
+static int be_cprofile(struct sd_profile *p)
+{
+    p->is_cprofile = true;
+    sd_calls_profile_is((PyObject *)p);
+    return 0;
+}
+
+static void be_cprofile_no_more(struct sd_profile *p)
+{
+    if (p->is_cprofile)
+        sd_calls_profile_is(NULL);
+    p->is_cprofile = false;
+}
+#endif
+
+/* The interpreter may be the last to hold a cProfile; disable() of any other drops it.
+ */
+static void drop_forgotten(const struct sd_profile *p)
+{
+#if SD_HAS_MONITORING
+    (void)p;
+#else
+    if (p->has_manners && !p->is_enabled) {
+        sd_calls_profile_is(NULL);
+        sd_calls_listen(sd_calls_wanted());
+    }
+#endif
+}
+
+static unsigned events_of(const struct sd_profile *p)
+{
+    return SD_CALLS_PYTHON | (p->switches & SD_PROFILE_BUILTINS ? SD_CALLS_C : 0) |
+           (p->switches & SD_PROFILE_SIGNATURES ? SD_CALLS_SIGNED : 0) |
+           (p->follows_all ? SD_CALLS_ALL : 0);
+}
+
+static int start(struct sd_profile *p)
+{
+    int rc;
+
+    p->session->wish.events = events_of(p);
+    if (p->switches & SD_PROFILE_SIGNATURES)
+        sd_tensors_look();
+    if (sd_calls_calibrate(p->session) < 0)
+        return -1;
+    sd_calls_profile_is((PyObject *)p);
+    rc = sd_calls_session_start(p->session);
+    if (rc == 0)
+        rc = sd_calls_listen(sd_calls_wanted());
+    sd_calls_profile_is(NULL);
+    if (rc == 0)
+        return 0;
+    sd_calls_session_stop(p->session);
+    sd_calls_listen(sd_calls_wanted());
+    sd_ext_raise(rc);
+    return -1;
+}
+
+static void stop(struct sd_profile *p)
+{
+    if (!p->is_enabled)
+        return;
+    p->is_enabled = false;
+    sd_calls_session_stop(p->session);
+    sd_calls_calibrated(p->session);
+    sd_calls_listen(sd_calls_wanted());
+    be_cprofile_no_more(p);
+}
+
+static void set_switch(struct sd_profile *p, enum sd_profile_switch which, int on)
+{
+    if (on >= 0)
+        p->switches = (p->switches & ~(unsigned)which) | (on ? (unsigned)which : 0);
+}
+
+/* Have they signatures that say nothing of it?  sonde.Profile and what derives from it
+ * have; cProfile's, and this type itself, on which others build, have not. */
+static bool has_signatures_by_default(const struct sd_profile *p)
+{
+    const struct sd_ext *ext = sd_ext_of(Py_TYPE(p));
+
+    return !p->has_manners && ext && Py_TYPE(p) != ext->profile;
+}
+
+/* What signatures=... asks for: a truth, or how much of an argument counts.  -1 with an
+ * exception. */
+static int detail_of(const struct sd_profile *p, PyObject *given)
+{
+    static const char *const words[] = { "types", "lengths", "sizes" };
+    int is_wanted;
+
+    if (!given || given == Py_None)
+        return has_signatures_by_default(p) ? SD_VALUE_TYPES : 0;
+    if (!PyUnicode_Check(given)) {
+        is_wanted = PyObject_IsTrue(given);
+        return is_wanted > 0 ? SD_VALUE_TYPES : is_wanted;
+    }
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_CompareWithASCIIString(given, words[i]) == 0)
+            return SD_VALUE_TYPES + i;
+    PyErr_Format(PyExc_ValueError,
+                 "signatures are True, False, 'types', 'lengths' or 'sizes', not %R",
+                 given);
+    return -1;
+}
+
+/* Of enable(): a truth turns them on or off.  A word says how much, which stays as it
+ * is once there are some: rows of both kinds would be of different calls. */
+static int take_signatures(struct sd_profile *p, PyObject *given)
+{
+    int detail = given ? detail_of(p, given) : 0;
+
+    if (detail < 0)
+        return -1;
+    if (given && PyUnicode_Check(given)) {
+        if (p->names.signatures && (int)p->names.detail != detail) {
+            PyErr_Format(PyExc_ValueError,
+                         "this Profile has signatures of another kind already: "
+                         "Profile(signatures=%R), or clear() before",
+                         given);
+            return -1;
+        }
+        p->names.detail = (enum sd_value_detail)detail;
+    }
+    if (given)
+        set_switch(p, SD_PROFILE_SIGNATURES, detail);
+    return 0;
+}
+
+static PyObject *profile_enable(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "subcalls", "builtins", "signatures", NULL };
+    struct sd_profile *p = (struct sd_profile *)self;
+    int subcalls = -1, builtins = -1; /* as the constructor said */
+    PyObject *signatures = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ppO:enable", names, &subcalls,
+                                     &builtins, &signatures) ||
+        refuses(p, "enable") ||
+        take_signatures(p, signatures == Py_None ? NULL : signatures) < 0)
+        return NULL;
+    if (p->has_manners && be_cprofile(p) < 0)
+        return NULL;
+    set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
+    set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    if (start(p) < 0) {
+        be_cprofile_no_more(p);
+        return NULL;
+    }
+    p->is_enabled = true;
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_disable(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (refuses((struct sd_profile *)self, "disable"))
+        return NULL;
+    drop_forgotten((struct sd_profile *)self);
+    stop((struct sd_profile *)self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_clear(PyObject *self, PyObject *unused)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    struct sd_calls_names names;
+    int rc;
+
+    (void)unused;
+    if (refuses(p, "clear"))
+        return NULL;
+    names = p->names; /* what is met from here on is kept apart from what goes */
+    memset(&p->names, 0, sizeof p->names);
+    p->names.detail = names.detail;
+    rc = sd_calls_session_clear(p->session);
+    sd_calls_names_release(&names);
+    if (rc < 0)
+        return sd_ext_raise(rc);
+    Py_RETURN_NONE;
+}
+
+/* --- with ------------------------------------------------------------------------ */
+
+/* NULL, without an exception, when `name` is no other method than ours: that is then
+ * done here, and the table of a plain `with` has no row for the way to it. */
+static PyObject *overridden(PyObject *self, const char *name, PyCFunction ours)
+{
+    PyObject *method = PyObject_GetAttrString(self, name);
+
+    if (method && PyCFunction_Check(method) && PyCFunction_GetFunction(method) == ours)
+        Py_CLEAR(method);
+    return method;
+}
+
+static PyObject *call_and_drop(PyObject *method)
+{
+    PyObject *done = PyObject_CallObject(method, NULL);
+
+    Py_DECREF(method);
+    return done;
+}
+
+static PyObject *enable_plainly(PyObject *self)
+{
+    PyObject *nothing = PyTuple_New(0), *done = NULL;
+
+    if (nothing)
+        done = profile_enable(self, nothing, NULL);
+    Py_XDECREF(nothing);
+    return done;
+}
+
+static PyObject *profile_enter(PyObject *self, PyObject *unused)
+{
+    PyObject *theirs = overridden(self, "enable", WITH_KEYWORDS(profile_enable));
+    PyObject *done = NULL;
+
+    (void)unused;
+    if (theirs)
+        done = call_and_drop(theirs);
+    else if (!PyErr_Occurred())
+        done = enable_plainly(self);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    return Py_NewRef(self);
+}
+
+static PyMethodDef profile_methods[];
+enum { AT_DISABLE, AT_EXIT }; /* in profile_methods */
+
+/* Seen from inside, __exit__ is disable(): its row is the one that cProfile has, too.
+ */
+static PyObject *disable_plainly(PyObject *self)
+{
+    struct sd_ext *ext = sd_ext_of(Py_TYPE(self));
+    PyObject *disable;
+
+    if (!ext || refuses((struct sd_profile *)self, "disable"))
+        return NULL;
+    disable = PyObject_GetAttrString((PyObject *)ext->profile, "disable");
+    if (!disable)
+        return NULL;
+    sd_calls_rename_c(&profile_methods[AT_EXIT], &profile_methods[AT_DISABLE], disable);
+    Py_DECREF(disable);
+    stop((struct sd_profile *)self);
+    Py_RETURN_NONE;
+}
+
+/* Never true: what the block raised goes on. */
+static PyObject *profile_exit(PyObject *self, PyObject *args)
+{
+    PyObject *theirs = overridden(self, "disable", profile_disable), *done;
+
+    (void)args;
+    if (!theirs)
+        return PyErr_Occurred() ? NULL : disable_plainly(self);
+    done = call_and_drop(theirs);
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    Py_RETURN_NONE;
+}
+
+/* --- Results --------------------------------------------------------------------- */
+
+static PyObject *profile_getstats(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "bias", "thread", "cpu", NULL };
+    struct sd_profile_look look = { .thread = -1 };
+    PyObject *bias = Py_None, *thread = Py_None;
+    int is_cpu = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOp:getstats", names, &bias,
+                                     &thread, &is_cpu) ||
+        refuses((struct sd_profile *)self, "read"))
+        return NULL;
+    look.is_cpu = is_cpu;
+    look.has_bias = bias != Py_None;
+    if (look.has_bias)
+        look.bias = PyFloat_AsDouble(bias);
+    if (thread != Py_None)
+        look.thread = PyLong_AsLong(thread);
+    if (PyErr_Occurred())
+        return NULL;
+    if (thread != Py_None && look.thread < 0) {
+        PyErr_SetString(PyExc_ValueError, "threads are numbered from 0");
+        return NULL;
+    }
+    return sd_profile_getstats((struct sd_profile *)self, &look);
+}
+
+static PyObject *profile_snapshot(PyObject *self, PyObject *unused)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyObject *stats;
+
+    (void)unused;
+    if (refuses(p, "read"))
+        return NULL;
+    stats = sd_profile_as_stats(p);
+    if (!stats)
+        return NULL;
+    Py_XSETREF(p->stats, stats);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_create(PyObject *self, PyObject *unused)
+{
+    PyObject *theirs = overridden(self, "disable", profile_disable), *done;
+
+    if (PyErr_Occurred() || refuses((struct sd_profile *)self, "disable")) {
+        Py_XDECREF(theirs);
+        return NULL;
+    }
+    if (theirs) {
+        done = call_and_drop(theirs);
+        if (!done)
+            return NULL;
+        Py_DECREF(done);
+    }
+    stop((struct sd_profile *)self);
+    return profile_snapshot(self, unused);
+}
+
+static int write_file(PyObject *path, PyObject *bytes)
+{
+    PyObject *io = PyImport_ImportModule("io");
+    PyObject *file = io ? PyObject_CallMethod(io, "open", "Os", path, "wb") : NULL;
+    PyObject *done = file ? PyObject_CallMethod(file, "write", "O", bytes) : NULL;
+    PyObject *closed = NULL;
+
+    if (file) { /* the first exception is the one to tell */
+        struct sd_raised raised = sd_raised_take();
+
+        closed = PyObject_CallMethod(file, "close", NULL);
+        if (!done)
+            PyErr_Clear();
+        if (!done)
+            sd_raised_give_back(raised);
+    }
+    Py_XDECREF(io);
+    Py_XDECREF(file);
+    Py_XDECREF(done);
+    Py_XDECREF(closed);
+    return done && closed ? 0 : -1;
+}
+
+static PyObject *profile_dump(PyObject *self, PyObject *path)
+{
+    PyObject *done = profile_create(self, NULL), *bytes = NULL;
+
+    if (!done)
+        return NULL;
+    Py_DECREF(done);
+    bytes = PyMarshal_WriteObjectToString(((struct sd_profile *)self)->stats,
+                                          Py_MARSHAL_VERSION);
+    if (!bytes || write_file(path, bytes) < 0) {
+        Py_XDECREF(bytes);
+        return NULL;
+    }
+    Py_DECREF(bytes);
+    Py_RETURN_NONE;
+}
+
+static PyObject *profile_threads(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return refuses((struct sd_profile *)self, "read")
+               ? NULL
+               : sd_profile_threads((struct sd_profile *)self);
+}
+
+static PyObject *profile_capture(PyObject *self, PyObject *command)
+{
+    const char *text = PyUnicode_AsUTF8(command);
+
+    if (!text || refuses((struct sd_profile *)self, "read"))
+        return NULL;
+    return sd_profile_as_capture((struct sd_profile *)self, text);
+}
+
+/* --- The type -------------------------------------------------------------------- */
+
+static int make_session(struct sd_profile *p)
+{
+    struct sd_calls_wish wish = { .events = events_of(p),
+                                  .has_cpu = p->has_cpu,
+                                  .has_timeline = p->has_timeline,
+                                  .n_max = p->n_nodes,
+                                  .timer = p->timer ? read_timer : NULL,
+                                  .of = p,
+                                  .names = { sd_calls_define, &p->names, sd_calls_sign,
+                                             sd_calls_function_key } };
+    int rc;
+
+    sd_calls_session_free(p->session);
+    p->session = NULL;
+    sd_calls_names_release(&p->names);
+    rc = sd_calls_session_new(&wish, &p->session);
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Moments are those of the processor's clock, and there are too many to keep them. */
+static int check_timeline(PyObject *timer)
+{
+    int rc = 0;
+
+    if (timer != Py_None)
+        rc = sd_fail(SD_EUSAGE, "a timeline has the processor's clock, not a timer");
+    else if (!sd_session_has_capture())
+        rc = sd_fail(SD_EUSAGE, "a timeline goes into a capture, and there is none: "
+                                "sonde.start(\"x.sonde\") first");
+    if (rc < 0)
+        sd_ext_raise(rc);
+    return rc < 0 ? -1 : 0;
+}
+
+/* nodes=N: how many paths are kept apart in each thread; None: as many as usual. */
+static int take_nodes(PyObject *given, uint32_t *out)
+{
+    long n = given == Py_None ? 0 : PyLong_AsLong(given);
+
+    if (n == -1 && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return -1;
+    if (given != Py_None && (n < SD_CALLS_NODES_LEAST || n > SD_CALLS_NODES_MOST)) {
+        PyErr_SetString(PyExc_ValueError, "nodes must be 2 to 16,000,000");
+        return -1;
+    }
+    *out = (uint32_t)n;
+    return 0;
+}
+
+/* Again: as cProfile's, it goes on and keeps its counts, unless what it counts, or with
+ * which kind of clock, is another now. */
+static int profile_init(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = { "timer",    "timeunit", "subcalls", "builtins",
+                             "threads",  "cpu",      "raw",      "signatures",
+                             "timeline", "nodes",    NULL };
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyObject *timer = Py_None, *unit = Py_None, *signatures = NULL, *nodes = Py_None;
+    uint32_t n_nodes;
+    int subcalls = 1, builtins = 1, threads = 0, cpu = 0, raw = 0, timeline = 0, detail;
+    double timeunit = 0;
+    bool is_same;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOpp$pppOpO", names, &timer, &unit,
+                                     &subcalls, &builtins, &threads, &cpu, &raw,
+                                     &signatures, &timeline, &nodes) ||
+        take_nodes(nodes, &n_nodes) < 0)
+        return -1;
+    if (unit != Py_None)
+        timeunit = PyFloat_AsDouble(unit);
+    detail = detail_of(p, signatures);
+    if (PyErr_Occurred())
+        return -1;
+    if (p->session && refuses(p, "initialize"))
+        return -1;
+    if (timeline && check_timeline(timer) < 0)
+        return -1;
+    is_same = p->session && (p->timer == NULL) == (timer == Py_None) &&
+              p->has_cpu == cpu && p->has_timeline == timeline &&
+              p->follows_all == threads && p->n_nodes == n_nodes &&
+              (!detail || (int)p->names.detail == detail);
+    if (!is_same)
+        stop(p);
+    Py_XSETREF(p->timer, timer == Py_None ? NULL : Py_NewRef(timer));
+    p->timeunit = timeunit;
+    p->switches = 0;
+    set_switch(p, SD_PROFILE_SUBCALLS, subcalls);
+    set_switch(p, SD_PROFILE_BUILTINS, builtins);
+    set_switch(p, SD_PROFILE_SIGNATURES, detail);
+    p->follows_all = threads;
+    p->has_cpu = cpu;
+    p->n_nodes = n_nodes;
+    p->has_timeline = timeline;
+    p->is_raw = raw;
+    if (detail)
+        p->names.detail = (enum sd_value_detail)detail;
+    return is_same ? 0 : make_session(p);
+}
+
+/* Both types are one but for the manners. */
+static PyObject *profile_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    struct sd_ext *ext = sd_ext_of(type);
+    PyObject *self = ext ? PyType_GenericNew(type, args, kwargs) : NULL;
+
+    if (self)
+        ((struct sd_profile *)self)->has_manners =
+            ext->lsprof && PyType_IsSubtype(type, ext->lsprof);
+    return self;
+}
+
+static PyObject *get_untraced(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyFloat_FromDouble(p->session ? sd_profile_untraced(p) : 0);
+}
+
+static PyObject *get_folded(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_folded(p) : 0);
+}
+
+static PyObject *get_lost(PyObject *self, void *unused)
+{
+    const struct sd_profile *p = (struct sd_profile *)self;
+
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(p->session ? sd_profile_lost(p) : 0);
+}
+
+static int profile_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+
+    SD_VISIT_TYPE(self);
+    Py_VISIT(p->timer);
+    Py_VISIT(p->stats);
+    return sd_calls_names_traverse(&p->names, visit, arg);
+}
+
+/* The trees first, which use the names.  What a class that goes here runs may ask this
+ * Profile again, and finds it empty. */
+static void forget_all(struct sd_profile *p)
+{
+    if (p->session)
+        sd_calls_session_clear(p->session);
+    sd_calls_names_release(&p->names);
+}
+
+/* While it runs, its timer is needed. */
+static int profile_clear_refs(PyObject *self)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+
+    stop(p);
+    if (p->session)
+        p->session->wish.timer = NULL;
+    forget_all(p);
+    Py_CLEAR(p->timer);
+    Py_CLEAR(p->stats);
+    return 0;
+}
+
+static void profile_dealloc(PyObject *self)
+{
+    struct sd_profile *p = (struct sd_profile *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    struct sd_raised raised = sd_raised_take();
+
+    PyObject_GC_UnTrack(self);
+    profile_clear_refs(self);
+    sd_calls_session_free(p->session);
+    sd_calls_names_release(&p->names);
+    sd_raised_give_back(raised);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef profile_methods[] = {
+    [AT_DISABLE] = { "disable", profile_disable, METH_NOARGS,
+                     "disable()\n--\n\nStops collecting; what is open ends here." },
+    [AT_EXIT] = { "__exit__", profile_exit, METH_VARARGS, NULL },
+    { "__enter__", profile_enter, METH_NOARGS, NULL },
+    { "enable", WITH_KEYWORDS(profile_enable), METH_VARARGS | METH_KEYWORDS,
+      "enable(subcalls=True, builtins=True, signatures=True)\n--\n\nStarts collecting, "
+      "in this thread or in all.  With subcalls, numbers of each\nfunction are kept "
+      "apart by caller; with builtins, C functions have rows of their\nown; with "
+      "signatures, so has a function for each kind of arguments.  What is left\nout is "
+      "as the constructor said." },
+    { "clear", profile_clear, METH_NOARGS,
+      "clear()\n--\n\nForgets all that was collected." },
+    { "getstats", WITH_KEYWORDS(profile_getstats), METH_VARARGS | METH_KEYWORDS,
+      "getstats(*, bias=None, thread=None, cpu=False)\n--\n\nA list of profiler_entry, "
+      "one for each function: code, callcount, reccallcount,\ntotaltime, inlinetime "
+      "and "
+      "calls, a list of profiler_subentry or None." },
+    { "snapshot_stats", profile_snapshot, METH_NOARGS,
+      "snapshot_stats()\n--\n\nPuts what was collected so far into the attribute "
+      "`stats`, as pstats wants it." },
+    { "create_stats", profile_create, METH_NOARGS,
+      "create_stats()\n--\n\nStops collecting, and puts it into the attribute "
+      "`stats`." },
+    { "dump_stats", profile_dump, METH_O,
+      "dump_stats(file)\n--\n\nStops collecting, and writes a file that pstats "
+      "reads." },
+    { "_capture", profile_capture, METH_O,
+      "_capture(command)\n--\n\nWhat was collected as the bytes of a capture." },
+    { "threads", profile_threads, METH_NOARGS,
+      "threads()\n--\n\nThe threads that were followed: (ident, native id, seconds "
+      "followed, CPU seconds)." },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyMemberDef profile_members[] = {
+    { "stats", T_OBJECT_EX, offsetof(struct sd_profile, stats), 0,
+      "What create_stats() made: {(file, line, name): (primitive calls, calls, own "
+      "time, "
+      "total time, callers)}" },
+    { NULL, 0, 0, 0, NULL },
+};
+
+static PyGetSetDef profile_attributes[] = {
+    { "untraced", get_untraced, NULL,
+      "Seconds in which calls were kept from it, summed over its threads: another tool "
+      "took the\ninterpreter's events away, or a recursion was too deep for the C "
+      "stack "
+      "(3.11).",
+      NULL },
+    { "lost", get_lost, NULL,
+      "Calls that are not counted: their thread had more pairs of caller and callee\n"
+      "than there is room for.",
+      NULL },
+    { "folded", get_folded, NULL,
+      "Calls that are known by caller and callee alone: their thread had more paths\n"
+      "than nodes=N keeps apart.  Counts and times of functions include them.",
+      NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+PyDoc_STRVAR(
+    profile_doc,
+    "Profile(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, "
+    "threads=False, cpu=False, raw=False, signatures=True, timeline=False, "
+    "nodes=None)\n--\n\n"
+    "Counts and times every call.\n\n"
+    "The clock is the processor's own, or `timer`: a function that returns "
+    "seconds, or\nintegers of `timeunit` seconds each.  Without `threads` only "
+    "the thread that calls\nenable() is followed.  `cpu` measures CPU time, "
+    "too.  Times are without the cost\nof tracing unless `raw` asks for all.  With\n"
+    "`signatures` a function is told apart by the types of its arguments, and by the\n"
+    "dtype and shape of arrays: 'lengths' adds the lengths of containers, 'sizes' the\n"
+    "values of integers, too.  `timeline` records when each call was, too, in the\n"
+    "capture of sonde.start().  `nodes` is how many paths each thread keeps apart (a\n"
+    "million); calls along further paths are counted by caller and callee.");
+
+static PyType_Slot profile_slots[] = {
+    { Py_tp_doc, (void *)profile_doc },   { Py_tp_new, profile_new },
+    { Py_tp_init, profile_init },         { Py_tp_traverse, profile_traverse },
+    { Py_tp_clear, profile_clear_refs },  { Py_tp_dealloc, profile_dealloc },
+    { Py_tp_methods, profile_methods },   { Py_tp_members, profile_members },
+    { Py_tp_getset, profile_attributes }, { 0, NULL },
+};
+
+PyType_Spec sd_profile_spec = {
+    .name = "sonde.Profile",
+    .basicsize = sizeof(struct sd_profile),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = profile_slots,
+};
+
+PyType_Spec sd_lsprof_spec = {
+    .name = "_lsprof.Profiler",
+    .basicsize = sizeof(struct sd_profile),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = profile_slots,
+};

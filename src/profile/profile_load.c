@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sum.h"
+#include "profile/decode.h"
+#include "profile/profile_define.h"
+#include "profile/filter.h"
+#include "profile/losses.h"
+#include "profile/profile.h"
+#include "profile/samples.h"
+#include "profile/series.h"
+
+/* A site's spans are nearly always on the track they were on before. */
+struct memo {
+    uint32_t track;
+    uint32_t total;
+};
+
+struct loader {
+    struct sd_profile *p;
+    struct sd_decoder decoder;
+    struct sd_screen screen;
+    struct memo *memos; /* owned; by site; track UINT32_MAX: nothing yet */
+    size_t n_memos;
+};
+
+static int grow_memos(struct loader *l, uint32_t site)
+{
+    size_t cap = l->n_memos;
+    struct memo *memos;
+
+    if (site < l->n_memos)
+        return 0;
+    memos = sd_grow_array(l->memos, &cap, (size_t)site + 1, sizeof *memos);
+    if (!memos)
+        return sd_no_memory();
+    memset(memos + l->n_memos, 0xff, (cap - l->n_memos) * sizeof *memos);
+    l->memos = memos;
+    l->n_memos = cap;
+    return 0;
+}
+
+static int total_of(struct loader *l, const struct sd_event *e, size_t *at)
+{
+    int rc = grow_memos(l, e->site.at);
+    struct memo *memo;
+
+    if (rc < 0)
+        return rc;
+    memo = &l->memos[e->site.at];
+    if (memo->track != e->track.at) {
+        rc = sd_profile_total(l->p, e->site.at, e->track.at, at);
+        if (rc < 0)
+            return rc;
+        *memo = (struct memo){ e->track.at, (uint32_t)*at };
+    }
+    *at = memo->total;
+    return 0;
+}
+
+static void add_values(struct sd_profile *p, size_t row, const struct sd_event *e)
+{
+    struct sd_sum *sums;
+
+    if (e->n_values == 0)
+        return; /* there may be no metric at all, hence no sums */
+    sums = p->index->sums + row * p->index->stride;
+    for (uint32_t i = 0; i < e->n_values; i++)
+        if (e->values[i] != SD_VALUE_NONE)
+            sd_sum_add(&sums[e->metrics[i].at], p->metrics[e->metrics[i].at].adds,
+                       e->values[i]);
+}
+
+static int add_span(struct loader *l, const struct sd_event *e)
+{
+    struct sd_profile *p = l->p;
+    struct sd_span_total *t;
+    size_t at;
+    int rc = total_of(l, e, &at);
+
+    if (rc < 0)
+        return rc;
+    t = &p->spans[at];
+    t->count++;
+    t->n_raised += (e->flags & SD_SPAN_RAISED) != 0;
+    t->n_unfinished += (e->flags & SD_SPAN_UNFINISHED) != 0;
+    t->first_ns = e->from_ns < t->first_ns ? e->from_ns : t->first_ns;
+    t->last_ns = e->to_ns > t->last_ns ? e->to_ns : t->last_ns;
+    sd_sum_add(&t->wall, SD_ADDS_SUM, (int64_t)(e->to_ns - e->from_ns));
+    add_values(p, at, e);
+    p->n_span_events++;
+    return sd_intervals_add(&t->when, sd_profile_interval_limit(p),
+                            (struct sd_interval){ e->from_ns, e->to_ns, 1 });
+}
+
+static int add_point(struct loader *l, const struct sd_event *e)
+{
+    struct sd_profile *p = l->p;
+    int rc = 0;
+
+    p->n_point_events++;
+    for (uint32_t i = 0; i < e->n_values && rc == 0; i++) {
+        uint32_t metric = e->metrics[i].at;
+        size_t at;
+
+        if (e->values[i] == SD_VALUE_NONE)
+            continue;
+        rc = sd_profile_readings(p, e->track.at, metric, &at);
+        if (rc == 0 && at != SIZE_MAX)
+            rc = sd_series_add(&p->series[at], p->metrics[metric].adds, p->real_zero_ns,
+                               sd_profile_bucket_limit(p), e->to_ns, e->values[i]);
+    }
+    return rc;
+}
+
+static int add_sample(struct loader *l, const struct sd_event *e)
+{
+    const struct sd_sample_total which = { e->stack, e->track, e->flags };
+
+    l->p->n_sample_events++;
+    return sd_totals_add(l->p, &l->p->samples, &which, e->metrics, e->values,
+                         e->n_values);
+}
+
+static uint64_t within(const struct sd_window *w, uint64_t ns)
+{
+    if (!w->is_set)
+        return ns;
+    return ns < w->from_ns ? w->from_ns : ns > w->to_ns ? w->to_ns : ns;
+}
+
+/* A span counts whole, but a track is not older than the window for its sake. */
+static void stretch(struct sd_profile *p, const struct sd_event *e)
+{
+    struct sd_track *t = &p->tracks[e->track.at];
+    uint64_t from = within(&p->window, e->from_ns), to = within(&p->window, e->to_ns);
+
+    t->first_ns = from < t->first_ns ? from : t->first_ns;
+    t->last_ns = to > t->last_ns ? to : t->last_ns;
+    p->end_ns = to > p->end_ns ? to : p->end_ns;
+}
+
+static int add_calls(struct loader *l, const struct sd_event *e)
+{
+    const struct sd_sample_total which = { e->stack, e->track, 0 };
+
+    return sd_totals_add(l->p, &l->p->calls, &which, e->metrics, e->values,
+                         e->n_values);
+}
+
+static int add_pairs(struct sd_profile *p, struct sd_pair_totals *to,
+                     const struct sd_event *e)
+{
+    struct sd_pair_total one = { e->track.at, e->flags, e->site.at, { 0 } };
+
+    memcpy(one.values, e->values, sizeof one.values);
+    if (sd_profile_has_room(p, sizeof one))
+        return sd_pair_totals_add(to, &one);
+    p->index->n_calls_refused =
+        sd_sum_u64(p->index->n_calls_refused, (uint64_t)one.values[SD_PAIR_CALLS]);
+    return 0;
+}
+
+static int add_lines(struct loader *l, const struct sd_event *e)
+{
+    struct sd_line_total one = { .site = e->site.at, .line = e->flags };
+
+    if (!sd_profile_has_room(l->p, sizeof one))
+        return 0;
+    memcpy(one.values, e->values, sizeof one.values);
+    return sd_line_totals_add(&l->p->lines, &one);
+}
+
+static int add_event(struct loader *l, const struct sd_event *e)
+{
+    stretch(l->p, e);
+    switch (e->kind) {
+    case SD_EVENT_SPAN:
+        return add_span(l, e);
+    case SD_EVENT_POINT:
+        return add_point(l, e);
+    case SD_EVENT_SAMPLE:
+        return add_sample(l, e);
+    case SD_EVENT_CALLS:
+        return add_calls(l, e);
+    case SD_EVENT_PAIRS:
+        return add_pairs(l->p, &l->p->pairs, e);
+    case SD_EVENT_WHOLE_PAIRS:
+        return add_pairs(l->p, &l->p->whole_pairs, e);
+    case SD_EVENT_LINES:
+        return add_lines(l, e);
+    case SD_EVENT_CALLS_RUN:
+        l->p->n_timeline_calls += e->flags;
+        return 0;
+    case SD_EVENT_CALL:
+        return 0; /* counted by their runs while loading */
+    }
+    return 0;
+}
+
+/* The pass that some filters need before the real one: a section's moments and the
+ * last name of each track are known only at the end.  It defines all names already;
+ * that the real one then finds them does no harm. */
+static int look_ahead(struct loader *l)
+{
+    struct sd_event e;
+    int rc;
+
+    while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
+        if (l->screen.has_section)
+            rc = sd_screen_section(&l->screen, l->p, &e);
+        if (rc < 0)
+            return rc;
+    }
+    if (rc == 0)
+        rc = sd_screen_tracks(&l->screen, l->p);
+    sd_decoder_rewind(&l->decoder);
+    l->p->n_notes = l->p->n_metas = l->p->models.n = 0; /* they come again */
+    l->p->index->n_notes_cut = 0;
+    l->p->index->n_refused = 0;
+    l->p->index->n_cells_refused = l->p->index->n_calls_refused = 0;
+    return rc;
+}
+
+static bool needs_look_ahead(const struct sd_screen *s)
+{
+    return s->has_section || (s->filter && s->filter->track);
+}
+
+static int add_events(struct loader *l)
+{
+    struct sd_event e;
+    int rc;
+
+    l->p->window = sd_screen_window(&l->screen);
+    l->decoder.wants_calls = true;
+    l->decoder.spans.wish = SD_SPANS_COUNTED;
+    while ((rc = sd_decoder_next(&l->decoder, &e)) == 1) {
+        l->p->run_end_ns = e.to_ns > l->p->run_end_ns ? e.to_ns : l->p->run_end_ns;
+        rc = sd_screen_passes(&l->screen, l->p, &e);
+        if (rc == 1)
+            rc = add_event(l, &e);
+        if (rc < 0)
+            return rc;
+    }
+    return rc;
+}
+
+/* Who looks only at the complaint must not take what is shown for all there was. */
+static int complain(struct sd_profile *p)
+{
+    struct sd_buf words = { 0 };
+    int rc = 0;
+
+    sd_losses_put(&words, p, SD_LOSSES_OF_FILE);
+    if (words.n > 0 && !words.bad)
+        p->complaint = sd_arena_string(&p->arena, (const char *)words.p, words.n);
+    if (words.bad || (words.n > 0 && !p->complaint))
+        rc = sd_no_memory();
+    sd_buf_release(&words);
+    return rc;
+}
+
+/* What still runs has lasted until now, whenever it told something last.  What only may
+ * run, in a container or on another machine, need not even have this clock. */
+static void reach_now(struct sd_profile *p)
+{
+    uint64_t now = sd_clock_ns();
+
+    if (p->health.is_alive && !p->health.is_ended && now > p->zero_ns &&
+        now - p->zero_ns > p->run_end_ns)
+        p->run_end_ns = now - p->zero_ns;
+}
+
+static int find_losses(struct loader *l, const struct sd_reader *r)
+{
+    struct sd_profile *p = l->p;
+    const char *damage = sd_reader_damage(r);
+    size_t n_models_cut;
+    int rc = sd_models_join(p, &n_models_cut);
+
+    if (rc < 0)
+        return rc;
+    p->health = *sd_reader_health(r);
+    p->index->n_opens_refused = l->decoder.opens.n_refused;
+    p->index->n_models_cut = n_models_cut;
+    reach_now(p);
+    if (damage && !(p->damage = sd_arena_string(&p->arena, damage, strlen(damage))))
+        return sd_no_memory();
+    return complain(p);
+}
+
+/* Of a part of the file nobody knows how many calls should be in it. */
+static uint64_t timeline_lost(const struct loader *l)
+{
+    return l->p->is_part
+               ? 0
+               : sd_call_spans_lost(&l->decoder.spans, &l->decoder.tree_calls);
+}
+
+static int finish(struct loader *l, struct sd_reader *r)
+{
+    struct sd_profile *p = l->p;
+    const char *host = sd_profile_meta(p, "host");
+    int rc = sd_screen_check(&l->screen, p);
+
+    if (rc == 0)
+        rc = find_losses(l, r);
+    if (p->window.is_set && p->window.to_ns > p->run_end_ns)
+        p->window.to_ns = p->run_end_ns;
+    for (size_t i = 0; i < p->n_tracks; i++)
+        p->tracks[i].host = host;
+    for (size_t i = 0; i < p->n_series; i++)
+        sd_series_settle(&p->series[i]);
+    sd_profile_settle(p);
+    p->n_timeline_lost = timeline_lost(l);
+    return rc;
+}
+
+static int load(struct loader *l, struct sd_reader *r)
+{
+    int rc = sd_decoder_init(&l->decoder, r, l->p, l->p);
+
+    if (rc == 0 && needs_look_ahead(&l->screen))
+        rc = look_ahead(l);
+    if (rc == 0)
+        rc = add_events(l);
+    return rc < 0 ? rc : finish(l, r);
+}
+
+static uint64_t bounded(uint64_t ns) { return ns < SD_TIME_MAX ? ns : SD_TIME_MAX; }
+
+static bool is_choosy(const struct sd_filter *f)
+{
+    return f && (f->from_ns || f->to_ns || f->track || f->section || f->match);
+}
+
+int sd_profile_load_reader(struct sd_reader *r, const struct sd_filter *filter,
+                           struct sd_profile **out)
+{
+    struct loader l = { 0 };
+    int rc;
+
+    *out = NULL;
+    sd_screen_init(&l.screen, filter);
+    l.p = sd_profile_new();
+    if (!l.p) {
+        rc = SD_ENOMEM;
+        goto out;
+    }
+    sd_profile_bound(l.p, sd_reader_health(r)->stored_bytes);
+    l.p->n_captures = 1;
+    l.p->is_part = is_choosy(filter);
+    l.p->zero_ns = sd_reader_health(r)->created_mono_ns;
+    l.p->real_zero_ns = bounded(sd_reader_health(r)->created_real_ns);
+    sd_reader_rewind(r);
+    rc = load(&l, r);
+    if (rc < 0)
+        goto out;
+    *out = l.p;
+    l.p = NULL;
+out:
+    sd_profile_free(l.p);
+    sd_decoder_release(&l.decoder);
+    sd_screen_release(&l.screen);
+    sd_free(l.memos);
+    return rc;
+}
+
+/* The capture that begins at *at, added to *into if there is one; *at becomes that of
+ * the next. */
+static int load_part(const char *path, uint64_t *at, const struct sd_filter *filter,
+                     struct sd_profile **into)
+{
+    struct sd_reader *r = NULL;
+    struct sd_profile *p = NULL;
+    int rc = sd_reader_open_at(path, *at, &r);
+
+    if (rc == 0)
+        rc = sd_profile_load_reader(r, filter, *into ? &p : into);
+    if (rc == 0) {
+        *at = sd_reader_next_at(r);
+        if (p)
+            rc = sd_profile_merge(*into, p);
+    }
+    sd_profile_free(p);
+    sd_reader_free(r);
+    return rc;
+}
+
+int sd_profile_load(const char *path, const struct sd_filter *filter,
+                    struct sd_profile **out)
+{
+    uint64_t at = 0;
+    int rc;
+
+    *out = NULL;
+    do
+        rc = load_part(path, &at, filter, out);
+    while (rc == 0 && at != 0);
+    if (rc < 0) {
+        sd_profile_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
